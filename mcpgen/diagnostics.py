@@ -1,0 +1,109 @@
+"""What every stage reports with: problems that say what, where, why and how to mend it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+
+class Severity(enum.StrEnum):
+    """How much a problem stops: all, one operation's exactness, or nothing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a source file.
+
+    `line` and `column` count from 1; 0 means that the place has no line of its own (a file that
+    cannot be read). `pointer` is the JSON Pointer in that file's own document. `excerpt` is the
+    text of the line and `width` how many of its characters, from `column`, are meant.
+    """
+
+    file: str
+    line: int = 0
+    column: int = 0
+    pointer: str = ""
+    excerpt: str = ""
+    width: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem. `code` names the fault in kebab-case and is stable between releases."""
+
+    code: str
+    severity: Severity
+    message: str
+    at: Location | None = None
+    why: str = ""
+    help: str = ""
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        """By file, then place, then code and text, so that every run prints the same order."""
+        at = self.at or Location("")
+        return (at.file, at.line, at.column, self.code, self.message)
+
+
+@dataclass(slots=True)
+class Problems:
+    """The problems found so far. Stages add to it; only the command line prints it."""
+
+    _found: list[Diagnostic] = field(default_factory=list)
+
+    def error(
+        self, code: str, message: str, *, at: Location | None = None, why: str = "", help: str = ""
+    ) -> None:
+        """Record what stops the run."""
+        self._add(Severity.ERROR, code, message, at, why, help)
+
+    def warning(
+        self, code: str, message: str, *, at: Location | None = None, why: str = "", help: str = ""
+    ) -> None:
+        """Record what was repaired, dropped or left out; the rest goes on."""
+        self._add(Severity.WARNING, code, message, at, why, help)
+
+    def note(
+        self, code: str, message: str, *, at: Location | None = None, why: str = "", help: str = ""
+    ) -> None:
+        """Record what is worth knowing and needs no action."""
+        self._add(Severity.NOTE, code, message, at, why, help)
+
+    def _add(
+        self,
+        severity: Severity,
+        code: str,
+        message: str,
+        at: Location | None,
+        why: str,
+        help: str,
+    ) -> None:
+        problem = Diagnostic(code, severity, message, at, why, help)
+        if problem not in self._found:
+            self._found.append(problem)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether anything found so far stops the run."""
+        return any(problem.severity is Severity.ERROR for problem in self._found)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(sorted(self._found, key=lambda problem: problem.sort_key))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+class RejectedError(Exception):
+    """A stage has nothing to hand on. The reasons are in its `Problems`, never in this exception.
+
+    Caught in one place, the pipeline.
+    """

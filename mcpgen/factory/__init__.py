@@ -1,0 +1,1 @@
+"""Commands about generated servers: test, validate, lint, review."""

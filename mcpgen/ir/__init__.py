@@ -1,0 +1,1 @@
+"""The types that the stages hand to each other; frozen, and without behaviour of their own."""

@@ -1,0 +1,180 @@
+"""What an API offers, whatever version of OpenAPI said so (OpenAPI 3.2 names and meanings).
+
+Lowering has done the following, so no later stage asks for the document's version: Swagger 2.0
+bodies, `collectionFormat` and `basePath` became 3.x ones; schemas are JSON Schema 2020-12 and refer
+to each other as `#/$defs/<name>`, `<name>` being a key of `Api.schemas`; path-level parameters,
+servers and root-level security were merged into each operation; defaults of `style` and `explode`
+are spelled out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcpgen.diagnostics import Location
+from mcpgen.ir.json_types import JsonSchema, JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ServerVariable:
+    """A placeholder of a server URL (Server Variable Object)."""
+
+    name: str
+    default: str
+    enum: tuple[str, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Server Object. `url` keeps its `{placeholders}`, relative ones resolved if they can be."""
+
+    url: str
+    variables: tuple[ServerVariable, ...] = ()
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A Parameter Object; `style` and `explode` hold even where the document is silent."""
+
+    name: str  # as it goes on the wire
+    location: str  # "path", "query", "header", "cookie" or "querystring"
+    required: bool
+    schema: JsonSchema
+    style: str  # "" when `content_type` says how the value is serialised
+    explode: bool
+    at: Location
+    allow_reserved: bool = False
+    allow_empty_value: bool = False
+    content_type: str = ""  # of a parameter with `content`, e.g. "application/json"
+    description: str = ""
+    deprecated: bool = False
+    examples: tuple[JsonValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How one property of a form or multipart body travels (Encoding Object)."""
+
+    content_type: str = ""
+    style: str = ""  # "" where the document is silent
+    explode: bool | None = None
+    allow_reserved: bool = False
+    headers: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaType:
+    """One entry of a `content` map (Media Type Object). `schema` is None where none was given."""
+
+    media_type: str  # as the document spells it: "application/json; charset=utf-8"
+    schema: JsonSchema | None
+    at: Location
+    encoding: Mapping[str, Encoding] = field(default_factory=dict)
+    examples: tuple[JsonValue, ...] = ()
+    item_schema: JsonSchema | None = None  # of a streaming media type (3.2)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBody:
+    """A Request Body Object; `content` keeps the document's order of media types."""
+
+    required: bool
+    content: tuple[MediaType, ...]
+    at: Location
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A Response Object. `status` is "200", "4XX" or "default"."""
+
+    status: str
+    description: str
+    content: tuple[MediaType, ...]
+    at: Location
+    headers: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityScheme:
+    """A Security Scheme Object; `id` is its key in the document's components."""
+
+    id: str
+    type: str  # "apiKey", "http", "oauth2", "openIdConnect" or "mutualTLS"
+    at: Location
+    location: str = ""  # of an apiKey: "header", "query" or "cookie"
+    name: str = ""  # of an apiKey: the header, parameter or cookie
+    http_scheme: str = ""  # of http, in lower case: "basic", "bearer", ...
+    bearer_format: str = ""
+    flows: Mapping[str, JsonValue] = field(
+        default_factory=dict
+    )  # of oauth2, as the document has it
+    openid_connect_url: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeUse:
+    """A scheme that a request must satisfy, with the scopes it needs there."""
+
+    scheme: str  # `SecurityScheme.id`
+    scopes: tuple[str, ...] = ()
+
+
+SecurityRequirement = tuple[SchemeUse, ...]
+"""Schemes that are all needed (AND). The empty tuple is the anonymous alternative, `{}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path."""
+
+    method: str  # upper case: "GET", "QUERY", or an additional one as the document spells it
+    path: str  # as the document spells it: "/pets/{petId}"
+    operation_id: str  # "" where the document gives none
+    tag: str  # the first tag, or "default"
+    summary: str
+    description: str
+    parameters: tuple[
+        Parameter, ...
+    ]  # ordered by location (path, query, header, cookie), then as declared
+    request_body: RequestBody | None
+    responses: tuple[Response, ...]  # by status, "default" last
+    security: tuple[SecurityRequirement, ...]  # alternatives (OR); empty: nothing is asked for
+    servers: tuple[Server, ...]
+    at: Location
+    deprecated: bool = False
+    tags: tuple[str, ...] = ()
+    extensions: Mapping[str, JsonValue] = field(default_factory=dict)  # its `x-` keys
+
+    @property
+    def key(self) -> str:
+        """Names the operation everywhere outside the document: "GET /pets/{petId}"."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """An operation that is not served, and the diagnostic code and sentence that say why."""
+
+    operation: str  # its key
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API description, understood."""
+
+    title: str
+    version: str
+    description: str
+    servers: tuple[Server, ...]
+    security_schemes: tuple[SecurityScheme, ...]  # by id
+    operations: tuple[Operation, ...]  # by (tag, path, method), whatever the document's order
+    schemas: Mapping[str, JsonSchema]  # by name; only these may be referred to
+    tag_descriptions: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()

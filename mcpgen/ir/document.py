@@ -1,0 +1,39 @@
+"""A parsed API description, before anything was understood of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpgen.diagnostics import Location
+from mcpgen.ir.json_types import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of a document, byte for byte.
+
+    `name` is its path relative to the document's folder, with forward slashes; for the root file
+    it is the bare file name.
+    """
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An OpenAPI document as decoded JSON, with a way back to the text.
+
+    After `resolve`, `root` is self-contained: every `$ref` in it is local (`#/...`), and what
+    other files held stands under `#/x-mcpgen-files/<file name, pointer-escaped>`.
+    """
+
+    root: JsonObject
+    version: str  # "2.0", "3.0", "3.1" or "3.2"
+    shown_as: str  # how diagnostics name the root file: as the user wrote it, or its URL
+    path: Path | None  # where the root file lies; None when it came from a URL
+    url: str | None  # where it was fetched from; relative server URLs are resolved against it
+    files: tuple[SourceFile, ...]  # the root file first, then by name
+    locate: Callable[[str], Location]  # JSON Pointer into `root` -> place in the text

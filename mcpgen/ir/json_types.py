@@ -1,0 +1,15 @@
+"""Names for decoded JSON.
+
+JSON whose shape is not known yet is `Any` on purpose: it is checked where it is read, and a
+recursive alias would only move the casts.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+JsonValue: TypeAlias = Any
+JsonObject: TypeAlias = dict[str, Any]
+
+JsonSchema: TypeAlias = dict[str, Any] | bool
+"""A JSON Schema in the 2020-12 dialect. `$ref`s are local: `#/$defs/<name>`."""

@@ -1,0 +1,120 @@
+"""What will be served and written: every name, type, default and order is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcpgen.ir.api import Api, LeftOut, Operation, SecurityRequirement, Server
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.json_types import JsonObject, JsonSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A Python type, spelled: `source` is the expression, `models` the names that it imports.
+
+    "Pet | Absent" with ("Pet",); built-in types and `Literal`, `Any` are found by the renderer.
+    """
+
+    source: str
+    models: tuple[Identifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One property of a tool's input and one keyword of its handler."""
+
+    name: str  # the property of `inputSchema` and the key in `arguments`
+    identifier: Identifier  # the handler's keyword
+    location: str  # "path", "query", "header", "cookie", "querystring", "body" or "content_type"
+    wire_name: str  # what the parameter is called upstream; "" for "body" and "content_type"
+    required: bool
+    annotation: Annotation  # without `Absent`, which an optional argument adds
+    schema: JsonSchema  # full, before lowering to the portable profile
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPlan:
+    """One tool: what clients see, what its handler is called, and how its arguments travel."""
+
+    name: str  # ^[a-z][a-z0-9_]{0,47}$
+    function: Identifier
+    title: str
+    description: str
+    operation: Operation
+    arguments: tuple[Argument, ...]  # required ones first, each in the operation's order
+    input_schema: JsonObject  # as listed: self-contained, inside the portable profile
+    full_input_schema: JsonObject | None  # what is validated, where that says more than is listed
+    output_schema: JsonObject | None  # as listed: self-contained, rooted in an object, tolerant
+    result_key: str  # "result" where a result that is no object is wrapped, else ""
+    returns: Annotation  # "None" when nothing comes back, "object" when its type has no class
+    annotations: JsonObject  # MCP tool annotations: readOnlyHint, destructiveHint, ...
+    accept: tuple[str, ...]  # media types asked for, best first
+    token_cost: int  # estimate: a quarter of the listed JSON's bytes, rounded up
+
+    @property
+    def security(self) -> tuple[SecurityRequirement, ...]:
+        """The alternatives that the operation declares."""
+        return self.operation.security
+
+
+@dataclass(frozen=True, slots=True)
+class ToolGroupPlan:
+    """The tools of one tag: one pair of files in `_generated/tools/`."""
+
+    tag: str
+    module: Identifier  # "pets" in tools/pets.py, tools/pets.json and models/pets.py
+    description: str
+    tools: tuple[ToolPlan, ...]  # by name
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentVariable:
+    """A setting of the server that is read from the environment."""
+
+    name: str  # "PETSTORE_API_KEY"
+    description: str
+    required: bool
+    secret: bool
+    scheme: str = ""  # the security scheme that it serves, if any
+    part: str = ""  # which part of it: "value", "username", "password", "client_id", ...
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelModule:
+    """The schemas that become one module of `TypedDict`s.
+
+    `definitions` maps class names to self-contained schemas whose `$ref`s are `#/$defs/<class>`;
+    a class that several tags use stands in the module "shared".
+    """
+
+    module: Identifier
+    definitions: Mapping[Identifier, JsonSchema]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlan:
+    """A whole server package."""
+
+    name: str  # "petstore": ^[a-z][a-z0-9]*(-[a-z0-9]+)*$
+    distribution: str  # "petstore-mcp"
+    package: Identifier  # "petstore_mcp"
+    env_prefix: str  # "PETSTORE_"
+    title: str
+    description: str  # one paragraph, cleaned
+    instructions: str
+    api: Api  # the operations that are served, and no others
+    base_servers: tuple[Server, ...]
+    environment: tuple[EnvironmentVariable, ...]
+    groups: tuple[ToolGroupPlan, ...]  # by module
+    models: tuple[ModelModule, ...]  # by module; empty with `--no-models`
+    left_out: tuple[LeftOut, ...] = field(default=())
+
+    @property
+    def tools(self) -> tuple[ToolPlan, ...]:
+        """All tools, in the order in which they are listed: by name."""
+        return tuple(
+            sorted((tool for group in self.groups for tool in group.tools), key=lambda t: t.name)
+        )

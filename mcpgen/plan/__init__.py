@@ -1,0 +1,1 @@
+"""From the IR to what will be served: names, arguments, schemas, annotations."""

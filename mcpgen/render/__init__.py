@@ -1,0 +1,1 @@
+"""From the plan to source text, by templates that only lay out."""

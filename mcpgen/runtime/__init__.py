@@ -1,0 +1,1 @@
+"""What generated servers import: the whole of MCP's server side in one small library."""

@@ -1,0 +1,48 @@
+"""What goes wrong at run time, sorted by who must hear of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ToolError(Exception):
+    """The call failed in a way that the model can act on; becomes a result with `isError: true`.
+
+    The text is shown to the model as it stands: one or two sentences, nothing secret, nothing
+    internal. Handlers of generated servers and of users raise it.
+    """
+
+
+class UnknownToolError(Exception):
+    """No tool has this name. A protocol error in every revision."""
+
+
+class InvalidArgumentsError(Exception):
+    """Arguments break the tool's input schema; a protocol error or `isError`, by revision.
+
+    `problems` has one sentence for each violation, naming the argument (as a JSON Pointer) and
+    the rule.
+    """
+
+    def __init__(self, tool: str, problems: tuple[str, ...]) -> None:
+        super().__init__(f"arguments of `{tool}`: " + "; ".join(problems))
+        self.tool = tool
+        self.problems = problems
+
+
+class ProtocolError(Exception):
+    """Becomes a JSON-RPC error of the request that is being answered."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class ClientCannotError(ToolError):
+    """The handler asked for what this client did not declare: elicitation, sampling, roots."""
+
+
+class ConfigurationError(Exception):
+    """The server cannot start, or a call cannot be made, as it is configured; says what to set."""

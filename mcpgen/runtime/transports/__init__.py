@@ -1,0 +1,1 @@
+"""Bytes in and out: stdio, Streamable HTTP, HTTP+SSE, in memory. Thin enough to check by eye."""

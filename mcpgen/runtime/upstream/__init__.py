@@ -1,0 +1,1 @@
+"""From a tool call to an exact HTTP request, and from its response to a result."""

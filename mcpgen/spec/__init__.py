@@ -1,0 +1,1 @@
+"""From text to the IR: load, validate, resolve, lower."""
