@@ -1,0 +1,208 @@
+"""What each MCP revision allows, as tables: a new revision is a new row.
+
+Nothing else in the runtime compares revision dates. Code asks the row of the revision that it is
+serving (`call.revision.has_structured_content`), so that reading this module tells all that
+differs between revisions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Revision:
+    """One row: a published revision of MCP, and what may be on the wire in it.
+
+    The `*_keys` are the members that the revision's schema names; an object of a newer shape is
+    brought down to an older one by leaving out the others.
+    """
+
+    name: str
+    is_modern: bool  # stateless, 2026-07-28 on; the others open a session by `initialize`
+    request_methods: frozenset[str]
+    server_capabilities: frozenset[str]
+    tool_keys: frozenset[str]
+    resource_keys: frozenset[str]
+    template_keys: frozenset[str]
+    prompt_keys: frozenset[str]
+    prompt_argument_keys: frozenset[str]
+    implementation_keys: frozenset[str]
+    annotation_keys: frozenset[str]  # of content and resources
+    content_types: frozenset[str]
+    progress_keys: frozenset[str]
+    client_requests: frozenset[str]  # what a server may ask of a client
+    elicitation_modes: frozenset[str]
+    has_batches: bool = False
+    has_meta: bool = False  # `_meta` on tools, resources, prompts and content
+    has_structured_content: bool = False
+    invalid_arguments_are_results: bool = False  # `isError`, and not a protocol error
+    resource_not_found: int = -32602
+    disconnect_cancels: bool = False  # an HTTP stream that the client closes
+    cacheable: frozenset[str] = frozenset()  # methods whose results carry `ttlMs`, `cacheScope`
+
+
+_LEGACY_METHODS: Final = frozenset(
+    {
+        "completion/complete",
+        "initialize",
+        "logging/setLevel",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/templates/list",
+        "resources/unsubscribe",
+        "tools/call",
+        "tools/list",
+    }
+)
+_REMOVED_IN_2026: Final = frozenset(
+    {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
+)
+_CACHEABLE: Final = frozenset(
+    {
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "server/discover",
+        "tools/list",
+    }
+)
+_TOOL: Final = frozenset({"name", "description", "inputSchema"})
+_RESOURCE: Final = frozenset({"uri", "name", "description", "mimeType", "size", "annotations"})
+_TEMPLATE: Final = frozenset({"uriTemplate", "name", "description", "mimeType", "annotations"})
+_PROMPT: Final = frozenset({"name", "description", "arguments"})
+_PROMPT_ARGUMENT: Final = frozenset({"name", "description", "required"})
+_IMPLEMENTATION: Final = frozenset({"name", "version"})
+_CONTENT: Final = frozenset({"text", "image", "resource"})
+_CAPABILITIES: Final = frozenset({"experimental", "logging", "prompts", "resources", "tools"})
+_TITLE: Final = frozenset({"title"})
+_TITLE_META: Final = frozenset({"title", "_meta"})
+_ICONS: Final = frozenset({"icons"})
+
+REVISION_2024_11_05: Final = Revision(
+    name="2024-11-05",
+    is_modern=False,
+    request_methods=_LEGACY_METHODS,
+    server_capabilities=_CAPABILITIES,
+    tool_keys=_TOOL,
+    resource_keys=_RESOURCE,
+    template_keys=_TEMPLATE,
+    prompt_keys=_PROMPT,
+    prompt_argument_keys=_PROMPT_ARGUMENT,
+    implementation_keys=_IMPLEMENTATION,
+    annotation_keys=frozenset({"audience", "priority"}),
+    content_types=_CONTENT,
+    progress_keys=frozenset({"progress", "total"}),
+    client_requests=frozenset({"ping", "roots/list", "sampling/createMessage"}),
+    elicitation_modes=frozenset(),
+    resource_not_found=-32002,
+)
+
+REVISION_2025_03_26: Final = Revision(
+    name="2025-03-26",
+    is_modern=False,
+    request_methods=_LEGACY_METHODS,
+    server_capabilities=_CAPABILITIES | {"completions"},
+    tool_keys=_TOOL | {"annotations"},
+    resource_keys=_RESOURCE,
+    template_keys=_TEMPLATE,
+    prompt_keys=_PROMPT,
+    prompt_argument_keys=_PROMPT_ARGUMENT,
+    implementation_keys=_IMPLEMENTATION,
+    annotation_keys=frozenset({"audience", "priority"}),
+    content_types=_CONTENT | {"audio"},
+    progress_keys=frozenset({"progress", "total", "message"}),
+    client_requests=frozenset({"ping", "roots/list", "sampling/createMessage"}),
+    elicitation_modes=frozenset(),
+    has_batches=True,
+    resource_not_found=-32002,
+)
+
+REVISION_2025_06_18: Final = Revision(
+    name="2025-06-18",
+    is_modern=False,
+    request_methods=_LEGACY_METHODS,
+    server_capabilities=_CAPABILITIES | {"completions"},
+    tool_keys=_TOOL | _TITLE_META | {"annotations", "outputSchema"},
+    resource_keys=_RESOURCE | _TITLE_META,
+    template_keys=_TEMPLATE | _TITLE_META,
+    prompt_keys=_PROMPT | _TITLE_META,
+    prompt_argument_keys=_PROMPT_ARGUMENT | _TITLE,
+    implementation_keys=_IMPLEMENTATION | _TITLE,
+    annotation_keys=frozenset({"audience", "priority", "lastModified"}),
+    content_types=_CONTENT | {"audio", "resource_link"},
+    progress_keys=frozenset({"progress", "total", "message"}),
+    client_requests=frozenset(
+        {"elicitation/create", "ping", "roots/list", "sampling/createMessage"}
+    ),
+    elicitation_modes=frozenset({"form"}),
+    has_meta=True,
+    has_structured_content=True,
+    resource_not_found=-32002,
+)
+
+REVISION_2025_11_25: Final = Revision(
+    name="2025-11-25",
+    is_modern=False,
+    request_methods=_LEGACY_METHODS,
+    server_capabilities=_CAPABILITIES | {"completions", "tasks"},
+    tool_keys=_TOOL | _TITLE_META | _ICONS | {"annotations", "outputSchema", "execution"},
+    resource_keys=_RESOURCE | _TITLE_META | _ICONS,
+    template_keys=_TEMPLATE | _TITLE_META | _ICONS,
+    prompt_keys=_PROMPT | _TITLE_META | _ICONS,
+    prompt_argument_keys=_PROMPT_ARGUMENT | _TITLE,
+    implementation_keys=_IMPLEMENTATION | _TITLE | _ICONS | {"description", "websiteUrl"},
+    annotation_keys=frozenset({"audience", "priority", "lastModified"}),
+    content_types=_CONTENT | {"audio", "resource_link"},
+    progress_keys=frozenset({"progress", "total", "message"}),
+    client_requests=frozenset(
+        {"elicitation/create", "ping", "roots/list", "sampling/createMessage"}
+    ),
+    elicitation_modes=frozenset({"form", "url"}),
+    has_meta=True,
+    has_structured_content=True,
+    invalid_arguments_are_results=True,
+    resource_not_found=-32002,
+)
+
+REVISION_2026_07_28: Final = Revision(
+    name="2026-07-28",
+    is_modern=True,
+    request_methods=(_LEGACY_METHODS - _REMOVED_IN_2026)
+    | {"server/discover", "subscriptions/listen"},
+    server_capabilities=_CAPABILITIES | {"completions", "extensions"},
+    tool_keys=_TOOL | _TITLE_META | _ICONS | {"annotations", "outputSchema"},
+    resource_keys=_RESOURCE | _TITLE_META | _ICONS,
+    template_keys=_TEMPLATE | _TITLE_META | _ICONS,
+    prompt_keys=_PROMPT | _TITLE_META | _ICONS,
+    prompt_argument_keys=_PROMPT_ARGUMENT | _TITLE,
+    implementation_keys=_IMPLEMENTATION | _TITLE | _ICONS | {"description", "websiteUrl"},
+    annotation_keys=frozenset({"audience", "priority", "lastModified"}),
+    content_types=_CONTENT | {"audio", "resource_link"},
+    progress_keys=frozenset({"progress", "total", "message"}),
+    client_requests=frozenset({"elicitation/create", "roots/list", "sampling/createMessage"}),
+    elicitation_modes=frozenset({"form", "url"}),
+    has_meta=True,
+    has_structured_content=True,
+    invalid_arguments_are_results=True,
+    disconnect_cancels=True,
+    cacheable=_CACHEABLE,
+)
+
+REVISIONS: Final = (  # newest first
+    REVISION_2026_07_28,
+    REVISION_2025_11_25,
+    REVISION_2025_06_18,
+    REVISION_2025_03_26,
+    REVISION_2024_11_05,
+)
+BY_NAME: Final = {revision.name: revision for revision in REVISIONS}
+LEGACY_NAMES: Final = frozenset(revision.name for revision in REVISIONS if not revision.is_modern)
+ASSUMED_LEGACY: Final = REVISION_2025_03_26
+"""What an HTTP client speaks that names no version and has no session."""
