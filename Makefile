@@ -1,0 +1,83 @@
+# From a clone and a Python 3.11 to 3.14 to everything else: `make demo`, then `make test`.
+# What is installed lands in .venv and .cache, both ignored; a second run finds it there.
+
+VENV := .venv
+BIN := $(VENV)/bin
+# Touched when an installation is complete, so that an interrupted one starts again.
+INSTALLED := $(VENV)/installed
+TEST_TOOLS := $(VENV)/installed-test-tools
+NODE_TOOLS := .cache/node/installed
+
+NODE_PACKAGES := node@24 \
+	@modelcontextprotocol/inspector@2.12.0 \
+	@modelcontextprotocol/conformance@0.2.0-alpha.12 \
+	@octokit/openapi@23.0.2
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test bench corpus update-examples clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo             an OpenAPI document becomes a server, and its tools are called'
+	@echo 'make test             format, lint, strict types and all tests'
+	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
+	@echo 'make corpus           generate a server from each real document there is'
+	@echo 'make update-examples  rewrite generated_examples/ from specs/'
+	@echo 'make clean            remove what was installed and cached'
+
+demo: $(INSTALLED)
+	@$(BIN)/python -m tests.examples.demo
+
+test: $(TEST_TOOLS) $(NODE_TOOLS)
+	@echo '== format'
+	@$(BIN)/ruff format --check .
+	@echo '== lint'
+	@$(BIN)/ruff check .
+	@echo '== types'
+	@$(BIN)/mypy
+	@echo '== tests'
+	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
+
+bench: $(INSTALLED)
+	@$(BIN)/python -m tests.benchmarks
+
+corpus: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.examples.corpus
+
+update-examples: $(INSTALLED)
+	@$(BIN)/python -m tests.examples.update
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# The first Python that fits; `python3` is preferred, since it is what the user calls Python.
+$(BIN)/python:
+	@for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	    if $$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then \
+	        echo "== $$($$python --version) in $(VENV)"; \
+	        exec $$python -m venv --clear $(VENV); \
+	    fi; \
+	done; \
+	echo 'mcpgen needs a Python 3.11 to 3.14 with its venv and ensurepip modules; none of python3, python3.11, ..., python3.14 is one' >&2; \
+	exit 1
+
+$(INSTALLED): pyproject.toml tests/constraints.txt | $(BIN)/python
+	@echo '== install mcpgen[cli]'
+	@$(PIP) install --constraint tests/constraints.txt --editable '.[cli]'
+	@touch $@
+
+$(TEST_TOOLS): $(INSTALLED) tests/requirements.txt
+	@echo '== install test tools'
+	@$(PIP) install --constraint tests/constraints.txt --requirement tests/requirements.txt
+	@touch $@
+
+$(NODE_TOOLS): Makefile
+	@if command -v npm >/dev/null; then \
+	    echo '== install Node test tools'; \
+	    npm install --no-package-lock --no-save --no-audit --no-fund --loglevel=error --prefix .cache/node $(NODE_PACKAGES) && touch $@; \
+	elif [ "$${CI:-}" = true ]; then \
+	    echo 'npm is missing, and CI=true lets no test be skipped' >&2; exit 1; \
+	else \
+	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite and the GitHub document are not tested'; \
+	fi
