@@ -1,0 +1,136 @@
+"""What is measured of a server, each as CPU of the server alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from processes import (
+    MODERN_META,
+    Candidate,
+    cpu_seconds,
+    http_server,
+    request_line,
+    resident_megabytes,
+    stdio_server,
+)
+
+WARM_UP = 200
+SEQUENTIAL_CALLS = 1_500
+PIPELINED_CALLS = 6_400
+IN_FLIGHT = 64
+LISTS = 40
+HTTP_CALLS = 3_200
+CONNECTIONS = 16
+ARGUMENTS = {"text": "ab", "times": 3}
+ANSWER = "ababab"
+CALL = {"name": "repeat_0", "arguments": ARGUMENTS}
+
+
+def check(answer: dict[str, object]) -> None:
+    """Refuse to count an answer that is not the right one."""
+    result = answer.get("result")
+    text = result["content"][0]["text"] if isinstance(result, dict) else None
+    if text != ANSWER:
+        raise RuntimeError(f"wrong answer: {json.dumps(answer)[:300]}")
+
+
+def cold_start(candidate: Candidate, tools: int = 1) -> dict[str, float]:
+    """CPU milliseconds and resident megabytes from spawn to the answer of the first tools/list."""
+    with stdio_server(candidate, tools) as server:
+        answer = server.ask("tools/list", {})
+        cpu = cpu_seconds(server.pid)
+        if not answer["result"]["tools"]:  # type: ignore[index]
+            raise RuntimeError("no tools listed")
+        return {"cpu_ms": cpu * 1000, "rss_mb": resident_megabytes(server.pid)}
+
+
+def sequential(candidate: Candidate, tools: int = 1) -> dict[str, float]:
+    """CPU microseconds of one tools/call, one at a time."""
+    with stdio_server(candidate, tools) as server:
+        for _ in range(WARM_UP):
+            server.ask("tools/call", CALL)
+        before = cpu_seconds(server.pid)
+        for identifier in range(SEQUENTIAL_CALLS):
+            check(server.ask("tools/call", CALL, identifier))
+        return {"cpu_us": (cpu_seconds(server.pid) - before) / SEQUENTIAL_CALLS * 1e6}
+
+
+def pipelined(candidate: Candidate) -> dict[str, float]:
+    """CPU microseconds of one tools/call with 64 in flight."""
+    with stdio_server(candidate, 1) as server:
+        lines = [request_line(identifier, "tools/call", CALL) for identifier in range(IN_FLIGHT)]
+        server.exchange(lines)
+        before = cpu_seconds(server.pid)
+        for _ in range(PIPELINED_CALLS // IN_FLIGHT):
+            for answer in server.exchange(lines):
+                check(answer)
+        return {"cpu_us": (cpu_seconds(server.pid) - before) / PIPELINED_CALLS * 1e6}
+
+
+def list_pages(candidate: Candidate, tools: int = 1000) -> dict[str, float]:
+    """CPU milliseconds to list all tools, over as many pages as the server makes of them."""
+    with stdio_server(candidate, tools) as server:
+        walk_pages(server, tools)
+        before = cpu_seconds(server.pid)
+        for _ in range(LISTS):
+            walk_pages(server, tools)
+        return {"cpu_ms": (cpu_seconds(server.pid) - before) / LISTS * 1000}
+
+
+def walk_pages(server, tools: int) -> None:  # type: ignore[no-untyped-def]
+    """List every tool once."""
+    seen, cursor = 0, None
+    while True:
+        result = server.ask("tools/list", {} if cursor is None else {"cursor": cursor})["result"]
+        seen += len(result["tools"])
+        cursor = result.get("nextCursor")
+        if cursor is None:
+            break
+    if seen != tools:
+        raise RuntimeError(f"{seen} of {tools} tools listed")
+
+
+def http_calls(candidate: Candidate, tools: int = 1) -> dict[str, float]:
+    """CPU microseconds of one POST of tools/call over 16 kept connections."""
+    with http_server(candidate, tools) as (pid, port):
+        asyncio.run(post_calls(port, WARM_UP))
+        before = cpu_seconds(pid)
+        asyncio.run(post_calls(port, HTTP_CALLS))
+        return {"cpu_us": (cpu_seconds(pid) - before) / HTTP_CALLS * 1e6}
+
+
+async def post_calls(port: int, count: int) -> None:
+    """Post `count` calls, shared evenly by the connections."""
+    body = request_line(1, "tools/call", CALL).rstrip()
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\n"
+        f"MCP-Protocol-Version: {MODERN_META['io.modelcontextprotocol/protocolVersion']}\r\n"
+        f"Mcp-Method: tools/call\r\nMcp-Name: repeat_0\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    request = head.encode() + body
+
+    async def one_connection() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(count // CONNECTIONS):
+            writer.write(request)
+            check(json.loads(await read_body(reader)))
+        writer.close()
+        await writer.wait_closed()
+
+    await asyncio.gather(*(one_connection() for _ in range(CONNECTIONS)))
+
+
+async def read_body(reader: asyncio.StreamReader) -> bytes:
+    """The body of one response, of known length or chunked."""
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    if b"transfer-encoding: chunked" not in head:
+        length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+        return await reader.readexactly(length)
+    body = b""
+    while size := int(await reader.readline(), 16):
+        body += await reader.readexactly(size)
+        await reader.readline()
+    await reader.readline()
+    return body

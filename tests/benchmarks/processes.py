@@ -1,0 +1,155 @@
+"""Servers as processes, and what the kernel says they cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MODERN_META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+START_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One server to measure: how to start it with a number of tools, over stdio or on a port."""
+
+    name: str
+    command: Sequence[str]
+    on_port: Sequence[str] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of all threads of a process, from the scheduler's own count."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+def resident_megabytes(pid: int) -> float:
+    """Memory that a process holds now."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError("the kernel gives no VmRSS")
+
+
+def pin(pid: int, core: int) -> None:
+    """Keep server and driver on cores of their own, where there are two."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) > 1:
+        os.sched_setaffinity(pid, {cores[core % len(cores)]})
+
+
+def request_line(identifier: int, method: str, params: dict[str, object]) -> bytes:
+    """One request of 2026-07-28, as a line."""
+    message = {
+        "jsonrpc": "2.0",
+        "id": identifier,
+        "method": method,
+        "params": {**params, "_meta": MODERN_META},
+    }
+    return json.dumps(message).encode() + b"\n"
+
+
+class StdioServer:
+    """A server on a pipe."""
+
+    def __init__(self, candidate: Candidate, tools: int) -> None:
+        self.process = subprocess.Popen(
+            [*candidate.command, str(tools)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **candidate.environment},
+        )
+        pin(self.process.pid, 0)
+        self.pid = self.process.pid
+
+    def ask(self, method: str, params: dict[str, object], identifier: int = 1) -> dict[str, object]:
+        """Send one request and wait for its answer."""
+        return self.exchange([request_line(identifier, method, params)])[0]
+
+    def exchange(self, lines: Sequence[bytes]) -> list[dict[str, object]]:
+        """Write all lines, then read as many answers; only then are they decoded."""
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(b"".join(lines))
+        stdin.flush()
+        answers = [stdout.readline() for _ in lines]
+        return [json.loads(answer) for answer in answers]
+
+    def close(self) -> None:
+        """End the input, and the process if that does not end it."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+        self.process.stdout.close()
+
+
+@contextmanager
+def stdio_server(candidate: Candidate, tools: int) -> Iterator[StdioServer]:
+    """A server on a pipe, closed at the end."""
+    server = StdioServer(candidate, tools)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def http_server(candidate: Candidate, tools: int) -> Iterator[tuple[int, int]]:
+    """A server on a port: its process id and the port, once it accepts connections."""
+    port = free_port()
+    process = subprocess.Popen(
+        [*candidate.on_port, str(tools), str(port)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **candidate.environment},
+    )
+    pin(process.pid, 0)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if time.monotonic() > deadline or process.poll() is not None:
+                    sys.exit(f"{candidate.name} does not listen on port {port}")
+                time.sleep(0.05)
+        yield process.pid, port
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(10)

@@ -1,0 +1,145 @@
+"""Ratios of server CPU between a generated server and its peers, measured in one run.
+
+`make bench` runs it. Candidates take turns (A, B, A, B, ...) for several rounds, and the median
+of the rounds' ratios is printed with their spread; a ratio whose rounds differ by more than a
+fifth is marked. Times of one machine mean little; ratios of one run travel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import measures
+from own_package import write_package
+from processes import Candidate, pin
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PEERS = ROOT / ".cache" / "peers"
+TOLERATED_SPREAD = 0.2
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One line of the table: a measure, whom it is compared with, and the ratio to reach."""
+
+    label: str
+    measure: Callable[[Candidate], dict[str, float]]
+    unit: str
+    peer: str
+    at_most: float
+
+
+def goals() -> list[Goal]:
+    """Every figure that the README states."""
+    thousand = "1,000 tools"
+    return [
+        Goal("cold start to tools/list", measures.cold_start, "cpu_ms", "floor", 2.0),
+        Goal("cold start to tools/list", measures.cold_start, "cpu_ms", "mcp 2.3.0", 1 / 20),
+        Goal("cold start to tools/list", measures.cold_start, "cpu_ms", "fastmcp 4.1.6", 1 / 40),
+        Goal("memory at start", measures.cold_start, "rss_mb", "mcp 2.3.0", 1 / 3),
+        Goal("tools/call, one at a time", measures.sequential, "cpu_us", "mcp 2.3.0", 1 / 12),
+        Goal("tools/call, 64 in flight", measures.pipelined, "cpu_us", "mcp 2.3.0", 1 / 35),
+        Goal(f"tools/list, {thousand}", measures.list_pages, "cpu_ms", "mcp 2.3.0", 1 / 100),
+        Goal("HTTP tools/call, 16 connections", measures.http_calls, "cpu_us", "mcp 2.3.0", 1 / 4),
+        Goal(f"tools/call with {thousand}", with_a_thousand, "cpu_us", "1 tool", 1.1),
+    ]
+
+
+def with_a_thousand(candidate: Candidate) -> dict[str, float]:
+    """A call of a server with 1,000 tools; of the candidate "1 tool" one with a single tool."""
+    return measures.sequential(candidate, 1 if candidate.name == "1 tool" else 1000)
+
+
+def candidates(folder: Path) -> dict[str, Candidate]:
+    """The servers that are installed, by name; peers that are not are said to be missing."""
+    python = sys.executable
+    for count in (1, 1000):
+        write_package(folder, count)
+    own = [python, str(HERE / "servers" / "own.py"), str(folder)]
+    found = {
+        "own": Candidate("own", own, own),
+        "1 tool": Candidate("1 tool", own, own),
+        "floor": Candidate("floor", [python, str(HERE / "servers" / "floor_blocking.py")]),
+    }
+    for name, script in (("mcp-2.3.0", "mcp_lowlevel.py"), ("fastmcp-4.1.6", "fastmcp_server.py")):
+        interpreter = PEERS / name / "bin" / "python"
+        command = [str(interpreter), str(HERE / "servers" / script)]
+        if interpreter.exists():
+            found[name.replace("-", " ", 1)] = Candidate(name, command, command)
+        else:
+            print(f"left out: {name} is not installed (make peers)", file=sys.stderr)
+    return found
+
+
+def compare(goal: Goal, own: Candidate, peer: Candidate, rounds: int) -> dict[str, object]:
+    """Measure both in turns; the ratio of each round, their median and spread."""
+    pairs = []
+    for number in range(rounds):
+        order = (own, peer) if number % 2 == 0 else (peer, own)
+        values = {candidate.name: goal.measure(candidate)[goal.unit] for candidate in order}
+        pairs.append((values[own.name], values[peer.name]))
+    ratios = [mine / theirs for mine, theirs in pairs]
+    ratio = statistics.median(ratios)
+    return {
+        "measure": goal.label,
+        "peer": goal.peer,
+        "unit": goal.unit,
+        "own": statistics.median(mine for mine, _ in pairs),
+        "theirs": statistics.median(theirs for _, theirs in pairs),
+        "ratio": ratio,
+        "spread": (max(ratios) - min(ratios)) / ratio,
+        "at_most": goal.at_most,
+        "reached": ratio <= goal.at_most,
+    }
+
+
+def as_fraction(ratio: float) -> str:
+    """A ratio as people read it: 1/27 or 1.3x."""
+    return f"1/{1 / ratio:.0f}" if ratio < 0.75 else f"{ratio:.2f}x"
+
+
+def main() -> None:
+    """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="measure only lines that contain this text")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    pin(0, 1)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        found = candidates(Path(folder))
+        for goal in goals():
+            if goal.peer in found and options.only in f"{goal.label} {goal.peer}":
+                print(f"measuring {goal.label} against {goal.peer} ...", file=sys.stderr)
+                row = compare(goal, found["own"], found[goal.peer], options.rounds)
+                rows.append(row)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        print("| measure | against | own | theirs | ratio | goal | |")
+        print("|---|---|---|---|---|---|---|")
+        for row in rows:
+            verdict = "reached" if row["reached"] else "missed"
+            if row["spread"] > TOLERATED_SPREAD:  # type: ignore[operator]
+                verdict += f", rounds differ by {row['spread']:.0%}"
+            print(
+                f"| {row['measure']} | {row['peer']} | {row['own']:.1f} {row['unit']} "
+                f"| {row['theirs']:.1f} | {as_fraction(row['ratio'])} "  # type: ignore[arg-type]
+                f"| {as_fraction(row['at_most'])} | {verdict} |"  # type: ignore[arg-type]
+            )
+    sys.exit(0 if all(row["reached"] for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()
