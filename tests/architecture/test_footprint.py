@@ -1,0 +1,83 @@
+"""A server needs the base install only, and little of that before it is asked for anything."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+
+import pytest
+
+from tests.architecture.source_modules import REPOSITORY, modules
+
+MAX_BASE_PACKAGES = 18
+
+IMPORT_WITHOUT_THE_EXTRA = """
+import importlib, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"{name} is not in the base install", name=name)
+
+BLOCKED = set(sys.argv[1].split(","))
+sys.meta_path.insert(0, Absent())
+for name in sys.argv[2].split(","):
+    importlib.import_module(name)
+"""
+
+
+def base_distributions() -> set[str]:
+    """Follow mcpgen's requirements, without any extra, to all that they bring here."""
+    found, waiting = set(), ["mcpgen"]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        try:
+            asked = requires(name) or []
+        except PackageNotFoundError:
+            continue  # for another platform or Python
+        found.add(name)
+        waiting += [
+            normal(re.match(r"[\w.-]+", line)[0])  # type: ignore[index]
+            for line in asked
+            if "extra ==" not in line
+        ]
+    return found
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_base_install_stays_small() -> None:
+    brought = base_distributions()
+    if "mcpgen" not in brought:
+        pytest.skip("mcpgen is importable but not installed")
+    assert len(brought) <= MAX_BASE_PACKAGES, sorted(brought)
+
+
+def test_every_module_of_the_runtime_imports_without_the_generators_packages() -> None:
+    base = base_distributions() or {"aiohttp"}
+    if "mcpgen" not in base:
+        pytest.skip("mcpgen is importable but not installed")
+    blocked = {
+        top
+        for top, owners in packages_distributions().items()
+        if top != "mcpgen" and not {normal(owner) for owner in owners} & base
+    }
+    names = [module.name for module in modules("mcpgen.runtime")]
+
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_WITHOUT_THE_EXTRA, ",".join(blocked), ",".join(names)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=REPOSITORY,
+    )
+
+    assert "typer" in blocked
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,36 @@
+"""The protocol core does no I/O: messages go in, events and messages come out."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.architecture.source_modules import SourceModule, modules
+
+CORE = modules("mcpgen/runtime/protocol".replace("/", "."))
+WORLD = {
+    "aiohttp", "asyncio", "concurrent", "contextvars", "datetime", "http", "io", "logging",
+    "multiprocessing", "os", "pathlib", "random", "secrets", "select", "selectors", "shutil",
+    "signal", "socket", "ssl", "subprocess", "sys", "tempfile", "threading", "time", "urllib",
+    "uuid", "uvicorn", "uvloop",
+}  # fmt: skip
+ASYNC = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
+
+
+@pytest.mark.parametrize("module", CORE, ids=lambda module: module.name)
+def test_a_module_of_the_core_reaches_nothing_outside(module: SourceModule) -> None:
+    imported = {name.partition(".")[0] for name in module.imported()}
+    assert not imported & WORLD
+
+
+@pytest.mark.parametrize("module", CORE, ids=lambda module: module.name)
+def test_a_module_of_the_core_waits_for_nothing_and_opens_nothing(module: SourceModule) -> None:
+    for node in ast.walk(module.tree):
+        assert not isinstance(node, ASYNC), f"line {node.lineno}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in {"open", "print", "input"}, f"line {node.lineno}"
+
+
+def test_the_core_is_there_to_be_read() -> None:
+    assert len(CORE) > 3

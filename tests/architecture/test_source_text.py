@@ -1,0 +1,41 @@
+"""What every module promises its reader: it is short, and its broad excepts are few and known."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.architecture.source_modules import SourceModule, modules
+
+MAX_LINES = 700
+BROAD = {"Exception", "BaseException"}
+KNOWN_BROAD_EXCEPTS = {
+    ("mcpgen.cli.app", "run"),
+}
+
+MODULES = modules()
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name)
+def test_a_module_fits_a_readers_head(module: SourceModule) -> None:
+    assert len(module.path.read_text("utf-8").splitlines()) < MAX_LINES
+
+
+def test_broad_excepts_are_the_boundaries_that_are_listed_here() -> None:
+    found = {
+        (module.name, function.name)
+        for module in MODULES
+        for function in ast.walk(module.tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ExceptHandler) and is_broad(node.type)
+    }
+    assert found == KNOWN_BROAD_EXCEPTS
+
+
+def is_broad(caught: ast.expr | None) -> bool:
+    if caught is None:
+        return True
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(isinstance(kind, ast.Name) and kind.id in BROAD for kind in kinds)
