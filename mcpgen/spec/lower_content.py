@@ -1,0 +1,135 @@
+"""Bodies, responses and media types of OpenAPI 3."""
+
+from __future__ import annotations
+
+from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response
+from mcpgen.spec.lower_parameters import ParameterLowering, examples_of, sendable_header
+from mcpgen.spec.lower_schema import SchemaLowering
+from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
+
+
+class ContentLowering:
+    """Reads what is sent and what comes back, each shared part once."""
+
+    def __init__(
+        self, source: Source, schemas: SchemaLowering, parameters: ParameterLowering
+    ) -> None:
+        self._source = source
+        self._schemas = schemas
+        self._parameters = parameters
+        self._bodies: dict[str, RequestBody] = {}
+        self._responses: dict[str, tuple[str, tuple[MediaType, ...], tuple[Parameter, ...]]] = {}
+
+    def request_body(self, node: Node) -> RequestBody | None:
+        """The Request Body Object at `node`; None where nothing is declared."""
+        if node.value is None:
+            return None
+        found = self._source.follow(node)
+        if not isinstance(found.value, dict):
+            raise OperationRefusedError(
+                "request-body", "a request body is an object", self._source.at(found.pointer)
+            )
+        if found.pointer not in self._bodies:
+            self._bodies[found.pointer] = RequestBody(
+                required=found.flag("required"),
+                content=self.content(found.child("content")),
+                at=self._source.at(found.pointer),
+                description=found.text("description"),
+            )
+        body = self._bodies[found.pointer]
+        return body if body.content else None
+
+    def responses(self, node: Node) -> tuple[Response, ...]:
+        """The Responses Object at `node`, by status; "default" last."""
+        responses = []
+        for key, declared in node.members():
+            if key.startswith("x-"):
+                continue
+            status = self._status(key, declared.pointer)
+            if status:
+                responses.append(self._response(status, declared))
+        return tuple(sorted(responses, key=lambda response: response.status))
+
+    def _status(self, key: str, pointer: str) -> str:
+        status = key.strip()
+        if status.lower() == "default":
+            return "default"
+        if len(status) == 3 and status[0] in "12345":
+            if status.isdecimal():
+                return status
+            if status[1:].upper() == "XX":
+                return status.upper()
+        self._source.warn("status-code", f"`{key}` is no status code; it was dropped", pointer)
+        return ""
+
+    def _response(self, status: str, node: Node) -> Response:
+        try:
+            found = self._source.follow(node)
+        except OperationRefusedError as refused:
+            self._source.problems.warning(
+                refused.code, f"{refused.message}; the response is taken as it comes", at=refused.at
+            )
+            found = Node({}, node.pointer)
+        if found.pointer not in self._responses:
+            self._responses[found.pointer] = (
+                found.text("description"),
+                self.content(found.child("content")),
+                self._headers(found.child("headers")),
+            )
+        description, content, headers = self._responses[found.pointer]
+        return Response(
+            status=status,
+            description=description,
+            content=content,
+            at=self._source.at(found.pointer),
+            headers=headers,
+        )
+
+    def content(self, node: Node) -> tuple[MediaType, ...]:
+        """The media types of a `content` map, by name."""
+        found = [self.media_type(name, child) for name, child in node.members()]
+        return tuple(sorted(found, key=lambda media_type: media_type.media_type))
+
+    def media_type(self, name: str, node: Node) -> MediaType:
+        """The Media Type Object at `node`."""
+        node = self._source.follow(node)
+        declared = object_of(node.value)
+        return MediaType(
+            media_type=name.strip(),
+            schema=self._schemas.lower(node.child("schema")) if "schema" in declared else None,
+            at=self._source.at(node.pointer),
+            encoding=self._encoding(node.child("encoding")),
+            examples=examples_of(node, self._source),
+            item_schema=(
+                self._schemas.lower(node.child("itemSchema")) if "itemSchema" in declared else None
+            ),
+        )
+
+    def _encoding(self, node: Node) -> dict[str, Encoding]:
+        encodings = {}
+        for name, child in sorted(node.members()):
+            explode = object_of(child.value).get("explode")
+            encodings[name] = Encoding(
+                content_type=child.text("contentType"),
+                style=child.text("style"),
+                explode=explode if isinstance(explode, bool) else None,
+                allow_reserved=child.flag("allowReserved"),
+                headers=tuple(
+                    header
+                    for header in self._headers(child.child("headers"))
+                    if sendable_header(header.name, child.pointer, self._source)
+                ),
+            )
+        return encodings
+
+    def _headers(self, node: Node) -> tuple[Parameter, ...]:
+        headers = []
+        for name, declared in sorted(node.members()):
+            try:
+                child = self._source.follow(declared)
+            except OperationRefusedError as refused:
+                self._source.problems.warning(refused.code, refused.message, at=refused.at)
+                continue
+            if isinstance(child.value, dict) and name.lower() != "content-type":
+                headers.append(self._parameters.build(child, name, "header"))
+        return tuple(headers)

@@ -1,0 +1,193 @@
+"""Schemas of any OpenAPI version as JSON Schema 2020-12, referring to each other by name."""
+
+from __future__ import annotations
+
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.spec import lower_keywords as keywords
+from mcpgen.spec.lower_cycles import break_cycles
+from mcpgen.spec.lower_discriminator import make_explicit
+from mcpgen.spec.lower_names import SchemaNames
+from mcpgen.spec.lower_source import Node, Source, escape
+
+MAX_DEPTH = 96  # of schemas in schemas; what lies deeper is accepted unchecked
+
+_ONE_SCHEMA = frozenset(
+    {
+        "items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else",
+        "unevaluatedItems", "unevaluatedProperties",
+    }
+)  # fmt: skip
+_MANY_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas"})
+_TEXTS = frozenset({"title", "description", "format"})
+_BESIDE_REFERENCE_IN_3_0 = frozenset(
+    {
+        "description",
+        "title",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "nullable",
+        "example",
+    }
+)
+
+
+class SchemaLowering:
+    """Translates schemas on demand, and those that they refer to when all others are known.
+
+    `broken` tells, by name, which definitions stand for something that is not there; they accept
+    any value, and whoever needs them in a request cannot be served.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.broken: dict[str, str] = {}
+        self._source = source
+        self._is_3_0 = source.version in ("2.0", "3.0")
+        self._names = SchemaNames(source)
+        self._pending: list[str] = []  # pointers of definitions that nobody has lowered yet
+        self._definitions: dict[str, JsonSchema] = {}  # by pointer
+        self._references: list[tuple[JsonObject, str]] = []  # what refers to which pointer
+
+    def lower(self, node: Node) -> JsonSchema:
+        """The schema at `node` in the 2020-12 dialect."""
+        return self._lower(node.value, node.pointer, 0)
+
+    def finish(self) -> dict[str, JsonSchema]:
+        """All definitions that lowered schemas refer to, by name; references now spell names."""
+        while self._pending:
+            pointer = self._pending.pop()
+            target = self._source.target("#" + pointer)
+            if target is None or not isinstance(target.value, dict | bool):
+                self._definitions[pointer] = {}
+            else:
+                self._definitions[pointer] = self._lower(target.value, pointer, 0)
+        names = self._names.settle(self._definitions)
+        for holder, pointer in self._references:
+            holder["$ref"] = f"#/$defs/{names[pointer]}"
+        self.broken = {names[pointer]: reason for pointer, reason in self.broken.items()}
+        schemas = {names[pointer]: self._definitions[pointer] for pointer in self._definitions}
+        for name, pointer in break_cycles(schemas):
+            self._source.warn(
+                "circular-composition",
+                f"the schema `{name}` contains itself in place: {pointer}",
+                self._pointer_of(names, name),
+                why="a value could never be checked; the inner occurrence was left out",
+            )
+        return dict(sorted(schemas.items()))
+
+    @staticmethod
+    def _pointer_of(names: dict[str, str], name: str) -> str:
+        return next(pointer for pointer, known in names.items() if known == name)
+
+    def _lower(self, schema: JsonValue, pointer: str, depth: int) -> JsonSchema:
+        if isinstance(schema, bool):
+            return schema
+        if not isinstance(schema, dict):
+            self._source.warn(
+                "schema-shape", f"a schema was expected, not {keywords.kind(schema)}", pointer
+            )
+            return True
+        if depth > MAX_DEPTH:
+            self._source.warn(
+                "schema-too-deep",
+                f"schemas are nested more than {MAX_DEPTH} deep; what lies deeper is not checked",
+                pointer,
+            )
+            return True
+        out: JsonObject = {}
+        is_reference = isinstance(schema.get("$ref"), str)
+        for keyword, value in schema.items():
+            if is_reference and self._is_3_0 and keyword not in _BESIDE_REFERENCE_IN_3_0:
+                continue
+            self._keyword(out, keyword, value, pointer, depth)
+        if is_reference:
+            self._refer(out, schema["$ref"], pointer)
+        elif isinstance(schema.get("$dynamicRef"), str):
+            self._refer_dynamically(out, schema["$dynamicRef"], pointer)
+        if "discriminator" in schema:
+            make_explicit(out, schema, pointer, self._source)
+        keywords.reconcile(out, schema, pointer, self._source)
+        if schema.get("nullable") is True:
+            out = keywords.with_null(out)
+        return out
+
+    def _keyword(
+        self, out: JsonObject, keyword: str, value: JsonValue, pointer: str, depth: int
+    ) -> None:
+        if isinstance(value, str) and (
+            keyword in _TEXTS or (keyword == "type" and value in keywords.TYPES)
+        ):
+            out[keyword] = value  # most keywords are these, and right
+        elif keyword in _NAMED_SCHEMAS:
+            if not isinstance(value, dict):
+                self._refuse_keyword(keyword, value, "an object", pointer)
+                return
+            out[keyword] = {
+                str(name): self._lower(item, f"{pointer}/{keyword}/{escape(name)}", depth + 1)
+                for name, item in value.items()
+                if not (keyword == "properties" and str(name).startswith("x-") and item is None)
+            }
+        elif keyword in _ONE_SCHEMA:
+            if keyword == "items" and isinstance(value, list):
+                keyword = "prefixItems"  # the tuple form of drafts before 2020-12
+                out[keyword] = self._several(keyword, value, pointer, depth)
+            else:
+                out[keyword] = self._lower(value, f"{pointer}/{keyword}", depth + 1)
+        elif keyword in _MANY_SCHEMAS:
+            if not isinstance(value, list) or not value:
+                self._refuse_keyword(keyword, value, "an array of schemas", pointer)
+                return
+            out[keyword] = self._several(keyword, value, pointer, depth)
+        else:
+            read = keywords.READERS.get(keyword)
+            if read is not None:
+                out |= read(value, keywords.Place(keyword, pointer, self._source))
+
+    def _several(
+        self, keyword: str, values: list[JsonValue], pointer: str, depth: int
+    ) -> list[JsonSchema]:
+        return [
+            self._lower(item, f"{pointer}/{keyword}/{index}", depth + 1)
+            for index, item in enumerate(values)
+        ]
+
+    def _refuse_keyword(self, keyword: str, value: JsonValue, wanted: str, pointer: str) -> None:
+        self._source.warn(
+            "schema-keyword",
+            f"`{keyword}` takes {wanted}, not {keywords.kind(value)}; it was dropped",
+            f"{pointer}/{escape(keyword)}",
+        )
+
+    def _refer(self, out: JsonObject, reference: str, pointer: str) -> None:
+        target = self._source.target(reference)
+        if target is None or not isinstance(target.value, dict | bool):
+            place = self._source.at(f"{pointer}/$ref")
+            self._source.problems.warning(
+                "unresolved-ref",
+                f"no schema is at `{reference}`",
+                at=place,
+                why="requests that need it cannot be made; responses are taken as they come",
+            )
+            key = reference.lstrip("#")
+            self.broken[key] = f"no schema is at `{reference}` ({place})"
+        else:
+            key = target.pointer
+        if key not in self._definitions:
+            self._definitions[key] = {}
+            self._pending.append(key)
+        out["$ref"] = reference
+        self._references.append((out, key))
+
+    def _refer_dynamically(self, out: JsonObject, reference: str, pointer: str) -> None:
+        """Take `$dynamicRef` for the one anchor of that name, which is what it mostly means."""
+        found = self._names.anchor(reference.lstrip("#"))
+        if found is None:
+            self._source.warn(
+                "dynamic-ref",
+                f"no `$dynamicAnchor` is called `{reference}`; any value is accepted here",
+                f"{pointer}/$dynamicRef",
+            )
+        else:
+            self._refer(out, "#" + found, pointer)
