@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 TEST_TOOLS := $(VENV)/installed-test-tools
 NODE_TOOLS := .cache/node/installed
+PEERS := .cache/peers
 
 NODE_PACKAGES := node@24 \
 	@modelcontextprotocol/inspector@2.12.0 \
@@ -15,7 +16,7 @@ NODE_PACKAGES := node@24 \
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench corpus update-examples clean
+.PHONY: help demo test bench peers corpus update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -29,7 +30,7 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
-test: $(TEST_TOOLS) $(NODE_TOOLS)
+test: $(TEST_TOOLS) $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt
 	@echo '== format'
 	@$(BIN)/ruff format --check .
 	@echo '== lint'
@@ -39,8 +40,10 @@ test: $(TEST_TOOLS) $(NODE_TOOLS)
 	@echo '== tests'
 	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
 
-bench: $(INSTALLED)
-	@$(BIN)/python -m tests.benchmarks
+bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
+	@$(BIN)/python tests/benchmarks/run.py
+
+peers: $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
 
 corpus: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.examples.corpus
@@ -70,6 +73,12 @@ $(INSTALLED): pyproject.toml tests/constraints.txt | $(BIN)/python
 $(TEST_TOOLS): $(INSTALLED) tests/requirements.txt
 	@echo '== install test tools'
 	@$(PIP) install --constraint tests/constraints.txt --requirement tests/requirements.txt
+	@touch $@
+
+# Programs that nobody here wrote, each in an environment of its own (tests/peers/README.md).
+$(PEERS)/%/installed.txt: tests/peers/install.py | $(INSTALLED)
+	@echo '== install $* as a peer'
+	@$(BIN)/python tests/peers/install.py $(@D) $(subst -,==,$*)
 	@touch $@
 
 $(NODE_TOOLS): Makefile
