@@ -78,3 +78,47 @@ class ToolResult:
     structured_content: JsonObject | None = None
     is_error: bool = False
     meta: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One message of a prompt; `role` is "user" or "assistant"."""
+
+    role: str
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class PromptResult:
+    """The answer to `prompts/get`."""
+
+    messages: tuple[PromptMessage, ...]
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceContents:
+    """What a resource holds: `text`, or `blob` when it is bytes."""
+
+    uri: str
+    mime_type: str = ""
+    text: str | None = None
+    blob: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceResult:
+    """The answer to `resources/read`: one or more contents, never none."""
+
+    contents: tuple[ResourceContents, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Suggestions for an argument, best first; the wire takes the first 100 of them.
+
+    `total` is how many there are in all, where that is more than are given here.
+    """
+
+    values: tuple[str, ...]
+    total: int | None = None

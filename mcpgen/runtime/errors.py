@@ -41,7 +41,23 @@ class ProtocolError(Exception):
 
 
 class ClientCannotError(ToolError):
-    """The handler asked for what this client did not declare: elicitation, sampling, roots."""
+    """The handler asked for what this client did not declare: elicitation, sampling, roots.
+
+    `required` is what the client would have to declare, as `ClientCapabilities` on the wire. A
+    handler that can do without catches this; uncaught, the client is told in its revision's way.
+    """
+
+    def __init__(self, message: str, required: dict[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.required = required or {}
+
+
+class ResourceNotFoundError(Exception):
+    """No resource has this URI. A protocol error in every revision."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(f"no resource is at {uri}")
+        self.uri = uri
 
 
 class ConfigurationError(Exception):

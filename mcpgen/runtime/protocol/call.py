@@ -1,31 +1,55 @@
-"""A request that needs a handler: what it asks, and every way to answer it."""
+"""A request from the client: what it asks, and every way to answer it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Final
 
-from mcpgen.runtime.protocol.jsonrpc import JsonObject, RequestId
+from mcpgen.runtime.errors import (
+    ClientCannotError,
+    InvalidArgumentsError,
+    ProtocolError,
+    ResourceNotFoundError,
+    UnknownToolError,
+)
+from mcpgen.runtime.protocol.client_requests import check_client_can
+from mcpgen.runtime.protocol.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    LOG_LEVELS,
+    MISSING_CLIENT_CAPABILITY,
+    JsonObject,
+    RequestId,
+    http_status,
+)
 from mcpgen.runtime.protocol.messages import Stream
 from mcpgen.runtime.protocol.versions import Revision
 
 if TYPE_CHECKING:
-    from mcpgen.runtime.protocol.server import ServerProtocol
+    from mcpgen.runtime.protocol.server import Batch, ServerProtocol
+
+DEFAULT_LOG_LEVEL: Final = "info"  # of a legacy client that set none
 
 
 class Call:
-    """A `tools/call`, `prompts/get`, `resources/read` or `completion/complete` in flight.
+    """One request of the client, from its arrival to its answer.
 
-    Each method that says something to the client puts it into the protocol's outbox, on the
-    stream of this call. Once the call is answered or cancelled they all do nothing: a late
-    handler cannot break the protocol.
+    Those that need a handler (`tools/call`, `prompts/get`, `resources/read`,
+    `completion/complete`) are handed to the driver. Each method that says something to the
+    client puts it into the protocol's outbox, on the stream of this call. Once the call is
+    answered or cancelled they all do nothing: a late handler cannot break the protocol.
     """
 
     __slots__ = (
+        "batch",
         "client_capabilities",
         "id",
         "input_responses",
         "is_open",
+        "last_progress",
+        "log_level",
         "method",
         "params",
         "principal",
@@ -36,41 +60,131 @@ class Call:
         "stream",
     )
 
-    protocol: ServerProtocol
-    id: RequestId
-    method: str
-    params: JsonObject  # as sent, shape checked for `method`
-    revision: Revision
-    stream: Stream
-    principal: str  # whom the transport authenticated; "" for nobody
-    client_capabilities: JsonObject  # of this request (modern) or of its session (legacy)
-    progress_token: RequestId | None
-    input_responses: JsonObject  # modern: answers to what `require_input` asked
-    request_state: str  # modern: as the client sent it back; "" for none. Not to be trusted
-    is_open: bool
+    def __init__(
+        self,
+        protocol: ServerProtocol,
+        revision: Revision,
+        id: RequestId,
+        method: str,
+        params: JsonObject,
+        stream: Stream = None,
+        principal: str = "",
+    ) -> None:
+        self.protocol = protocol
+        self.revision = revision
+        self.id = id
+        self.method = method
+        self.params = params
+        self.stream = stream
+        self.principal = principal  # whom the transport authenticated; "" for nobody
+        self.client_capabilities: JsonObject = {}  # of this request, or of its legacy session
+        self.progress_token: RequestId | None = None
+        self.log_level = ""  # modern: what the request asks for; "" for none
+        self.last_progress = float("-inf")
+        self.input_responses: JsonObject = {}  # modern: answers to what `require_input` asked
+        self.request_state = ""  # modern: as the client sent it back, not to be trusted
+        self.batch: Batch | None = None
+        self.is_open = True
 
-    def succeed(self, result: Any) -> None:
+    def succeed(self, result: object) -> None:
         """Answer with a `ToolResult`, `PromptResult`, `ResourceResult` or `Completion`."""
-        raise NotImplementedError
+        from mcpgen.runtime.protocol.shapes import shape  # not for the cold path
 
-    def fail(self, error: BaseException) -> None:
+        try:
+            self.answer(shape(result, self.revision))
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            # What a handler gave has no form in JSON: its fault, and the client must not wait.
+            self.fail(error)
+
+    def answer(self, result: JsonObject) -> None:
+        """Answer with a result that has the shape of this revision, but for its envelope."""
+        if self.is_open:
+            protocol = self.protocol
+            if self.revision.is_modern:
+                protocol.envelop(result, self.method)
+            data = protocol.encode({"jsonrpc": "2.0", "id": self.id, "result": result})
+            protocol.respond(self, data)
+
+    def fail(self, error: BaseException, correlation_id: str = "") -> None:
         """Answer with the JSON-RPC error that this exception becomes in this revision.
 
         `ProtocolError`, `UnknownToolError`, `InvalidArgumentsError` (which is a result with
-        `isError` where the revision wants that) and `ResourceNotFoundError` say what they are;
-        any other exception becomes an internal error that says nothing of it.
+        `isError` where the revision wants that), `ResourceNotFoundError` and `ClientCannotError`
+        say what they are. Any other exception becomes an internal error that says nothing but
+        `correlation_id`, to find it in the log.
         """
-        raise NotImplementedError
+        revision = self.revision
+        match error:
+            case ProtocolError():
+                self.refuse(error.code, error.message, error.data)
+            case InvalidArgumentsError() if revision.invalid_arguments_are_results:
+                self._tell_model(str(error))
+            case InvalidArgumentsError():
+                self.refuse(INVALID_PARAMS, str(error), {"problems": list(error.problems)})
+            case UnknownToolError():
+                self.refuse(INVALID_PARAMS, str(error) or "no tool has this name")
+            case ResourceNotFoundError():
+                self.refuse(revision.resource_not_found, str(error), {"uri": error.uri})
+            case ClientCannotError() if revision.is_modern:
+                required = {"requiredCapabilities": error.required}
+                self.refuse(MISSING_CLIENT_CAPABILITY, str(error), required)
+            case ClientCannotError() if self.method == "tools/call":
+                self._tell_model(str(error))
+            case ClientCannotError():
+                self.refuse(INVALID_REQUEST, str(error))
+            case _:
+                data = {"correlationId": correlation_id} if correlation_id else None
+                self.refuse(INTERNAL_ERROR, "the server made a mistake; its log says more", data)
+
+    def refuse(self, code: int, message: str, data: Any = None) -> None:
+        """Answer with this JSON-RPC error."""
+        if self.is_open:
+            protocol = self.protocol
+            protocol.respond(
+                self,
+                protocol.encode(error_message(code, message, data, self.id)),
+                http_status(code) if self.revision.is_modern else 200,
+            )
+
+    def _tell_model(self, text: str) -> None:
+        self.answer({"content": [{"type": "text", "text": text}], "isError": True})
 
     def report_progress(
         self, progress: float, total: float | None = None, message: str = ""
     ) -> None:
         """Send a progress notification, if the client wants one and `progress` has grown."""
-        raise NotImplementedError
+        if not self.is_open or self.progress_token is None or not isfinite(progress):
+            return
+        if progress <= self.last_progress:
+            return
+        self.last_progress = progress
+        params: JsonObject = {"progressToken": self.progress_token, "progress": progress}
+        if total is not None and isfinite(total):
+            params["total"] = total
+        if message and "message" in self.revision.progress_keys:
+            params["message"] = message
+        self.protocol.notify("notifications/progress", params, self.stream)
 
     def log(self, level: str, data: Any, logger: str = "") -> None:
-        """Send a log message, if the client asked for this level."""
-        raise NotImplementedError
+        """Send a log message, if the server declared that it logs and the client wants the level.
+
+        Raises:
+            ValueError: `level` is none of the eight that MCP has.
+        """
+        wanted = self._wanted_log_level()
+        if LOG_LEVELS.index(level) < (LOG_LEVELS.index(wanted) if wanted else len(LOG_LEVELS)):
+            return
+        if self.is_open and self.protocol.offering.offers_logging:
+            params: JsonObject = {"level": level, "data": data}
+            if logger:
+                params["logger"] = logger
+            self.protocol.notify("notifications/message", params, self.stream)
+
+    def _wanted_log_level(self) -> str:
+        if self.revision.is_modern:
+            return self.log_level
+        session = self.protocol.session
+        return (session.log_level if session else "") or DEFAULT_LOG_LEVEL
 
     def ask_client(self, method: str, params: JsonObject) -> RequestId:
         """Send a request to the client (legacy); the answer is a `ClientAnswer` with this id.
@@ -78,7 +192,8 @@ class Call:
         Raises:
             ClientCannotError: the client did not declare what `method` needs.
         """
-        raise NotImplementedError
+        check_client_can(method, params, self.revision, self.client_capabilities)
+        return self.protocol.ask_client(method, params, self.stream)
 
     def require_input(self, requests: Mapping[str, JsonObject], state: str = "") -> None:
         """Answer that input is needed first (modern, `InputRequiredResult`).
@@ -88,4 +203,27 @@ class Call:
         Raises:
             ClientCannotError: the client did not declare what one of them needs.
         """
-        raise NotImplementedError
+        for request in requests.values():
+            check_client_can(
+                request["method"], request["params"], self.revision, self.client_capabilities
+            )
+        result: JsonObject = {"resultType": "input_required"}
+        if requests:
+            result["inputRequests"] = dict(requests)
+        if state:
+            result["requestState"] = state
+        self.answer(result)
+
+
+def error_message(
+    code: int, message: str, data: Any = None, request_id: RequestId | None = None
+) -> JsonObject:
+    """Give an error response; without `id` where it could not be read (protocol.md, 6c)."""
+    error: JsonObject = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    response: JsonObject = {"jsonrpc": "2.0"}
+    if request_id is not None:
+        response["id"] = request_id
+    response["error"] = error
+    return response

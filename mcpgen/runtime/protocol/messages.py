@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpgen.runtime.protocol.jsonrpc import JsonObject, RequestId
 
@@ -25,16 +24,14 @@ class Outgoing(NamedTuple):
     http_status: int = 200  # if nothing was written on the stream before
 
 
-@dataclass(frozen=True, slots=True)
-class CallCancelled:
+class CallCancelled(NamedTuple):
     """A call whose handler must stop; nothing more is sent for it."""
 
     call: Call
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientAnswer:
+class ClientAnswer(NamedTuple):
     """The client's response to a request of ours: `result` or `error`, never both."""
 
     request_id: RequestId
@@ -42,18 +39,15 @@ class ClientAnswer:
     error: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOpened:
+class SessionOpened(NamedTuple):
     """`initialize` was answered; over HTTP the moment to mint a session id."""
 
 
-@dataclass(frozen=True, slots=True)
-class RootsChanged:
+class RootsChanged(NamedTuple):
     """The client's roots are not what they were."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What changed in the server, for whoever listens. JSON-able, so that processes can share it.
 
     `kind` is "tools", "prompts" or "resources" (the list changed), or "resource" (`uri` did).
@@ -64,4 +58,3 @@ class Change:
 
 
 Event: TypeAlias = "Call | CallCancelled | ClientAnswer | SessionOpened | RootsChanged"
-Json: TypeAlias = Any

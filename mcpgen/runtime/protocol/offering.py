@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.versions import REVISIONS, Revision
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Offering:
+class Offering(NamedTuple):
     """Everything about the server that no client can change; one for a whole process.
 
     A list that is None is not offered: its methods are unknown and its capability undeclared.
+    `resources` and `resource_templates` are offered together, either of them perhaps empty.
     """
 
     info: JsonObject  # `Implementation`, newest shape; has at least `name` and `version`
@@ -26,7 +28,7 @@ class Offering:
     offers_logging: bool = False
     offers_subscriptions: bool = False  # to single resources
     changing_lists: frozenset[str] = frozenset()  # of "tools", "prompts", "resources"
-    extensions: JsonObject = field(default_factory=dict)  # id -> settings
+    extensions: Mapping[str, Any] = MappingProxyType({})  # id -> settings
     revisions: tuple[Revision, ...] = REVISIONS  # served ones, newest first
     ttl_ms: int = 3_600_000
     cache_scope: str = "public"
@@ -40,3 +42,52 @@ class Offering:
     def legacy(self) -> tuple[Revision, ...]:
         """The revisions with a handshake that are served, newest first."""
         return tuple(revision for revision in self.revisions if not revision.is_modern)
+
+    @property
+    def serves_both_eras(self) -> bool:
+        """Tell whether a message's era must be found out."""
+        return self.revisions[0].is_modern and not self.revisions[-1].is_modern
+
+    @property
+    def version_names(self) -> list[str]:
+        """The served revisions' names, newest first (protocol.md, 6g)."""
+        return [revision.name for revision in self.revisions]
+
+    def knows_resource(self, uri: str) -> bool:
+        """Tell whether a listed resource has this URI, or a listed template matches it."""
+        if self.resources is not None and uri in self.resources.items:
+            return True
+        templates = self.resource_templates.items if self.resource_templates is not None else {}
+        if not templates:
+            return False
+        from mcpgen.runtime.protocol.uri_template import UriTemplate  # not for the cold path
+
+        return any(UriTemplate(template).match(uri) is not None for template in templates)
+
+    def capabilities(self, revision: Revision) -> JsonObject:
+        """Declare what is served, in the words of this revision (`ServerCapabilities`)."""
+        declared: JsonObject = {}
+        for name, listing in (
+            ("tools", self.tools),
+            ("prompts", self.prompts),
+            ("resources", self.resources),
+        ):
+            if listing is not None:
+                declared[name] = {"listChanged": True} if name in self.changing_lists else {}
+        if self.resources is not None and self.offers_subscriptions:
+            declared["resources"]["subscribe"] = True
+        if self.offers_logging:
+            declared["logging"] = {}
+        if self.offers_completions:
+            declared["completions"] = {}
+        if self.extensions:
+            declared["extensions"] = dict(self.extensions)
+        return {
+            key: value for key, value in declared.items() if key in revision.server_capabilities
+        }
+
+    def implementation(self, revision: Revision) -> JsonObject:
+        """Name the server as this revision's `Implementation` allows."""
+        return {
+            key: value for key, value in self.info.items() if key in revision.implementation_keys
+        }

@@ -2,24 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from mcpgen.runtime.protocol.jsonrpc import Encode, RequestId, encode_json
-from mcpgen.runtime.protocol.messages import Change, Event, Outgoing, Stream
+from mcpgen.runtime.errors import ProtocolError
+from mcpgen.runtime.protocol.call import Call, error_message
+from mcpgen.runtime.protocol.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    UNSUPPORTED_VERSION,
+    Encode,
+    JsonObject,
+    RequestId,
+    as_id,
+    encode_json,
+    readable_id,
+)
+from mcpgen.runtime.protocol.messages import (
+    CallCancelled,
+    Change,
+    ClientAnswer,
+    Event,
+    Outgoing,
+    RootsChanged,
+    SessionOpened,
+    Stream,
+)
+from mcpgen.runtime.protocol.methods import METHODS, is_offered
 from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.request_meta import (
+    CLIENT_CAPABILITIES,
+    PROTOCOL_VERSION,
+    SERVER_INFO,
+    SUBSCRIPTION_ID,
+    read_request_meta,
+)
+from mcpgen.runtime.protocol.routing_headers import VERSION, Headers, RoutingHeaders, header_value
 from mcpgen.runtime.protocol.session import LegacySession
+from mcpgen.runtime.protocol.versions import (
+    LEGACY_NAMES,
+    REVISION_2025_11_25,
+    REVISION_2026_07_28,
+)
 
-Headers = Sequence[tuple[bytes, bytes]]
-"""HTTP headers as ASGI gives them: names in lower case, repeated ones repeated."""
+MAX_BATCH: Final = 100
+_LIST_CHANGED: Final = {  # kind of change -> notification, key in the filter of a listen
+    "tools": ("notifications/tools/list_changed", "toolsListChanged"),
+    "prompts": ("notifications/prompts/list_changed", "promptsListChanged"),
+    "resources": ("notifications/resources/list_changed", "resourcesListChanged"),
+}
 
 
-def is_modern(message: Any, headers: Headers | None) -> bool:
+def is_modern(message: Any, headers: Headers | None, offering: Offering) -> bool:
     """Tell the era of a decoded message: True for the stateless revisions (protocol.md, 4).
 
     An HTTP transport asks this to know whether a legacy session must be looked up.
     """
-    raise NotImplementedError
+    if not offering.serves_both_eras:
+        return offering.revisions[0].is_modern
+    params = message.get("params") if type(message) is dict else None
+    meta = params.get("_meta") if type(params) is dict else None
+    if type(meta) is dict and PROTOCOL_VERSION in meta:
+        return True
+    if headers is None:
+        return False
+    version = header_value(headers, VERSION)
+    return version is not None and version not in LEGACY_NAMES
+
+
+class Batch:
+    """The answers to the elements of one JSON array (2025-03-26), until all are there."""
+
+    __slots__ = ("answers", "pending", "stream")
+
+    def __init__(self, stream: Stream, pending: int) -> None:
+        self.stream = stream
+        self.pending = pending
+        self.answers: list[bytes] = []
 
 
 class ServerProtocol:
@@ -29,6 +89,8 @@ class ServerProtocol:
     client. Feed it with `receive`; after that, and after every method of a `Call`, write what
     `messages_to_send` hands over.
     """
+
+    __slots__ = ("_asked", "_in_flight", "_listens", "_outbox", "encode", "offering", "session")
 
     def __init__(
         self,
@@ -40,6 +102,12 @@ class ServerProtocol:
         self.offering = offering
         self.session = session  # set by `initialize`; a transport may restore a stored one
         self.encode = encode  # replaced by a faster one when the hot path starts
+        self._in_flight: dict[RequestId, Call] = {}
+        self._listens: dict[RequestId, tuple[Call, JsonObject]] = {}  # with what was honoured
+        self._asked: dict[RequestId, Stream] = {}  # our requests to the client
+        self._outbox: list[Outgoing] = []
+
+    # -- in ------------------------------------------------------------------------------------
 
     def receive(
         self,
@@ -54,7 +122,205 @@ class ServerProtocol:
         `headers` is None where the transport has none, else the routing headers are held
         against the body. Answers that need no handler are in the outbox afterwards.
         """
-        raise NotImplementedError
+        modern = is_modern(message, headers, self.offering)
+        if type(message) is list and not modern:
+            return self._receive_batch(message, stream, principal)
+        if type(message) is not dict or message.get("jsonrpc") != "2.0":
+            request_id = readable_id(message)
+            self.refuse(
+                INVALID_REQUEST, "expected one JSON-RPC 2.0 message", stream=stream, id=request_id
+            )
+            return []
+        if type(message.get("method")) is not str:
+            return self._receive_response(message, stream, refuse=modern and headers is not None)
+        if "id" not in message:
+            return self._receive_notification(message["method"], message.get("params"))
+        return self._receive_request(message, modern, headers, stream, principal, None)
+
+    def _receive_batch(self, batch: list[Any], stream: Stream, principal: str) -> list[Event]:
+        if self.session is None or not self.session.revision.has_batches:
+            self.refuse(INVALID_REQUEST, "batches exist in MCP 2025-03-26 only", stream=stream)
+            return []
+        if not 0 < len(batch) <= MAX_BATCH:
+            self.refuse(INVALID_REQUEST, f"a batch has 1 to {MAX_BATCH} messages", stream=stream)
+            return []
+        events: list[Event] = []
+        # The batch itself counts as one more, so that it cannot end before its last element.
+        gathered = Batch(stream, pending=1)
+        for message in batch:
+            events += self._receive_element(message, gathered, principal)
+        self._settle(gathered, None)
+        return events
+
+    def _receive_element(self, message: Any, batch: Batch, principal: str) -> list[Event]:
+        well_formed = type(message) is dict and message.get("jsonrpc") == "2.0"
+        if well_formed and type(message.get("method")) is str:
+            if "id" not in message:
+                return self._receive_notification(message["method"], message.get("params"))
+            if message["method"] != "initialize":
+                batch.pending += 1
+                return self._receive_request(message, False, None, batch.stream, principal, batch)
+        elif well_formed and ("result" in message or "error" in message):
+            return self._receive_response(message, batch.stream, refuse=False)
+        fault = error_message(INVALID_REQUEST, "not a message that a batch may hold")
+        request_id = readable_id(message)
+        if request_id is not None:
+            fault["id"] = request_id
+        batch.answers.append(self.encode(fault))
+        return []
+
+    def _receive_request(
+        self,
+        message: JsonObject,
+        modern: bool,
+        headers: Headers | None,
+        stream: Stream,
+        principal: str,
+        batch: Batch | None,
+    ) -> list[Event]:
+        request_id = readable_id(message)
+        params = message.get("params")
+        call = Call(
+            self,
+            REVISION_2026_07_28 if modern else REVISION_2025_11_25,
+            "" if request_id is None else request_id,
+            message["method"],
+            {} if params is None else params,
+            stream,
+            principal,
+        )
+        call.batch = batch
+        if request_id is None:
+            self._respond_without_id(call)
+            return []
+        try:
+            needs_handler = self._begin(call, modern, headers)
+        except ProtocolError as error:
+            call.fail(error)
+            return []
+        if needs_handler:
+            self._in_flight[request_id] = call
+            return [call]
+        return [SessionOpened()] if call.method == "initialize" else []
+
+    def _begin(self, call: Call, modern: bool, headers: Headers | None) -> bool:
+        """Check a request and answer it; True if a handler must do that."""
+        if type(call.params) is not dict:
+            raise ProtocolError(INVALID_PARAMS, "`params` must be an object")
+        if call.id in self._in_flight or call.id in self._listens:
+            raise ProtocolError(INVALID_REQUEST, "a request with this id is in flight")
+        if modern:
+            self._take_modern(call, headers)
+        else:
+            self._take_legacy(call)
+        method = call.method
+        if method not in call.revision.request_methods or not is_offered(method, self.offering):
+            raise ProtocolError(METHOD_NOT_FOUND, f"no method {method[:100]!r} here")
+        return METHODS[method](call)
+
+    def _take_modern(self, call: Call, headers: Headers | None) -> None:
+        """Check version, capabilities and routing headers, in the order of protocol.md, 2.3."""
+        served = {revision.name: revision for revision in self.offering.modern}
+        params = call.params
+        meta = params.get("_meta")
+        if call.method == "initialize" and type(meta) is not dict and not self.offering.legacy:
+            raise self._unsupported_version(params.get("protocolVersion"))
+        routing = None if headers is None else RoutingHeaders(headers)
+        if type(meta) is not dict:
+            raise ProtocolError(
+                INVALID_PARAMS, f"`params._meta` must hold {PROTOCOL_VERSION!r} and more"
+            )
+        for key, expected in ((PROTOCOL_VERSION, str), (CLIENT_CAPABILITIES, dict)):
+            if type(meta.get(key)) is not expected:
+                raise ProtocolError(INVALID_PARAMS, f"`params._meta` lacks {key!r}")
+        version: str = meta[PROTOCOL_VERSION]
+        if routing is not None:
+            routing.check_request(call.method, params, version)
+        if version not in served:
+            raise self._unsupported_version(version)
+        call.revision = served[version]
+        if routing is not None and call.method == "tools/call":
+            self._check_argument_headers(routing, params)
+        read_request_meta(call, meta)
+
+    def _check_argument_headers(self, routing: RoutingHeaders, params: JsonObject) -> None:
+        name, arguments = params.get("name"), params.get("arguments", {})
+        if self.offering.tools is not None and type(name) is str and type(arguments) is dict:
+            routing.check_arguments(self.offering.tools.header_rules(name), arguments)
+
+    def _unsupported_version(self, requested: object) -> ProtocolError:
+        data = {
+            "supported": self.offering.version_names,
+            "requested": requested if type(requested) is str else "",
+        }
+        return ProtocolError(UNSUPPORTED_VERSION, "this server does not speak that version", data)
+
+    def _take_legacy(self, call: Call) -> None:
+        session = self.session
+        if session is not None:
+            call.revision = session.revision
+            call.client_capabilities = session.client_capabilities
+        elif call.method not in {"initialize", "ping"}:
+            # On a pipe this may as well be a modern request that forgot its `_meta`.
+            raise ProtocolError(
+                INVALID_PARAMS if self.offering.modern else INVALID_REQUEST,
+                f"no session is open: send `initialize`, or {PROTOCOL_VERSION!r} in `params._meta`",
+            )
+        meta = call.params.get("_meta")
+        if type(meta) is dict:
+            if call.batch is not None and PROTOCOL_VERSION in meta:
+                raise ProtocolError(INVALID_REQUEST, "batches exist in MCP 2025-03-26 only")
+            call.progress_token = as_id(meta.get("progressToken"))
+
+    def _receive_notification(self, method: str, params: Any) -> list[Event]:
+        session = self.session
+        if method == "notifications/cancelled" and type(params) is dict:
+            return self._cancel(params)
+        if method == "notifications/initialized" and session is not None:
+            session.is_initialized = True
+        if method == "notifications/roots/list_changed" and session is not None:
+            return [RootsChanged()]
+        return []
+
+    def _cancel(self, params: JsonObject) -> list[Event]:
+        request_id = as_id(params.get("requestId"))
+        if request_id is None:
+            return []
+        if request_id in self._listens:
+            call, _ = self._listens.pop(request_id)
+            self._end(call)
+            return []
+        in_flight = self._in_flight.get(request_id)
+        if in_flight is None:
+            return []
+        self._end(in_flight)
+        reason = params.get("reason")
+        return [CallCancelled(in_flight, reason if type(reason) is str else "")]
+
+    def _receive_response(self, message: JsonObject, stream: Stream, refuse: bool) -> list[Event]:
+        request_id = readable_id(message)
+        if refuse or not ("result" in message or "error" in message):
+            self.refuse(
+                INVALID_REQUEST,
+                "expected a request or a notification",
+                stream=stream,
+                id=request_id,
+            )
+            return []
+        if request_id is None or request_id not in self._asked:
+            return []
+        del self._asked[request_id]
+        result, error = message.get("result"), message.get("error")
+        if type(result) is dict:
+            return [ClientAnswer(request_id, result=result)]
+        return [ClientAnswer(request_id, error=error if type(error) is dict else {})]
+
+    # -- out -----------------------------------------------------------------------------------
+
+    def messages_to_send(self) -> list[Outgoing]:
+        """Hand over what is ready to be written, oldest first, and forget it."""
+        ready, self._outbox = self._outbox, []
+        return ready
 
     def refuse(
         self,
@@ -62,23 +328,103 @@ class ServerProtocol:
         message: str,
         *,
         stream: Stream = None,
-        request_id: RequestId | None = None,
+        id: RequestId | None = None,
         http_status: int = 400,
     ) -> None:
         """Answer something that could not be decoded, or is over a limit, with an error."""
-        raise NotImplementedError
+        data = self.encode(error_message(code, message, None, id))
+        self._outbox.append(Outgoing(data, stream, True, http_status))
 
-    def messages_to_send(self) -> list[Outgoing]:
-        """Hand over what is ready to be written, oldest first, and forget it."""
-        raise NotImplementedError
+    def respond(self, call: Call, data: bytes, http_status: int = 200) -> None:
+        """Send the encoded response to a call, alone or with the rest of its batch."""
+        self._forget(call)
+        if call.batch is None:
+            self._outbox.append(Outgoing(data, call.stream, True, http_status))
+        else:
+            self._settle(call.batch, data)
+
+    def notify(self, method: str, params: JsonObject, stream: Stream = None) -> None:
+        """Send a notification; without `params` where there are none."""
+        message: JsonObject = {"jsonrpc": "2.0", "method": method}
+        if params:
+            message["params"] = params
+        self._outbox.append(Outgoing(self.encode(message), stream))
+
+    def envelop(self, result: JsonObject, method: str) -> None:
+        """Add to a result what every result of a modern revision carries."""
+        result.setdefault("resultType", "complete")
+        if result["resultType"] == "complete" and method in REVISION_2026_07_28.cacheable:
+            is_list = method != "resources/read"
+            result.setdefault("ttlMs", self.offering.ttl_ms if is_list else 0)
+            result.setdefault("cacheScope", self.offering.cache_scope if is_list else "private")
+        info = self.offering.info
+        result["_meta"] = {
+            SERVER_INFO: {"name": info["name"], "version": info["version"]},
+            **result.get("_meta", {}),
+        }
+
+    def ask_client(self, method: str, params: JsonObject, stream: Stream) -> RequestId:
+        """Send a request to the client of a legacy session; its id comes back with the answer."""
+        session = self.session
+        if session is None:
+            raise ProtocolError(INTERNAL_ERROR, "only a client with a session can be asked")
+        request_id = session.next_request_id
+        session.next_request_id += 1
+        self._asked[request_id] = stream
+        message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        if params:
+            message["params"] = params
+        self._outbox.append(Outgoing(self.encode(message), stream))
+        return request_id
+
+    def cancel_client_request(self, request_id: RequestId, reason: str) -> None:
+        """Give up on a request to the client (a timeout), and tell the client so."""
+        if request_id in self._asked:
+            stream = self._asked.pop(request_id)
+            self.notify(
+                "notifications/cancelled", {"requestId": request_id, "reason": reason}, stream
+            )
+
+    def listen(self, call: Call, honoured: JsonObject) -> None:
+        """Keep a `subscriptions/listen` open and acknowledge what of it is honoured."""
+        self._listens[call.id] = (call, honoured)
+        params = {"_meta": {SUBSCRIPTION_ID: call.id}, "notifications": honoured}
+        self.notify("notifications/subscriptions/acknowledged", params, call.stream)
+
+    def announce(self, change: Change) -> None:
+        """Tell this peer of a change, on each stream where it asked to be told."""
+        params: JsonObject = {}
+        if change.kind == "resource":
+            method, params = "notifications/resources/updated", {"uri": change.uri}
+        else:
+            method, key = _LIST_CHANGED[change.kind]
+        for call, honoured in self._listens.values():
+            if (
+                change.uri in honoured.get("resourceSubscriptions", ())
+                if change.kind == "resource"
+                else honoured.get(key)
+            ):
+                self.notify(method, {"_meta": {SUBSCRIPTION_ID: call.id}, **params}, call.stream)
+        session = self.session
+        if session is not None and session.is_initialized:
+            if change.kind == "resource":
+                wanted = change.uri in session.subscribed_uris
+            else:
+                wanted = change.kind in self.offering.changing_lists
+            if wanted:
+                self.notify(method, params)
+
+    # -- ends ----------------------------------------------------------------------------------
 
     def is_waiting(self, stream: Stream) -> bool:
         """Tell whether a request that came on `stream` is still to be answered."""
-        raise NotImplementedError
+        return any(call.stream == stream for call in self._in_flight.values()) or any(
+            call.stream == stream for call, _ in self._listens.values()
+        )
 
     def calls_in_flight(self) -> int:
         """Count the calls that a handler works on; open `subscriptions/listen` are not calls."""
-        raise NotImplementedError
+        return len(self._in_flight)
 
     def disconnect(self, stream: Stream) -> list[Event]:
         """Note that nobody reads `stream` any more.
@@ -86,19 +432,56 @@ class ServerProtocol:
         Gives `CallCancelled` for each call that ends with it: modern ones. A legacy call goes on
         and its answer still comes out of the outbox, for replay.
         """
-        raise NotImplementedError
-
-    def announce(self, change: Change) -> None:
-        """Tell this peer of a change, on each stream where it asked to be told."""
-        raise NotImplementedError
-
-    def cancel_client_request(self, request_id: RequestId, reason: str) -> None:
-        """Give up on a request to the client (a timeout), and tell the client so."""
-        raise NotImplementedError
+        for call, _ in [*self._listens.values()]:
+            if call.stream == stream:
+                del self._listens[call.id]
+        ending = [
+            call
+            for call in self._in_flight.values()
+            if call.stream == stream and call.revision.disconnect_cancels
+        ]
+        for call in ending:
+            self._forget(call)
+        return [CallCancelled(call, "the client closed the stream") for call in ending]
 
     def close(self, reason: str) -> list[Event]:
         """End everything: calls in flight are answered with an error, listens end in order.
 
         Gives `CallCancelled` for each call whose handler still runs.
         """
-        raise NotImplementedError
+        ending = list(self._in_flight.values())
+        for call in ending:
+            call.refuse(INTERNAL_ERROR, reason)
+        for call, _ in [*self._listens.values()]:
+            del self._listens[call.id]
+            meta = {SUBSCRIPTION_ID: call.id}
+            if call.stream is None:  # a pipe, on which no closing stream tells the end
+                params = {"_meta": meta, "requestId": call.id, "reason": reason}
+                self.notify("notifications/cancelled", params)
+            call.answer({"_meta": meta})
+        return [CallCancelled(call, reason) for call in ending]
+
+    def _respond_without_id(self, call: Call) -> None:
+        fault = error_message(INVALID_REQUEST, "an id is a string or an integer")
+        self.respond(call, self.encode(fault), 400)
+
+    def _end(self, call: Call) -> None:
+        """Close a call that will not be answered, and its stream."""
+        self._forget(call)
+        if call.batch is not None:
+            self._settle(call.batch, None)
+        elif call.stream is not None:
+            self._outbox.append(Outgoing(b"", call.stream, True))
+
+    def _forget(self, call: Call) -> None:
+        call.is_open = False
+        if self._in_flight.get(call.id) is call:
+            del self._in_flight[call.id]
+
+    def _settle(self, batch: Batch, answer: bytes | None) -> None:
+        batch.pending -= 1
+        if answer is not None:
+            batch.answers.append(answer)
+        if batch.pending == 0 and (batch.answers or batch.stream is not None):
+            data = b"[" + b",".join(batch.answers) + b"]" if batch.answers else b""
+            self._outbox.append(Outgoing(data, batch.stream, True))

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
 from mcpgen.runtime.protocol.versions import BY_NAME, Revision
 
 
-@dataclass(slots=True)
 class LegacySession:
     """The state of a handshake, small enough for 10,000 of them and storable as JSON."""
 
-    revision: Revision
-    client_capabilities: JsonObject = field(default_factory=dict)
-    client_info: JsonObject = field(default_factory=dict)
-    is_initialized: bool = False  # `notifications/initialized` came
-    log_level: str = ""  # by `logging/setLevel`; "" until then
-    subscribed_uris: set[str] = field(default_factory=set)
-    next_request_id: int = 1  # for requests to the client; never reused
+    __slots__ = (
+        "client_capabilities",
+        "client_info",
+        "is_initialized",
+        "log_level",
+        "next_request_id",
+        "revision",
+        "subscribed_uris",
+    )
+
+    def __init__(
+        self,
+        revision: Revision,
+        *,
+        client_capabilities: JsonObject | None = None,
+        client_info: JsonObject | None = None,
+        is_initialized: bool = False,
+    ) -> None:
+        self.revision = revision
+        self.client_capabilities = client_capabilities or {}
+        self.client_info = client_info or {}
+        self.is_initialized = is_initialized  # `notifications/initialized` came
+        self.log_level = ""  # by `logging/setLevel`; "" until then
+        self.subscribed_uris: frozenset[str] = frozenset()
+        self.next_request_id = 1  # for requests to the client; never reused
 
     def to_json(self) -> JsonObject:
         """Give the session as JSON, for a store that several processes share."""
@@ -35,12 +50,13 @@ class LegacySession:
     @classmethod
     def from_json(cls, stored: JsonObject) -> LegacySession:
         """Restore what `to_json` gave."""
-        return cls(
-            revision=BY_NAME[stored["revision"]],
+        session = cls(
+            BY_NAME[stored["revision"]],
             client_capabilities=stored["clientCapabilities"],
             client_info=stored["clientInfo"],
             is_initialized=stored["isInitialized"],
-            log_level=stored["logLevel"],
-            subscribed_uris=set(stored["subscribedUris"]),
-            next_request_id=stored["nextRequestId"],
         )
+        session.log_level = stored["logLevel"]
+        session.subscribed_uris = frozenset(stored["subscribedUris"])
+        session.next_request_id = stored["nextRequestId"]
+        return session

@@ -1,0 +1,61 @@
+"""What a server may ask of a client, and whether this client can."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mcpgen.runtime.errors import ClientCannotError
+from mcpgen.runtime.protocol.jsonrpc import JsonObject
+from mcpgen.runtime.protocol.versions import Revision
+
+_CAPABILITY: Final = {
+    "elicitation/create": "elicitation",
+    "roots/list": "roots",
+    "sampling/createMessage": "sampling",
+}
+
+
+def check_client_can(
+    method: str, params: JsonObject, revision: Revision, capabilities: JsonObject
+) -> None:
+    """Return if the client declared what this request needs.
+
+    Raises:
+        ClientCannotError: it did not; the error holds what it would have to declare.
+    """
+    if method not in revision.client_requests:
+        raise ClientCannotError(
+            f"MCP {revision.name}, which this client speaks, has no {method}",
+            _needed(method, params),
+        )
+    if method == "ping":
+        return
+    capability = _CAPABILITY[method]
+    declared = capabilities.get(capability)
+    if not isinstance(declared, dict):
+        raise ClientCannotError(
+            f"this client did not declare `{capability}`, which {method} needs",
+            _needed(method, params),
+        )
+    if method == "elicitation/create":
+        _check_mode(params.get("mode", "form"), revision, declared)
+    if method == "sampling/createMessage" and "tools" in params and "tools" not in declared:
+        raise ClientCannotError(
+            "this client did not declare `sampling.tools`", {"sampling": {"tools": {}}}
+        )
+
+
+def _check_mode(mode: str, revision: Revision, declared: JsonObject) -> None:
+    declares_form = "form" in declared or "url" not in declared  # `{}` means form only
+    can = declares_form if mode == "form" else mode in declared
+    if mode not in revision.elicitation_modes or not can:
+        raise ClientCannotError(
+            f"this client did not declare elicitation in {mode} mode", {"elicitation": {mode: {}}}
+        )
+
+
+def _needed(method: str, params: JsonObject) -> JsonObject:
+    capability = _CAPABILITY[method]
+    if method == "elicitation/create" and params.get("mode") == "url":
+        return {capability: {"url": {}}}
+    return {capability: {}}

@@ -1,0 +1,168 @@
+"""Agreement between HTTP headers and body on 2026-07-28 (Streamable HTTP, "Request headers").
+
+Whatever stands between client and server may route on these headers, so a request whose headers
+say another thing than its body is refused.
+"""
+
+from __future__ import annotations
+
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from mcpgen.runtime.errors import ProtocolError
+from mcpgen.runtime.protocol.jsonrpc import HEADER_MISMATCH, JsonObject
+
+Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""HTTP headers as ASGI gives them: names in lower case, repeated ones repeated."""
+
+VERSION: Final = b"mcp-protocol-version"
+_METHOD: Final = b"mcp-method"
+_NAME: Final = b"mcp-name"
+_PARAMETER: Final = b"mcp-param-"
+_SPELLING: Final = {
+    VERSION: "MCP-Protocol-Version",
+    _METHOD: "Mcp-Method",
+    _NAME: "Mcp-Name",
+}
+_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_NUMBER_CHARACTERS: Final = frozenset("+-.0123456789eE")
+_SENTINEL_START: Final = "=?base64?"
+_SENTINEL_END: Final = "?="
+
+
+class HeaderRule(NamedTuple):
+    """An argument that travels in a header too: `x-mcp-header` in a tool's input schema."""
+
+    path: tuple[str, ...]  # property names from the root of the arguments
+    type: str  # "string", "integer" or "boolean"
+
+
+class RoutingHeaders:
+    """The headers of one request that must agree with its body."""
+
+    def __init__(self, headers: Headers) -> None:
+        """Pick the routing headers.
+
+        Raises:
+            ProtocolError: one of them comes twice.
+        """
+        self._values: dict[bytes, bytes] = {}
+        for name, value in headers:
+            if name in _SPELLING or name.startswith(_PARAMETER):
+                if name in self._values:
+                    raise _mismatch(f"the header {_spelling(name)} comes twice")
+                self._values[name] = value.strip(b" \t")
+
+    def check_request(self, method: str, params: JsonObject, version: str) -> None:
+        """Hold version, method and name against the body.
+
+        Raises:
+            ProtocolError: a header is missing, cannot be read, or says another thing.
+        """
+        self._check(VERSION, version, encoded=False)
+        self._check(_METHOD, method, encoded=False)
+        named_by = _NAMED_BY.get(method)
+        if named_by is not None and type(params.get(named_by)) is str:
+            self._check(_NAME, params[named_by], encoded=True)
+
+    def check_arguments(self, rules: Mapping[bytes, HeaderRule], arguments: JsonObject) -> None:
+        """Hold `Mcp-Param-*` against the arguments of a tool call.
+
+        Raises:
+            ProtocolError: as `check_request`.
+        """
+        for name, rule in rules.items():
+            expected = _value_at(rule.path, arguments)
+            given = self._values.get(_PARAMETER + name)
+            spelled = f"Mcp-Param-{name.decode()}"
+            if expected is None:
+                if given is not None:
+                    raise _mismatch(f"the header {spelled} has a value, its argument has none")
+            elif given is None:
+                raise _mismatch(f"the header {spelled} is missing: it repeats an argument")
+            elif not _agree(_decoded(given, spelled), expected):
+                raise _mismatch(f"the header {spelled} and its argument differ")
+
+    def _check(self, name: bytes, expected: str, *, encoded: bool) -> None:
+        given = self._values.get(name)
+        if given is None:
+            raise _mismatch(f"the header {_SPELLING[name]} is missing")
+        text = _decoded(given, _SPELLING[name]) if encoded else given.decode("latin-1")
+        if text != expected:
+            raise _mismatch(f"the header {_SPELLING[name]} and the body differ")
+
+
+def header_value(headers: Headers, name: bytes) -> str | None:
+    """Give the first header of this name, or None."""
+    for key, value in headers:
+        if key == name:
+            return value.strip(b" \t").decode("latin-1")
+    return None
+
+
+def rules_in(input_schema: JsonObject) -> dict[bytes, HeaderRule]:
+    """Find the `x-mcp-header` annotations of a tool's input schema, by header name in lower case.
+
+    They count only where a chain of `properties` leads to them.
+    """
+    rules: dict[bytes, HeaderRule] = {}
+    pending: list[tuple[tuple[str, ...], Any]] = [((), input_schema)]
+    while pending:
+        path, schema = pending.pop()
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        if not isinstance(properties, dict):
+            continue
+        for name, property_schema in properties.items():
+            here = (*path, name)
+            pending.append((here, property_schema))
+            if isinstance(property_schema, dict):
+                header = property_schema.get("x-mcp-header")
+                if isinstance(header, str) and header:
+                    kind = str(property_schema.get("type", "string"))
+                    rules[header.lower().encode()] = HeaderRule(here, kind)
+    return rules
+
+
+def _decoded(value: bytes, spelled: str) -> str:
+    if any((byte < 0x20 and byte != 0x09) or byte > 0x7E for byte in value):
+        raise _mismatch(f"the header {spelled} has characters that need the base64 form")
+    text = value.decode("ascii")
+    if not (text.startswith(_SENTINEL_START) and text.endswith(_SENTINEL_END)):
+        return text
+    inner = text[len(_SENTINEL_START) : -len(_SENTINEL_END)]
+    try:
+        return a2b_base64(inner.encode("ascii"), strict_mode=True).decode("utf-8")
+    except (Base64Error, UnicodeDecodeError):
+        raise _mismatch(f"the header {spelled} is not base64 of UTF-8") from None
+
+
+def _agree(text: str, expected: object) -> bool:
+    if isinstance(expected, bool):
+        return text == ("true" if expected else "false")
+    if isinstance(expected, int | float):
+        if text == str(expected):
+            return True
+        try:  # `42.0` is 42; beyond 2**53 only the digits themselves count
+            return set(text) <= _NUMBER_CHARACTERS and float(text) == expected
+        except ValueError:
+            return False
+    return text == expected
+
+
+def _value_at(path: tuple[str, ...], arguments: JsonObject) -> object:
+    value: object = arguments
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _spelling(name: bytes) -> str:
+    return _SPELLING.get(name) or "Mcp-Param-" + name.removeprefix(_PARAMETER).decode("latin-1")
+
+
+def _mismatch(message: str) -> ProtocolError:
+    return ProtocolError(HEADER_MISMATCH, message)

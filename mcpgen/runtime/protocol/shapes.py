@@ -1,0 +1,160 @@
+"""Results as a revision's schema allows them: what it does not know becomes text or is left out."""
+
+from __future__ import annotations
+
+from binascii import b2a_base64
+from collections.abc import Callable
+from typing import Any, Final
+
+from mcpgen.runtime.content import (
+    Annotations,
+    Audio,
+    Completion,
+    Content,
+    EmbeddedResource,
+    Image,
+    PromptResult,
+    ResourceContents,
+    ResourceLink,
+    ResourceResult,
+    Text,
+    ToolResult,
+)
+from mcpgen.runtime.protocol.jsonrpc import JsonObject
+from mcpgen.runtime.protocol.versions import Revision
+
+MAX_COMPLETION_VALUES: Final = 100
+
+
+def shape(result: object, revision: Revision) -> JsonObject:
+    """Give a handler's result as the JSON object that `revision` has for it.
+
+    Raises:
+        TypeError: a handler gave something that is no result.
+    """
+    shaper = _RESULTS.get(type(result))
+    if shaper is None:
+        raise TypeError(f"a handler gave {type(result).__name__}, which is no result")
+    return shaper(result, revision)
+
+
+def error_text(text: str) -> JsonObject:
+    """Give a tool result that tells the model what went wrong."""
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def content_block(block: Content, revision: Revision) -> JsonObject:
+    """Give one content block; text where `revision` has no such block."""
+    if type(block) is Text:  # by far the most frequent
+        shaped: JsonObject = {"type": "text", "text": block.text}
+    else:
+        shaped = _BLOCKS[type(block)](block)
+        if shaped["type"] not in revision.content_types:
+            return {"type": "text", "text": _as_text(block)}
+    if block.annotations is not None:
+        shaped["annotations"] = _annotations(block.annotations, revision)
+    return shaped
+
+
+def _tool_result(result: ToolResult, revision: Revision) -> JsonObject:
+    shaped: JsonObject = {"content": [content_block(block, revision) for block in result.content]}
+    if result.structured_content is not None and revision.has_structured_content:
+        shaped["structuredContent"] = result.structured_content
+    if result.is_error:
+        shaped["isError"] = True
+    if result.meta:
+        shaped["_meta"] = result.meta
+    return shaped
+
+
+def _prompt_result(result: PromptResult, revision: Revision) -> JsonObject:
+    shaped: JsonObject = {
+        "messages": [
+            {"role": message.role, "content": content_block(message.content, revision)}
+            for message in result.messages
+        ]
+    }
+    if result.description:
+        shaped["description"] = result.description
+    return shaped
+
+
+def _resource_result(result: ResourceResult, _: Revision) -> JsonObject:
+    return {"contents": [_contents(contents) for contents in result.contents]}
+
+
+def _completion(result: Completion, _: Revision) -> JsonObject:
+    values = list(result.values[:MAX_COMPLETION_VALUES])
+    total = len(result.values) if result.total is None else result.total
+    return {"completion": {"values": values, "total": total, "hasMore": total > len(values)}}
+
+
+def _contents(contents: ResourceContents | EmbeddedResource) -> JsonObject:
+    shaped: JsonObject = {"uri": contents.uri}
+    if contents.mime_type:
+        shaped["mimeType"] = contents.mime_type
+    if contents.blob is not None:
+        shaped["blob"] = _base64(contents.blob)
+    else:
+        shaped["text"] = contents.text or ""
+    return shaped
+
+
+def _link(block: ResourceLink) -> JsonObject:
+    shaped: JsonObject = {"type": "resource_link", "uri": block.uri, "name": block.name}
+    if block.title:
+        shaped["title"] = block.title
+    if block.description:
+        shaped["description"] = block.description
+    if block.mime_type:
+        shaped["mimeType"] = block.mime_type
+    if block.size is not None:
+        shaped["size"] = block.size
+    return shaped
+
+
+def _as_text(block: Content) -> str:
+    if isinstance(block, ResourceLink):
+        told = f"{block.title or block.name}: {block.uri}"
+        return f"{told}\n{block.description}" if block.description else told
+    if isinstance(block, Image | Audio):
+        kind = type(block).__name__.lower()
+        return f"[{kind}, {block.mime_type}, {len(block.data)} bytes]"
+    raise TypeError(f"{type(block).__name__} is in every revision")
+
+
+def _annotations(annotations: Annotations, revision: Revision) -> JsonObject:
+    shaped: JsonObject = {}
+    if annotations.audience:
+        shaped["audience"] = list(annotations.audience)
+    if annotations.priority is not None:
+        shaped["priority"] = annotations.priority
+    if annotations.last_modified and "lastModified" in revision.annotation_keys:
+        shaped["lastModified"] = annotations.last_modified
+    return shaped
+
+
+def _base64(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode()
+
+
+_RESULTS: Final[dict[type, Callable[[Any, Revision], JsonObject]]] = {
+    ToolResult: _tool_result,
+    PromptResult: _prompt_result,
+    ResourceResult: _resource_result,
+    Completion: _completion,
+}
+_BLOCKS: Final[dict[type, Callable[[Any], JsonObject]]] = {
+    Image: lambda block: {
+        "type": "image",
+        "data": _base64(block.data),
+        "mimeType": block.mime_type,
+    },
+    Audio: lambda block: {
+        "type": "audio",
+        "data": _base64(block.data),
+        "mimeType": block.mime_type,
+    },
+    EmbeddedResource: lambda block: {"type": "resource", "resource": _contents(block)},
+    ResourceLink: _link,
+}
