@@ -21,7 +21,8 @@ class Location:
 
     `line` and `column` count from 1; 0 means that the place has no line of its own (a file that
     cannot be read). `pointer` is the JSON Pointer in that file's own document. `excerpt` is the
-    text of the line and `width` how many of its characters, from `column`, are meant.
+    text of the line and `width` how many of its characters, from `column`, are meant. Of a very
+    long line only a part is kept; `excerpt_column` is the column where that part begins.
     """
 
     file: str
@@ -30,6 +31,7 @@ class Location:
     pointer: str = ""
     excerpt: str = ""
     width: int = 1
+    excerpt_column: int = 1
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -57,7 +59,7 @@ class Diagnostic:
 class Problems:
     """The problems found so far. Stages add to it; only the command line prints it."""
 
-    _found: list[Diagnostic] = field(default_factory=list)
+    _found: dict[Diagnostic, None] = field(default_factory=dict)  # each is told once
 
     def error(
         self, code: str, message: str, *, at: Location | None = None, why: str = "", help: str = ""
@@ -86,9 +88,11 @@ class Problems:
         why: str,
         help: str,
     ) -> None:
-        problem = Diagnostic(code, severity, message, at, why, help)
-        if problem not in self._found:
-            self._found.append(problem)
+        self._found[Diagnostic(code, severity, message, at, why, help)] = None
+
+    def extend(self, others: Problems) -> None:
+        """Take over what was collected apart."""
+        self._found.update(others._found)
 
     @property
     def has_errors(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcpgen.diagnostics import Location
+from mcpgen.ir.api import LeftOut
 from mcpgen.ir.json_types import JsonObject
 
 
@@ -26,8 +27,10 @@ class SourceFile:
 class Document:
     """An OpenAPI document as decoded JSON, with a way back to the text.
 
-    After `resolve`, `root` is self-contained: every `$ref` in it is local (`#/...`), and what
-    other files held stands under `#/x-mcpgen-files/<file name, pointer-escaped>`.
+    After `resolve`, `root` is self-contained: every `$ref` in it is "#" and a JSON Pointer
+    (`pointer_tokens` splits it; nothing is percent-encoded any more) that leads to what belongs
+    there, and what other files held stands under `#/x-mcpgen-files/<file name, pointer-escaped>`.
+    The only exceptions lie in the operations that `left_out` names, and in no other.
     """
 
     root: JsonObject
@@ -37,3 +40,4 @@ class Document:
     url: str | None  # where it was fetched from; relative server URLs are resolved against it
     files: tuple[SourceFile, ...]  # the root file first, then by name
     locate: Callable[[str], Location]  # JSON Pointer into `root` -> place in the text
+    left_out: tuple[LeftOut, ...] = ()  # operations that resolving found unusable, told already

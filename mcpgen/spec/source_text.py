@@ -1,0 +1,103 @@
+"""The text of one file, and what stands where in it."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_USERINFO = re.compile(r"(?<=://)[^/\s\"'@]*:[^/\s\"'@]*(?=@)")
+_MAX_EXCERPT = 200
+
+# The longer marks first: UTF-32's little-endian one begins with UTF-16's.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Without a mark, the zeros around a first ASCII character tell (RFC 4627, section 3).
+_ZERO_PATTERNS = (
+    (re.compile(rb"[^\0]\0\0\0", re.DOTALL), "utf-32-le"),
+    (re.compile(rb"\0\0\0[^\0]", re.DOTALL), "utf-32-be"),
+    (re.compile(rb"[^\0]\0", re.DOTALL), "utf-16-le"),
+    (re.compile(rb"\0[^\0]", re.DOTALL), "utf-16-be"),
+)
+
+
+class SourceText:
+    """A decoded file; `offset`s count its characters from 0, lines and columns count from 1."""
+
+    def __init__(self, shown_as: str, text: str) -> None:
+        self.shown_as = shown_as
+        self.text = text
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+
+    def location(self, offset: int, pointer: str = "", width: int = 1) -> Location:
+        """The place of a character, with the text of its line.
+
+        A very long line, as in minified JSON, is shown as a window that begins at
+        `Location.excerpt_column`. Credentials inside URLs are masked.
+        """
+        starts = self._line_starts
+        line = bisect_right(starts, offset)
+        start = starts[line - 1]
+        end = starts[line] if line < len(starts) else len(self.text)
+        first = start if offset - start < _MAX_EXCERPT else offset - 40
+        shown = self.text[first : min(end, first + _MAX_EXCERPT)].rstrip("\r\n")
+        return Location(
+            self.shown_as,
+            line,
+            offset - start + 1,
+            pointer,
+            _USERINFO.sub(lambda secret: "*" * len(secret[0]), shown),
+            max(1, min(width, first + len(shown) - offset)),
+            first - start + 1,
+        )
+
+    def offset_of_line(self, line: int, column: int) -> int:
+        """The character at a line and column that both count from 1."""
+        starts = self._line_starts
+        return starts[min(line, len(starts)) - 1] + column - 1
+
+
+def decode(content: bytes, shown_as: str, problems: Problems) -> SourceText:
+    """Decode UTF-8, or UTF-16 and UTF-32 where the first bytes say so (YAML 1.2.2, section 5.2).
+
+    Raises:
+        RejectedError: the bytes are no text in that encoding.
+    """
+    encoding, skipped = _encoding(content)
+    try:
+        return SourceText(shown_as, content[skipped:].decode(encoding))
+    except UnicodeDecodeError as error:
+        before = content[skipped : skipped + error.start].decode(encoding, errors="replace")
+        place = SourceText(shown_as, before).location(len(before))
+        problems.error(
+            "not-text",
+            f"byte 0x{error.object[error.start]:02x} is no {encoding.upper()} text"
+            if error.start < len(error.object)
+            else f"the text ends inside a {encoding.upper()} character",
+            at=place,
+            why="an API description is text, and a wrong guess would garble names and values",
+            help="save the file as UTF-8",
+        )
+        raise RejectedError from None
+
+
+def _encoding(content: bytes) -> tuple[str, int]:
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if content.startswith(mark):
+            return encoding, len(mark)
+    for pattern, encoding in _ZERO_PATTERNS:
+        if pattern.match(content):
+            return encoding, 0
+    return "utf-8", 0
