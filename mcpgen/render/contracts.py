@@ -1,0 +1,265 @@
+"""The JSON files of a generated package, as data: what clients see, and how arguments travel."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from mcpgen.ir.api import (
+    Api,
+    Encoding,
+    MediaType,
+    Parameter,
+    RequestBody,
+    SecurityRequirement,
+    SecurityScheme,
+    Server,
+)
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.tool_plan import Argument, EnvironmentVariable, ServerPlan, ToolGroupPlan, ToolPlan
+
+
+def server_contract(plan: ServerPlan) -> JsonObject:
+    """Give `_generated/contract.json`: about the server as a whole."""
+    return {
+        "name": plan.name,
+        "title": plan.title,
+        "description": plan.description,
+        "instructions": plan.instructions,
+        "env_prefix": plan.env_prefix,
+        "servers": [_server(server) for server in plan.base_servers],
+        "security_schemes": {
+            scheme.id: _security_scheme(scheme) for scheme in plan.api.security_schemes
+        },
+        "environment": [_environment_variable(variable) for variable in plan.environment],
+        "groups": [group.module for group in plan.groups],
+    }
+
+
+def listing(plan: ServerPlan) -> list[JsonObject]:
+    """Give the Tool objects of `_generated/listing.jsonl`, by name."""
+    return [{"name": tool.name, **_listed(tool)} for tool in plan.tools]
+
+
+def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
+    """Give `_generated/tools/<module>.json`: the tools of one tag."""
+    return {"tag": group.tag, "tools": {tool.name: _tool(plan, tool) for tool in group.tools}}
+
+
+def upstream(api: Api) -> dict[str, JsonValue]:
+    """Give `tests/generated/upstream.json`: the served operations, made from the API alone.
+
+    It says nothing of what was planned, so that the mock upstream can judge the tools by it.
+    """
+    return {
+        "servers": _as_json(api.servers),
+        "schemas": dict(api.schemas),
+        "security_schemes": _as_json(api.security_schemes),
+        "operations": _as_json(api.operations),
+    }
+
+
+def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
+    entry: JsonObject = {
+        "operation": tool.operation.key,
+        "listing": _listed(tool),
+        "arguments": {argument.name: argument.identifier for argument in tool.arguments},
+        "result_key": tool.result_key,
+        "request": _request(plan, tool),
+    }
+    if tool.full_input_schema is not None:
+        entry["input_schema"] = tool.full_input_schema
+    return entry
+
+
+def _listed(tool: ToolPlan) -> JsonObject:
+    listed: JsonObject = {
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "annotations": tool.annotations,
+    }
+    if tool.output_schema is not None:
+        listed["outputSchema"] = tool.output_schema
+    return _given(listed)
+
+
+def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
+    operation = tool.operation
+    argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
+    request: JsonObject = {
+        "method": operation.method,
+        "path": operation.path,
+        "parameters": [
+            {**_travel(parameter), "argument": argument.name}
+            for parameter in operation.parameters
+            if (argument := argument_of.get((parameter.location, parameter.name))) is not None
+        ],
+        "accept": list(tool.accept),
+    }
+    body = argument_of.get(("body", ""))
+    if body is not None and operation.request_body is not None:
+        request["body"] = _body(
+            body, argument_of.get(("content_type", "")), operation.request_body, plan.api.schemas
+        )
+    if tool.security:
+        request["security"] = [_requirement(alternative) for alternative in tool.security]
+    if operation.servers not in ((), plan.api.servers, plan.base_servers):
+        request["servers"] = [_server(server) for server in operation.servers]
+    return request
+
+
+def _travel(parameter: Parameter) -> JsonObject:
+    """Say how a parameter's value is serialised."""
+    return {
+        "in": parameter.location,
+        "name": parameter.name,
+        "style": parameter.style,
+        "explode": parameter.explode,
+    } | _given(
+        {
+            "allow_reserved": parameter.allow_reserved,
+            "allow_empty_value": parameter.allow_empty_value,
+            "content_type": parameter.content_type,
+        }
+    )
+
+
+def _body(
+    argument: Argument,
+    content_type: Argument | None,
+    body: RequestBody,
+    schemas: Mapping[str, JsonSchema],
+) -> JsonObject:
+    entry: JsonObject = {
+        "argument": argument.name,
+        "required": body.required,
+        "media_types": [_body_media_type(media_type, schemas) for media_type in body.content],
+    }
+    if content_type is not None:
+        entry["content_type_argument"] = content_type.name
+    return entry
+
+
+def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -> JsonObject:
+    entry: JsonObject = {
+        "media_type": media_type.media_type,
+        "encoding": {name: _encoding(value) for name, value in media_type.encoding.items()},
+    }
+    if media_type.schema is not None and _serialiser_reads_schema(media_type.media_type):
+        entry["schema"] = bundled(media_type.schema, schemas)
+    return entry
+
+
+def _serialiser_reads_schema(media_type: str) -> bool:
+    kind = media_type.partition(";")[0].strip().lower()
+    return kind.startswith("multipart/") or kind.endswith(("/x-www-form-urlencoded", "xml"))
+
+
+def bundled(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
+    """Give `schema` with every schema that it reaches under `$defs`."""
+    needed: dict[str, JsonSchema] = {}
+    to_read = [schema]
+    while to_read:
+        for name in _names_referred_to(to_read.pop()):
+            if name not in needed and name in schemas:
+                needed[name] = schemas[name]
+                to_read.append(schemas[name])
+    if not needed or not isinstance(schema, dict):
+        return schema
+    return {**schema, "$defs": needed}
+
+
+def _names_referred_to(schema: JsonValue) -> Iterable[str]:
+    to_read: list[JsonValue] = [schema]
+    while to_read:
+        node = to_read.pop()
+        if isinstance(node, dict):
+            reference = node.get("$ref")
+            if isinstance(reference, str) and reference.startswith("#/$defs/"):
+                name = reference.removeprefix("#/$defs/")
+                yield name.replace("~1", "/").replace("~0", "~")
+            to_read.extend(node.values())
+        elif isinstance(node, list | tuple):
+            to_read.extend(node)
+
+
+def _server(server: Server) -> JsonObject:
+    return {
+        "url": server.url,
+        "variables": {
+            variable.name: _given(
+                {
+                    "default": variable.default,
+                    "enum": list(variable.enum),
+                    "description": variable.description,
+                }
+            )
+            for variable in server.variables
+        },
+    }
+
+
+def _security_scheme(scheme: SecurityScheme) -> JsonObject:
+    return _given(
+        {
+            "type": scheme.type,
+            "in": scheme.location,
+            "name": scheme.name,
+            "scheme": scheme.http_scheme,
+            "flows": dict(scheme.flows),
+            "openid_connect_url": scheme.openid_connect_url,
+        }
+    )
+
+
+def _environment_variable(variable: EnvironmentVariable) -> JsonObject:
+    return {
+        "name": variable.name,
+        "description": variable.description,
+        "required": variable.required,
+        "secret": variable.secret,
+    } | _given({"scheme": variable.scheme, "part": variable.part, "example": variable.example})
+
+
+def _requirement(alternative: SecurityRequirement) -> JsonObject:
+    return {use.scheme: list(use.scopes) for use in alternative}
+
+
+_NOT_FOR_THE_MOCK = frozenset(
+    {"at", "deprecated", "description", "extensions", "operation_id", "summary", "tag", "tags"}
+)
+
+
+def _as_json(node: object) -> JsonValue:
+    """Spell a node of the IR as JSON: its own field names, without places and prose."""
+    if dataclasses.is_dataclass(node):
+        return {
+            field.name: _as_json(getattr(node, field.name))
+            for field in dataclasses.fields(node)
+            if field.name not in _NOT_FOR_THE_MOCK
+        }
+    if isinstance(node, tuple):
+        return [_as_json(item) for item in node]
+    if isinstance(node, Mapping) and any(map(dataclasses.is_dataclass, node.values())):
+        return {key: _as_json(item) for key, item in node.items()}
+    return node
+
+
+def _encoding(encoding: Encoding) -> JsonObject:
+    entry = _given(
+        {
+            "content_type": encoding.content_type,
+            "style": encoding.style,
+            "allow_reserved": encoding.allow_reserved,
+            "headers": [_as_json(header) for header in encoding.headers],
+        }
+    )
+    return entry if encoding.explode is None else {**entry, "explode": encoding.explode}
+
+
+def _given(entry: JsonObject) -> JsonObject:
+    """Leave out what the document is silent about."""
+    return {
+        key: value for key, value in entry.items() if value not in ("", None, False, [], {}, ())
+    }

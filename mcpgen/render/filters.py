@@ -1,0 +1,149 @@
+"""The only ways in which text reaches a file that is not JSON.
+
+Each function takes any string whatever, and what it gives back has one meaning where it is put:
+a Python literal, a docstring's text, a TOML string, a cell of a Markdown table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.safe_text import SafeText
+
+
+class Source(SafeText):
+    """Python source, spelled from identifiers, literals and checked annotations."""
+
+    __slots__ = ()
+
+
+class DocText(SafeText):
+    """Text to stand between the triple quotes of a docstring."""
+
+    __slots__ = ()
+
+
+class Toml(SafeText):
+    """A TOML value."""
+
+    __slots__ = ()
+
+
+class Markdown(SafeText):
+    """Markdown in which every stranger's character is literal text."""
+
+    __slots__ = ()
+
+
+class Plain(SafeText):
+    """A token of `[A-Za-z0-9._/-]`, which no file format that we write gives a meaning to."""
+
+    __slots__ = ()
+
+
+def literal(value: JsonValue) -> Source:
+    """Spell a JSON value as a Python literal of printable characters only."""
+    return Source(repr(value))
+
+
+def identifier(text: str) -> Source:
+    """Let a name stand in source; `Identifier` has checked it, and checks it here again."""
+    return Source(Identifier(text))
+
+
+_QUOTE_TO_ESCAPE = re.compile(r'\A"|"(?="|\Z)')
+
+
+def doc_text(text: str) -> DocText:
+    r"""Spell `text` so that a docstring with it has exactly `text` as its value.
+
+    Backslashes, quotes that could close the string and characters that do not print (line breaks
+    of every kind and bidirectional controls among them) are escaped.
+    """
+    escaped = text.replace("\\", "\\\\")
+    escaped = _QUOTE_TO_ESCAPE.sub(r"\"", escaped)
+    return DocText("".join(ch if ch.isprintable() else _escape(ch) for ch in escaped))
+
+
+def _escape(character: str) -> str:
+    return repr(character)[1:-1]
+
+
+def toml_string(text: str) -> Toml:
+    """Spell `text` as a TOML basic string; its escapes are JSON's, and so are ours."""
+    return Toml(json.dumps(scalar_text(text)).replace("\x7f", "\\u007f"))
+
+
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
+_MARKDOWN_LINK = re.compile(r"(?i)\b(https?|ftp)(:)(?=//)|\b(www)(\.)")
+
+
+def markdown_text(text: str) -> Markdown:
+    """Spell `text` as one line of Markdown that shows it literally, fit for a table cell."""
+    escaped = _MARKDOWN_SPECIAL.sub(r"\\\1", one_line(text))
+    return Markdown(_MARKDOWN_LINK.sub(r"\1\3\\\2\4", escaped).replace("@", "&#64;"))
+
+
+def markdown_code(text: str) -> Markdown:
+    """Spell `text` as one line of code in Markdown, fit for a table cell."""
+    shown = one_line(text)
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if shown.startswith("`") or shown.endswith("`") else ""
+    # A table splits its cells before it reads code, so that "|" needs a backslash even here.
+    return Markdown(f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|"))
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9._/-]+\Z")
+
+
+def plain(text: str) -> Plain:
+    """Let a token of letters, digits and `._/-` stand anywhere.
+
+    Raises:
+        ValueError: it has any other character, or none.
+    """
+    if not _PLAIN.match(text):
+        raise ValueError(f"not a plain token: {text!r}")
+    return Plain(text)
+
+
+def one_line(text: str) -> str:
+    """Give `text` as one line: whitespace becomes single spaces, what does not show is dropped."""
+    kept = "".join(
+        " " if ch.isspace() or unicodedata.category(ch) == "Cc" else ch
+        for ch in text
+        if unicodedata.category(ch) not in {"Cf", "Cs", "Co", "Cn"}
+    )
+    return " ".join(kept.split())
+
+
+def scalar_text(text: str) -> str:
+    """Give `text` without the lone surrogates that UTF-8 has no bytes for."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+_SENTENCE_END = re.compile(r"(?<=[^.\s][.!?])\s+(?=[^a-z\s])")
+_NOT_AN_END = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Nr|No)\.\Z")
+
+
+def first_sentence(text: str) -> str:
+    """Give the first sentence of the first paragraph that has one, on one line, unpunctuated."""
+    paragraph = next((one_line(part) for part in re.split(r"\n\s*\n", text) if one_line(part)), "")
+    for end in _SENTENCE_END.finditer(paragraph):
+        if not _NOT_AN_END.search(paragraph[: end.start()]):
+            paragraph = paragraph[: end.start()]
+            break
+    return paragraph.rstrip(" .:")
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut `text` at a word so that it takes at most `width` characters, "…" included."""
+    if len(text) <= width:
+        return text
+    head, space, _ = text[:width].rpartition(" ")
+    return (head if space and len(head) > width // 2 else text[: width - 1]).rstrip(" ,;:") + "…"

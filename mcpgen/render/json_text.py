@@ -1,0 +1,58 @@
+"""JSON as it is written to files: sorted keys, UTF-8, LF, the same bytes for the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from mcpgen.ir.json_types import JsonValue
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def compact(value: JsonValue) -> bytes:
+    """Encode a value without a space or a line break."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encoder.encode(_without_surrogates(value))
+
+
+def pretty(value: JsonValue) -> bytes:
+    """Encode a value to be reviewed: two spaces of indent, a final newline."""
+    return msgspec.json.format(compact(value), indent=2) + b"\n"
+
+
+def lines(values: Iterable[JsonValue]) -> bytes:
+    """Encode each value on a line of its own (JSON Lines)."""
+    return b"".join(compact(value) + b"\n" for value in values)
+
+
+def entry_a_line(sections: Mapping[str, JsonValue]) -> bytes:
+    """Encode an object of arrays and objects with each of their entries on a line of its own.
+
+    Large data stays diffable so, at a fraction of the size that full indentation takes.
+    """
+    parts = [compact(name) + b": " + _section(value) for name, value in sorted(sections.items())]
+    return b"{\n" + b",\n".join(parts) + b"\n}\n"
+
+
+def _section(value: Any) -> bytes:
+    if isinstance(value, dict) and value:
+        entries = [compact(key) + b": " + compact(item) for key, item in sorted(value.items())]
+        return b"{\n" + b",\n".join(entries) + b"\n}"
+    if isinstance(value, list | tuple) and value:
+        return b"[\n" + b",\n".join(compact(item) for item in value) + b"\n]"
+    return compact(value)
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(item) for item in value]
+    return value

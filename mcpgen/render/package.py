@@ -1,0 +1,45 @@
+"""The generated half of a package, as files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.identifiers import safe_filename
+from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.render import contracts, json_text
+from mcpgen.render.environment import code_environment
+from mcpgen.render.views import handler_module, package_view
+
+
+def render(plan: ServerPlan) -> FileSet:
+    """Write out `_generated/` and what its tests read; the models are made elsewhere."""
+    package = f"src/{plan.package}/_generated"
+    texts = {
+        f"{package}/__init__.py": _template("__init__.py", package=package_view(plan)),
+        f"{package}/tools/__init__.py": _template("tools/__init__.py", package=package_view(plan)),
+    }
+    if plan.models:
+        texts[f"{package}/models/__init__.py"] = _template(
+            "models/__init__.py", package=package_view(plan)
+        )
+    data = {
+        f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
+        f"{package}/listing.jsonl": json_text.lines(contracts.listing(plan)),
+        "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
+    }
+    for group in plan.groups:
+        module = safe_filename(f"{group.module}.py").removesuffix(".py")
+        texts[f"{package}/tools/{module}.py"] = _template(
+            "tools/group.py", module=handler_module(plan, group)
+        )
+        contract = contracts.group_contract(plan, group)
+        data[f"{package}/tools/{module}.json"] = json_text.pretty(contract)
+    contents = data | {path: text.encode() for path, text in texts.items()}
+    return tuple(
+        PlannedFile(path, content, Owner.GENERATED) for path, content in sorted(contents.items())
+    )
+
+
+def _template(path: str, **view: Any) -> str:
+    return code_environment().get_template(f"_generated/{path}.jinja").render(**view)

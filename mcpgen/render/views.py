@@ -1,0 +1,284 @@
+"""What the templates of `templates/code/` read: the plan, spelled in Python.
+
+A view decides no name, type or order; the plan has. It spells what the plan decided, out of
+identifiers, literals and annotations that are taken apart and checked, never out of raw text.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.tool_plan import (
+    Annotation,
+    Argument,
+    ModelModule,
+    ServerPlan,
+    ToolGroupPlan,
+    ToolPlan,
+)
+from mcpgen.render.filters import (
+    DocText,
+    Source,
+    doc_text,
+    first_sentence,
+    identifier,
+    literal,
+    one_line,
+    shorten,
+)
+
+LINE_LENGTH = 100
+_TYPING_NAMES = frozenset({"Any", "Literal"})
+_BUILT_IN_TYPES = frozenset({"bool", "dict", "float", "int", "list", "object", "str"})
+_RUNTIME_NAMES = frozenset({"ABSENT", "Absent", "Context", "ToolGroup"})
+_MODULE_NAMES = _TYPING_NAMES | _BUILT_IN_TYPES | _RUNTIME_NAMES | {"ctx", "tools"}
+_REQUEST_MAPS = (
+    ("path_params", "path"),
+    ("query", "query"),
+    ("headers", "header"),
+    ("cookies", "cookie"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportView:
+    """`from <module> import <names>`."""
+
+    module: Source
+    names: Source
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerView:
+    """One tool's handler. `request` is the arguments of its one call, one a line."""
+
+    tool_name: Source
+    function: Source
+    signature: Source
+    returns: Source
+    docstring: DocText
+    request: tuple[Source, ...]
+    gives_nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerModule:
+    """`_generated/tools/<module>.py`."""
+
+    title: DocText
+    contract_file: Source
+    typing_imports: tuple[ImportView, ...]
+    runtime_imports: tuple[ImportView, ...]
+    model_imports: tuple[ImportView, ...]
+    handlers: tuple[HandlerView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PackageView:
+    """The docstrings of the packages inside `_generated/`."""
+
+    title: DocText
+
+
+def package_view(plan: ServerPlan) -> PackageView:
+    """Spell what the `__init__.py` files say."""
+    return PackageView(title=doc_text(shorten(one_line(plan.title) or plan.name, 60)))
+
+
+def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
+    """Spell the handlers of one tag.
+
+    Raises:
+        ValueError: the plan has a name or a type that cannot be written; a bug in the planner.
+    """
+    contract_file = f"{group.module}.json"
+    names = _NamesUsed()
+    handlers = tuple(_handler(tool, names) for tool in group.tools)
+    return HandlerModule(
+        title=doc_text(
+            f"Handlers of the `{_tag(group)}` tools; what clients see of them is in"
+            f" {contract_file}."
+        ),
+        contract_file=literal(contract_file),
+        typing_imports=_imports({"typing": names.typing}),
+        runtime_imports=_imports({"mcpgen.runtime": {"Context", "ToolGroup"} | names.runtime}),
+        model_imports=_imports(_models_by_module(plan, names.models)),
+        handlers=handlers,
+    )
+
+
+def _tag(group: ToolGroupPlan) -> str:
+    return shorten(one_line(group.tag).replace("`", "'"), 40) or str(group.module)
+
+
+@dataclass(slots=True)
+class _NamesUsed:
+    """What a module has to import, collected while its handlers are spelled."""
+
+    typing: set[str]
+    runtime: set[str]
+    models: set[Identifier]
+
+    def __init__(self) -> None:
+        self.typing = set()
+        self.runtime = set()
+        self.models = set()
+
+    def spell(self, annotation: Annotation) -> Source:
+        """Spell a type and remember what it needs."""
+        source, typing_names = annotation_source(annotation)
+        self.typing |= typing_names
+        self.models |= set(annotation.models)
+        return source
+
+
+def _handler(tool: ToolPlan, names: _NamesUsed) -> HandlerView:
+    _refuse_shadowing(tool)
+    returns = names.spell(tool.returns)
+    return HandlerView(
+        tool_name=literal(tool.name),
+        function=identifier(tool.function),
+        signature=_signature(tool.arguments, names),
+        returns=returns,
+        docstring=docstring(tool),
+        request=_request(tool, returns),
+        gives_nothing=returns == "None",
+    )
+
+
+def _refuse_shadowing(tool: ToolPlan) -> None:
+    """Raise when a name would hide another that the handler reads."""
+    taken = _MODULE_NAMES | set(tool.returns.models)
+    names = [tool.function, *(argument.identifier for argument in tool.arguments)]
+    if hidden := sorted(taken.intersection(names)):
+        raise ValueError(f"`{tool.name}` hides {', '.join(hidden)}")
+    if len(set(names[1:])) != len(names) - 1:
+        raise ValueError(f"`{tool.name}` has two arguments of one name")
+
+
+def _signature(arguments: Iterable[Argument], names: _NamesUsed) -> Source:
+    parameters = [_parameter(argument, names) for argument in arguments]
+    return Source(", ".join(["ctx: Context", *(["*"] if parameters else []), *parameters]))
+
+
+def _parameter(argument: Argument, names: _NamesUsed) -> Source:
+    annotation = names.spell(argument.annotation)
+    name = identifier(argument.identifier)
+    if argument.required:
+        return Source(f"{name}: {annotation}")
+    names.runtime |= {"ABSENT", "Absent"}
+    return Source(f"{name}: {annotation} | Absent = ABSENT")
+
+
+def _request(tool: ToolPlan, returns: Source) -> tuple[Source, ...]:
+    operation = tool.operation
+    spelled = [literal(operation.method), literal(operation.path)]
+    for keyword, location in _REQUEST_MAPS:
+        if entries := [a for a in tool.arguments if a.location == location]:
+            spelled.append(Source(f"{keyword}={_wire_map(entries)}"))
+    spelled.extend(
+        Source(f"{keyword}={identifier(argument.identifier)}")
+        for keyword in ("querystring", "body", "content_type")
+        for argument in tool.arguments
+        if argument.location == keyword
+    )
+    return (*spelled, Source(f"returns={returns}"))
+
+
+def _wire_map(arguments: Iterable[Argument]) -> Source:
+    entries = (f"{literal(a.wire_name)}: {identifier(a.identifier)}" for a in arguments)
+    return Source("{" + ", ".join(entries) + "}")
+
+
+def docstring(tool: ToolPlan) -> DocText:
+    """Spell a handler's docstring: what its tool does, and the operation's key in backticks.
+
+    One line where it fits; otherwise the key stands below the sentence.
+    """
+    room = LINE_LENGTH - len('    """"""')
+    key = doc_text(f"`{tool.operation.key}`.")
+    sentence = first_sentence(tool.description) or one_line(tool.title) or tool.name
+    inline = doc_text(f"{sentence}: ")
+    if len(inline) + len(key) <= room:
+        return DocText(f"{inline}{key}")
+    summary = shorten(sentence, room - len("."))
+    summary += "" if summary.endswith(("…", "!", "?")) else "."
+    return DocText(f"{doc_text(summary)}\n\n    {key}\n    ")
+
+
+@functools.lru_cache(maxsize=4096)
+def annotation_source(annotation: Annotation) -> tuple[Source, frozenset[str]]:
+    """Spell a type from its parsed form; give also the names of `typing` in it.
+
+    Raises:
+        ValueError: it has anything but names of types, `|`, subscripts and `Literal` constants.
+    """
+    expression = ast.parse(annotation.source, mode="eval").body
+    found = frozenset(_names_of_type(expression, set(annotation.models)))
+    return Source(ast.unparse(expression)), found & _TYPING_NAMES
+
+
+def _names_of_type(node: ast.expr, models: set[Identifier]) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name) if name in _BUILT_IN_TYPES | _TYPING_NAMES or name in models:
+            yield name
+        case ast.Constant(value=None):
+            pass
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _names_of_type(left, models)
+            yield from _names_of_type(right, models)
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=values):
+            _check_literal(values)
+            yield "Literal"
+        case ast.Subscript(value=ast.Name(id="list" | "dict") as outer, slice=inner):
+            yield outer.id
+            for item in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
+                yield from _names_of_type(item, models)
+        case _:
+            raise ValueError(f"not a type that handlers use: {ast.unparse(node)}")
+
+
+def _check_literal(values: ast.expr) -> None:
+    for value in values.elts if isinstance(values, ast.Tuple) else [values]:
+        if not _is_literal_value(value):
+            raise ValueError(f"not a value of Literal: {ast.unparse(value)}")
+
+
+def _is_literal_value(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return value is None or isinstance(value, str | bool | int)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+            return isinstance(value, int)
+        case _:
+            return False
+
+
+def _models_by_module(plan: ServerPlan, used: set[Identifier]) -> Mapping[str, set[str]]:
+    modules: dict[str, set[str]] = {}
+    for name in used:
+        module = _module_of(plan.models, name)
+        modules.setdefault(f"{plan.package}._generated.models.{module}", set()).add(name)
+    return modules
+
+
+def _module_of(models: Iterable[ModelModule], name: Identifier) -> Identifier:
+    for module in models:
+        if name in module.definitions:
+            return module.module
+    raise ValueError(f"no model module defines {name}")
+
+
+def _imports(modules: Mapping[str, set[str]]) -> tuple[ImportView, ...]:
+    return tuple(
+        ImportView(
+            module=Source(".".join(identifier(part) for part in module.split("."))),
+            names=Source(", ".join(identifier(name) for name in sorted(names))),
+        )
+        for module, names in sorted(modules.items())
+        if names
+    )
