@@ -49,7 +49,7 @@ corpus: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.examples.corpus
 
 update-examples: $(INSTALLED)
-	@$(BIN)/python -m tests.examples.update
+	@$(BIN)/python -m tests.examples.examples
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

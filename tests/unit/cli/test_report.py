@@ -95,14 +95,14 @@ def test_tabs_become_one_space() -> None:
 def test_problems_go_to_stderr_and_results_to_stdout() -> None:
     shown, out, err = printer()
 
-    shown.problems([DANGLING])
+    shown.problems([DANGLING, DANGLING])
     shown.result("14 tools")
     code = shown.finish("rejected", 3)
 
     assert code == 3
     assert out.getvalue() == "14 tools\n"
     assert err.getvalue().startswith("error[unresolved-ref]: ")
-    assert err.getvalue().endswith("\n1 error\n")
+    assert err.getvalue().endswith("\n2 errors\n")
 
 
 def test_markup_in_a_document_stays_text() -> None:

@@ -1,0 +1,106 @@
+"""The command line as a whole: its commands, and what happens when one of them fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+import typer.main
+
+import mcpgen
+from mcpgen.cli import call, check, generate, mock, new, tools
+from mcpgen.cli.command import command
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer
+
+app = typer.Typer(
+    help=mcpgen.__doc__,
+    add_completion=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("new")(command(new.new))
+app.command("generate")(command(generate.generate))
+app.command("check")(command(check.check))
+app.command("tools")(command(tools.tools))
+app.command("call")(command(call.call, has_json_flag=False))
+app.command("mock")(command(mock.mock))
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        Printer().result(f"mcpgen {version('mcpgen')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options_before_the_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Turn an API description into an MCP server package, and look after it."""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command and give its exit code; no exception leaves, except with `--debug`."""
+    options = argv[: argv.index("--")] if "--" in argv else argv
+    printer = Printer(as_json="--json" in options)
+    try:
+        code = typer.main.get_command(app).main(
+            args=list(argv), prog_name="mcpgen", standalone_mode=False
+        )
+        return int(code or 0)
+    except typer.TyperException as misuse:
+        return _refuse(printer, argv, misuse)
+    except typer.Abort:
+        return printer.finish("aborted", ExitCode.USAGE)
+    except Exception as bug:  # the last resort: a bug must not look like a crash
+        if "--debug" in options:
+            raise
+        return _own_up(printer, bug)
+
+
+def _refuse(printer: Printer, argv: Sequence[str], misuse: typer.TyperException) -> int:
+    if not argv:
+        printer.raw(f"{misuse}\n")  # the help, which is what no command at all asks for
+        return ExitCode.USAGE
+    known = {command.name for command in app.registered_commands}
+    asked = [argv[0]] if argv[0] in known else []
+    printer.error(
+        "usage",
+        misuse.format_message().rstrip("."),
+        help=f"`{' '.join(['mcpgen', *asked, '--help'])}` shows what there is",
+    )
+    return printer.finish("usage", ExitCode.USAGE)
+
+
+def _own_up(printer: Printer, bug: Exception) -> int:
+    """Say in one line that mcpgen is at fault, and keep the details for whoever mends it.
+
+    The exception's text stays in the report: it may hold what the user gave.
+    """
+    report = _write_bug_report(bug)
+    printer.fact(report=report)
+    where = f"the details are in {report}" if report else "`--debug` shows the details"
+    printer.error("bug", f"mcpgen itself is at fault ({type(bug).__name__}); {where}")
+    return printer.finish("bug", ExitCode.BUG)
+
+
+def _write_bug_report(bug: Exception) -> str:
+    """Write the traceback where only the user can read it, and give the path; "" if that fails."""
+    try:
+        handle, path = tempfile.mkstemp(prefix="mcpgen-bug-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"Python {sys.version}\n\n")
+            file.writelines(traceback.format_exception(bug))
+    except OSError:
+        return ""
+    return path

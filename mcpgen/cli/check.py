@@ -1,0 +1,27 @@
+"""`mcpgen check`: is a server package what its document and mcpgen would make of it today?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer
+
+
+def check(
+    printer: Printer,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+    ] = Path(),
+) -> int:
+    """Say whether a package is current and its generated files unedited; write nothing."""
+    from mcpgen import pipeline
+
+    report = pipeline.check(directory)
+    printer.problems(report.problems)
+    if report.exit_code == ExitCode.DONE:
+        printer.result("current: no generated file was edited, and nothing has to be generated")
+    return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)

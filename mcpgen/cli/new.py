@@ -1,0 +1,80 @@
+"""`mcpgen new`: an API description becomes a server package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer
+
+
+def new(
+    printer: Printer,
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="SOURCE", help="An OpenAPI document: a file or a URL."),
+    ] = None,
+    directory: Annotated[
+        Path | None,
+        typer.Argument(metavar="DIR", help="Where the package goes; NAME-mcp here by default."),
+    ] = None,
+    *,
+    name: Annotated[
+        str, typer.Option(help="What the server is called; by default as the API is.")
+    ] = "",
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="Ask nothing; take every default.")
+    ] = False,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Answer a question of the project skeleton."),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GLOB", help="Serve only such operations: 'GET /pets*'."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Leave such operations out.")
+    ] = None,
+    no_models: Annotated[
+        bool, typer.Option("--no-models", help="Write no TypedDicts; quicker on huge documents.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse the document if an operation is left out.")
+    ] = False,
+) -> int:
+    """Make a server package from an API description."""
+    from mcpgen.cli import questions
+
+    answers = dict(questions.parse_answer(pair) for pair in data or ())
+    if printer.asks and not defaults:
+        asked = questions.ask(source, directory, name, answers)
+        source, directory, name, answers = asked
+    if source is None:
+        printer.error(
+            "usage",
+            "SOURCE is missing, and there is no terminal to ask at",
+            help="`mcpgen new openapi.yaml`, with the path or the URL of your API description",
+        )
+        return printer.finish("usage", ExitCode.USAGE)
+
+    from mcpgen import pipeline
+    from mcpgen.cli.summary import summarise
+
+    options = pipeline.Options(
+        name=name,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        models=not no_models,
+        strict=strict,
+        answers=answers,
+    )
+    with printer.progress() as progress:
+        report = pipeline.new(source, directory, options, progress)
+    printer.problems(report.problems)
+    if report.exit_code == ExitCode.DONE and report.plan is not None:
+        summarise(printer, report.plan, report.target)
+    return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)

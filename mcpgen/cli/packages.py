@@ -1,0 +1,63 @@
+"""Finding a generated package on disk, and how to start its server."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedPackage:
+    """A server package: where it lies, what it is called, and what it needs to run."""
+
+    directory: Path
+    name: str  # of the Python package: "petstore_mcp"
+    contract: Mapping[str, Any]
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How its server is started, installed or not; add `--http` and the like."""
+        return (sys.executable, "-m", self.name)
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Give this process's environment with the package importable, and `extra` on top."""
+        source = str((self.directory / "src").resolve())
+        path = os.environ.get("PYTHONPATH")
+        return {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([source, path]) if path else source,
+            **(extra or {}),
+        }
+
+    def mock_environment(self, base_url: str) -> dict[str, str]:
+        """Point the server at a mock upstream, with a stand-in for each credential not set."""
+        stand_ins = {
+            setting["name"]: f"mock-{setting['part']}"
+            for setting in self.contract.get("environment", ())
+            if setting.get("secret") and setting["name"] not in os.environ
+        }
+        return {**stand_ins, f"{self.contract['env_prefix']}BASE_URL": base_url}
+
+    def upstream(self) -> dict[str, Any]:
+        """Read what the mock upstream knows of the API.
+
+        Raises:
+            FileNotFoundError: the package came without its tests.
+        """
+        file = self.directory / "tests" / "generated" / "upstream.json"
+        description: dict[str, Any] = json.loads(file.read_bytes())
+        return description
+
+
+def find_package(directory: Path) -> GeneratedPackage | None:
+    """Find the one generated package in `directory`; None where there is none."""
+    contracts = sorted(directory.glob("src/*/_generated/contract.json"))
+    if len(contracts) != 1:
+        return None
+    contract = json.loads(contracts[0].read_bytes())
+    return GeneratedPackage(directory, contracts[0].parents[1].name, contract)

@@ -1,0 +1,106 @@
+"""What `mcpgen new` ends with: what was made, what was left out, and what to type next."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import groupby
+from pathlib import Path
+
+from mcpgen.cli.report import Printer, visible
+from mcpgen.ir.api import LeftOut
+from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
+
+_SHOWN_OF_A_REASON = 10
+
+
+def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
+    """Print the counts, the gaps, the cost, the environment and the next three commands."""
+    tools = plan.tools
+    operations = len(plan.api.operations) + len(plan.left_out)
+    token_cost = sum(tool.token_cost for tool in tools)
+    commands = next_commands(plan, target)
+    printer.fact(
+        target=target.as_posix(),
+        tools=len(tools),
+        operations=operations,
+        token_cost=token_cost,
+        left_out=[
+            {"operation": gap.operation, "rule": gap.code, "reason": gap.reason}
+            for gap in plan.left_out
+        ],
+        environment=[
+            {"name": setting.name, "required": setting.required, "secret": setting.secret}
+            for setting in plan.environment
+        ],
+        next=list(commands),
+    )
+    printer.result(
+        f"{shown_path(target)}: {counted(len(tools), 'tool')} of"
+        f" {counted(operations, 'operation')}; listing them costs about {token_cost:,} tokens"
+    )
+    _show_left_out(printer, plan.left_out)
+    _show_environment(printer, plan.environment)
+    printer.result("\nNext:")
+    for command in commands:
+        printer.result(f"  {command}")
+
+
+def _show_left_out(printer: Printer, left_out: tuple[LeftOut, ...]) -> None:
+    if not left_out:
+        return
+    printer.result(f"\nLeft out, {counted(len(left_out), 'operation')}:")
+    by_code = sorted(left_out, key=lambda gap: (gap.code, gap.operation))
+    for code, group in groupby(by_code, key=lambda gap: gap.code):
+        gaps = list(group)
+        printer.result(f"  {code}")
+        for gap in gaps[:_SHOWN_OF_A_REASON]:
+            printer.result(f"    {visible(gap.operation)}: {visible(gap.reason)}")
+        if len(gaps) > _SHOWN_OF_A_REASON:
+            printer.result(f"    and {len(gaps) - _SHOWN_OF_A_REASON:,} more, each told above")
+
+
+def _show_environment(printer: Printer, settings: tuple[EnvironmentVariable, ...]) -> None:
+    if not settings:
+        return
+    printer.result("\nThe server reads from its environment:")
+    width = max(len(setting.name) for setting in settings)
+    for setting in settings:
+        kind = "required" if setting.required else "optional"
+        printer.result(
+            f"  {setting.name:<{width}}  {kind}  {visible(setting.description)}".rstrip()
+        )
+
+
+def next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
+    """Give the three commands that a person types next: try it, install it, serve it."""
+    where = shlex.quote(shown_path(target))
+    return (
+        f"mcpgen call {_easiest(plan.tools)} {where} --mock",
+        f"pip install -e {where if '/' in where else f'./{where}'}",
+        f"{plan.distribution} --check-env",
+    )
+
+
+def _easiest(tools: tuple[ToolPlan, ...]) -> str:
+    """Choose the tool to try first: one that needs no arguments and only reads, if there is one."""
+    return min(
+        tools,
+        key=lambda tool: (
+            sum(argument.required for argument in tool.arguments),
+            not tool.annotations.get("readOnlyHint", False),
+            tool.name,
+        ),
+    ).name
+
+
+def counted(number: int, noun: str) -> str:
+    """Spell a number of things: "1 tool", "1,223 operations"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shown_path(path: Path) -> str:
+    """Give `path` as the user would type it from here."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.as_posix()

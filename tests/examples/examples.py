@@ -1,0 +1,35 @@
+"""The servers in generated_examples/, and how each is made from its document in specs/."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+from mcpgen.cli.app import run
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMMITTED = REPOSITORY / "generated_examples"
+NAMES = ("bookshop", "petstore")
+
+
+def make(name: str, directory: Path) -> None:
+    """Generate the server of `specs/<name>.yaml` into `directory`, which must not exist yet."""
+    with contextlib.chdir(REPOSITORY):
+        code = run(
+            ["new", f"specs/{name}.yaml", str(directory), "--name", name, "--defaults", "-q"]
+        )
+    if code:
+        raise RuntimeError(f"specs/{name}.yaml gave exit code {code}")
+
+
+def update() -> None:
+    """Make the committed examples anew."""
+    for name in NAMES:
+        directory = COMMITTED / f"{name}-mcp"
+        shutil.rmtree(directory, ignore_errors=True)
+        make(name, directory)
+
+
+if __name__ == "__main__":
+    update()

@@ -1,0 +1,66 @@
+"""generated_examples/ is what mcpgen writes today, and good code by its own standards."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.examples.examples import COMMITTED, NAMES, REPOSITORY, make
+
+LEFT_BY_TOOLS = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and not LEFT_BY_TOOLS & set(path.parts)
+    }
+
+
+def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a tool in a generated package as its owner would, but leave no cache behind."""
+    path = os.pathsep.join([str(directory / "src"), str(REPOSITORY)])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_path: Path) -> None:
+    made = tmp_path / "elsewhere" / f"{name}-mcp"
+    made.parent.mkdir()
+    make(name, made)
+
+    today, committed = tree(made), tree(COMMITTED / f"{name}-mcp")
+
+    assert sorted(today) == sorted(committed)
+    stale = [path for path in today if today[path] != committed[path]]
+    assert not stale, "`make update-examples` brings them up to date"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("ruff", "format", "--check", "--no-cache", "."), id="format"),
+        pytest.param(("ruff", "check", "--no-cache", "."), id="lint"),
+        pytest.param(("mypy", "--strict", "--cache-dir", os.devnull, "src"), id="types"),
+        pytest.param(("pytest", "-q", "-p", "no:cacheprovider"), id="tests"),
+    ],
+)
+def test_the_committed_server_passes(name: str, command: tuple[str, ...]) -> None:
+    done = run_in(COMMITTED / f"{name}-mcp", *command)
+
+    assert done.returncode == 0, done.stdout + done.stderr

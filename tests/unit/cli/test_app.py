@@ -1,0 +1,131 @@
+"""How the command line as a whole behaves: usage, versions, bugs, and the shared options."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import mcpgen
+from mcpgen.cli.app import run
+
+
+@pytest.fixture
+def pipeline(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Stand in for the generator, so that only the command line is tested."""
+    stand_in = ModuleType("mcpgen.pipeline")
+    monkeypatch.setitem(sys.modules, "mcpgen.pipeline", stand_in)
+    monkeypatch.setattr(mcpgen, "pipeline", stand_in, raising=False)
+    return stand_in
+
+
+def failing(error: Exception) -> Callable[..., Any]:
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise error
+
+    return fail
+
+
+def test_no_command_shows_the_help_and_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 2
+    assert "Usage: mcpgen" in capsys.readouterr().out
+
+
+def test_help_of_a_command_shows_the_shared_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for option in ("--json", "--quiet", "--ci", "--debug"):
+        assert option in shown
+
+
+@pytest.mark.parametrize(
+    ("argv", "message", "help_command"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'", "mcpgen --help"),
+        (["check", "--frobnicate"], "No such option: --frobnicate", "mcpgen check --help"),
+        (["new", "a.yaml", "--data", "colour"], "'colour' is not KEY=VALUE", "mcpgen new --help"),
+    ],
+)
+def test_wrong_usage_says_what_was_wrong_and_where_to_look(
+    argv: list[str], message: str, help_command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(argv) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error[usage]: ")
+    assert message in shown.err
+    assert f"`{help_command}`" in shown.err
+
+
+def test_new_without_a_source_and_without_a_terminal_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["new"]) == 2
+    assert "SOURCE is missing" in capsys.readouterr().err
+
+
+def test_wrong_usage_is_json_where_json_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--json", "--frobnicate"]) == 2
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    report = json.loads(shown.out)
+    assert report["outcome"] == "usage"
+    assert [finding["rule"] for finding in report["findings"]] == ["usage"]
+
+
+def test_a_bug_is_one_line_and_a_report_that_others_cannot_read(
+    pipeline: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    pipeline.check = failing(KeyError("hunter2"))
+
+    assert run(["check", str(tmp_path)]) == 70
+
+    (report,) = tmp_path.iterdir()
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == (
+        f"error[bug]: mcpgen itself is at fault (KeyError); the details are in {report}\n"
+    )
+    assert "hunter2" in report.read_text("utf-8")
+    assert report.stat().st_mode & 0o077 == 0
+
+
+def test_a_bug_is_one_json_object_where_json_was_asked_for(
+    pipeline: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    pipeline.check = failing(KeyError("x"))
+
+    assert run(["check", "--json"]) == 70
+
+    report = json.loads(capsys.readouterr().out)
+    assert report["outcome"] == "bug"
+    assert Path(report["report"]).exists()
+
+
+def test_debug_lets_the_traceback_through(pipeline: Any) -> None:
+    pipeline.check = failing(KeyError("x"))
+
+    with pytest.raises(KeyError):
+        run(["check", "--debug"])
+
+
+def test_an_interrupted_command_exits_as_shells_expect(pipeline: Any) -> None:
+    def interrupt(*args: Any) -> Any:
+        raise KeyboardInterrupt
+
+    pipeline.check = interrupt
+
+    assert run(["check"]) == 130
