@@ -1,7 +1,7 @@
 """Why the API gave no answer that a tool can use; every text is safe to show to a model.
 
 A sender does not know which operation it serves, so it raises these without the name; the client
-puts "`GET /pets`" in front with `of`.
+puts "`GET /pets`" in front with `named_for`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ class UpstreamError(ToolError):
     request_sent = True
     is_transient = False
 
-    def of(self, operation: str) -> UpstreamError:
-        """The same error, telling which request it was: "GET /pets/7"."""
-        named = type(self)(f"`{operation}` {self}")
-        named.request_sent = self.request_sent
-        named.is_transient = self.is_transient
-        return named
+    def named_for(self, operation: str) -> UpstreamError:
+        """This error, with the request that it is about in front of its text: "GET /pets/7"."""
+        self.args = (f"`{operation}` {self}",)
+        return self
 
 
 class ConnectError(UpstreamError):

@@ -1,0 +1,145 @@
+"""Which credentials a request carries: `security` as the document has it, from the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.upstream.http import ClientCertificate, Sender
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedCredentials:
+    """What credentials add to one request: names and values, not yet encoded."""
+
+    headers: Pairs = field(default=(), repr=False)
+    query: Pairs = field(default=(), repr=False)
+    cookies: Pairs = field(default=(), repr=False)
+    client_certificate: ClientCertificate | None = field(default=None, repr=False)
+
+    def joined(self, other: AppliedCredentials) -> AppliedCredentials:
+        """Both, for the schemes of one requirement (AND)."""
+        return replace(
+            self,
+            headers=self.headers + other.headers,
+            query=self.query + other.query,
+            cookies=self.cookies + other.cookies,
+            client_certificate=self.client_certificate or other.client_certificate,
+        )
+
+
+class Scheme(Protocol):
+    """A security scheme with whatever the environment gives for it."""
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether the environment has all that the scheme needs."""
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables to set."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must never be shown, for redaction."""
+
+    async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:
+        """What the scheme adds to a request that needs these scopes."""
+
+    def forget(self) -> bool:
+        """Drop a token that the API refused; whether a fresh one could be had."""
+
+
+class Credentials:
+    """The configured security schemes of one server."""
+
+    def __init__(self, schemes: Mapping[str, Scheme]) -> None:
+        self._schemes = schemes
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All values that must never be shown."""
+        return tuple(secret for scheme in self._schemes.values() for secret in scheme.secrets)
+
+    def choose(
+        self, operation: str, security: Sequence[Mapping[str, Sequence[str]]]
+    ) -> Mapping[str, Sequence[str]]:
+        """The first alternative whose credentials are all configured; `{}` only after the others.
+
+        An operation that also works without credentials (`{}`) mostly gives more to a caller who
+        has them, and the order of alternatives means nothing in OpenAPI.
+
+        Raises:
+            ToolError: no alternative is configured; names the environment variables.
+        """
+        if not security:
+            return {}
+        for requirement in security:
+            if requirement and all(self._is_configured(name) for name in requirement):
+                return requirement
+        if any(not requirement for requirement in security):
+            return {}
+        ways = [self._how_to_configure(requirement) for requirement in security]
+        raise ToolError(
+            f"`{operation}` needs a credential that this server does not have, so nothing was "
+            f"sent. Whoever runs the server can set {', or '.join(dict.fromkeys(ways))}."
+        )
+
+    async def apply(
+        self, requirement: Mapping[str, Sequence[str]], send: Sender
+    ) -> AppliedCredentials:
+        """What the schemes of a chosen requirement add to a request."""
+        applied = AppliedCredentials()
+        for name, scopes in requirement.items():
+            applied = applied.joined(await self._schemes[name].apply(send, scopes))
+        return applied
+
+    def forget(self, requirement: Mapping[str, Sequence[str]]) -> bool:
+        """Drop tokens that the API refused; whether fresh ones could be had."""
+        forgotten = [self._schemes[name].forget() for name in requirement]
+        return any(forgotten)
+
+    def variables(self, requirement: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """The environment variables that a requirement is configured by."""
+        return tuple(
+            variable
+            for name in requirement
+            if name in self._schemes
+            for variable in self._schemes[name].variables
+        )
+
+    def _is_configured(self, name: str) -> bool:
+        scheme = self._schemes.get(name)
+        return scheme is not None and scheme.is_configured
+
+    def _how_to_configure(self, requirement: Mapping[str, Sequence[str]]) -> str:
+        return " and ".join(self.variables(requirement)) or "nothing: no setting serves it"
+
+
+def credentials_from_environment(contract: JsonObject, environ: Mapping[str, str]) -> Credentials:
+    """Read the credentials of every security scheme of a server's contract.
+
+    Raises:
+        ConfigurationError: a value is set that cannot travel, or a scheme is of no known type.
+    """
+    from mcpgen.runtime.auth.schemes import make_scheme
+
+    settings: dict[str, dict[str, str]] = {}
+    for variable in contract.get("environment", ()):
+        if variable.get("scheme"):
+            parts = settings.setdefault(variable["scheme"], {})
+            parts[variable.get("part") or "value"] = variable["name"]
+    schemes = {}
+    for name, description in contract.get("security_schemes", {}).items():
+        try:
+            schemes[name] = make_scheme(description, settings.get(name, {}), environ)
+        except KeyError as missing:
+            raise ConfigurationError(
+                f"security scheme `{name}` has no {missing} in the server's contract"
+            ) from None
+    return Credentials(schemes)

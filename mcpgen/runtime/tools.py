@@ -1,0 +1,230 @@
+"""Tools: the contract of each, its handler, and the one way in which it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from mcpgen.runtime.content import JsonObject, ToolResult
+from mcpgen.runtime.errors import (
+    ClientCannotError,
+    ConfigurationError,
+    InvalidArgumentsError,
+    ProtocolError,
+    UnknownToolError,
+)
+from mcpgen.runtime.results import result_of, result_of_exception
+from mcpgen.runtime.upstream.client import ApiClient
+from mcpgen.runtime.upstream.rules import RequestRules
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.context import Context
+    from mcpgen.runtime.validation import SchemaValidator
+
+Handler = Callable[..., Awaitable[Any]]
+HandlerT = TypeVar("HandlerT", bound=Handler)
+
+
+class Tool:
+    """One tool of a contract. What a call needs is prepared when the first one comes."""
+
+    def __init__(self, name: str, contract: JsonObject) -> None:
+        self.name = name
+        self.contract = contract
+        self.handler: Handler | None = None
+        self._rules: RequestRules | None = None
+        self._validator: SchemaValidator | None = None
+
+    @property
+    def operation(self) -> str:
+        """The operation that the tool calls: "GET /pets/{petId}"."""
+        operation: str = self.contract["operation"]
+        return operation
+
+    @property
+    def keywords(self) -> Mapping[str, str]:
+        """The handler's keyword for each argument."""
+        arguments: Mapping[str, str] = self.contract.get("arguments", {})
+        return arguments
+
+    @property
+    def input_schema(self) -> JsonObject:
+        """What arguments are validated against, which may say more than what is listed."""
+        schema: JsonObject = (
+            self.contract.get("input_schema") or self.contract["listing"]["inputSchema"]
+        )
+        return schema
+
+    def rules(self) -> RequestRules:
+        """How its request travels.
+
+        Raises:
+            ConfigurationError: the contract asks for what cannot be sent.
+        """
+        if self._rules is None:
+            self._rules = RequestRules.from_json(self.contract["request"])
+        return self._rules
+
+    def checked(self, arguments: JsonObject) -> dict[str, Any]:
+        """Arguments by the handler's keywords, once they are known to fit the schema.
+
+        Raises:
+            InvalidArgumentsError: they do not; one sentence for each violation.
+        """
+        from mcpgen.runtime.validation import SchemaValidator, unknown_names
+
+        keywords = self.keywords
+        if unknown := [name for name in arguments if name not in keywords]:
+            raise InvalidArgumentsError(self.name, (unknown_names((), unknown, list(keywords)),))
+        if self._validator is None:
+            self._validator = SchemaValidator(self.input_schema)
+        if problems := self._validator.problems(arguments):
+            raise InvalidArgumentsError(self.name, problems)
+        return {keywords[name]: value for name, value in arguments.items()}
+
+
+class ToolGroup:
+    """The tools of one tag: a JSON file beside the module that holds their handlers."""
+
+    def __init__(self, tag: str, tools: Mapping[str, Tool]) -> None:
+        self.tag = tag
+        self.tools = tools
+
+    @classmethod
+    def load(cls, module_name: str, file_name: str) -> ToolGroup:
+        """Read the contract that lies beside the module: `ToolGroup.load(__name__, "pets.json")`.
+
+        Raises:
+            ConfigurationError: there is none, or it is damaged.
+        """
+        spec = sys.modules[module_name].__spec__
+        if spec is None or spec.origin is None:
+            raise ConfigurationError(f"`{module_name}` has no file, so none lies beside it")
+        path = str(Path(spec.origin).with_name(file_name))
+        try:
+            # The loader reads from a zip archive as well as from a folder.
+            contract = msgspec.json.decode(spec.loader.get_data(path))  # type: ignore[union-attr]
+            tools = {name: Tool(name, entry) for name, entry in contract["tools"].items()}
+            return cls(contract["tag"], tools)
+        except OSError:
+            raise ConfigurationError(f"`{file_name}` is missing beside `{module_name}`") from None
+        except (ValueError, KeyError, AttributeError, TypeError):
+            raise ConfigurationError(f"`{file_name}` of `{module_name}` is damaged") from None
+
+    def handler(self, name: str) -> Callable[[HandlerT], HandlerT]:
+        """Make the decorated function the handler of a tool.
+
+        Raises:
+            ConfigurationError: the contract has no such tool, or the function's keywords are not
+                the tool's arguments.
+        """
+        tool = self.tools.get(name)
+        if tool is None:
+            raise ConfigurationError(f"a handler is for the tool `{name}`, which has no contract")
+        if tool.handler is not None:
+            raise ConfigurationError(f"the tool `{name}` has two handlers")
+
+        def register(function: HandlerT) -> HandlerT:
+            _check_signature(tool, function)
+            tool.handler = function
+            return function
+
+        return register
+
+    def check_complete(self) -> None:
+        """Raise ConfigurationError when a tool has no handler."""
+        if missing := [name for name, tool in self.tools.items() if tool.handler is None]:
+            raise ConfigurationError(f"no handler for {', '.join(f'`{name}`' for name in missing)}")
+
+
+def _check_signature(tool: Tool, function: Handler) -> None:
+    """Compare a handler with its contract, by its code object: `inspect` takes 20 times longer."""
+    if not isinstance(function, FunctionType):
+        raise ConfigurationError(f"the handler of `{tool.name}` is no function")
+    code = function.__code__
+    positional = code.co_argcount
+    keywords = code.co_varnames[positional : positional + code.co_kwonlyargcount]
+    optional = set(function.__kwdefaults__ or ())
+    required = set(tool.input_schema.get("required", ()))
+    expected = {keyword: name not in required for name, keyword in tool.keywords.items()}
+    found = {keyword: keyword in optional for keyword in keywords}
+    if positional != 1 or found != expected:
+        shown = ", ".join(_parameter(*item) for item in expected.items())
+        raise ConfigurationError(
+            f"the handler of `{tool.name}` must take (ctx, *, {shown}), as its contract says"
+            if expected
+            else f"the handler of `{tool.name}` must take (ctx) alone, as its contract says"
+        )
+
+
+def _parameter(keyword: str, is_optional: bool) -> str:
+    return f"{keyword}=ABSENT" if is_optional else keyword
+
+
+class Toolbox:
+    """Every tool of a server, ready to be called."""
+
+    def __init__(self, groups: Iterable[ToolGroup], client: ApiClient) -> None:
+        """Join groups.
+
+        Raises:
+            ConfigurationError: a tool has no handler, or two groups have one of the same name.
+        """
+        self._client = client
+        self._tools: dict[str, Tool] = {}
+        for group in groups:
+            group.check_complete()
+            for name, tool in group.tools.items():
+                if name in self._tools:
+                    raise ConfigurationError(f"two groups have a tool called `{name}`")
+                self._tools[name] = tool
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools, by name."""
+        return self._tools
+
+    async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
+        """Validate the arguments, run the handler, and tell how it went.
+
+        Raises:
+            UnknownToolError: there is no such tool.
+            InvalidArgumentsError: the arguments break the schema; nothing was sent.
+            ProtocolError: the handler ended the request itself.
+            ClientCannotError: the client lacks what the handler asked of it.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            raise UnknownToolError(name)
+        try:
+            return await self._run(tool, arguments, context)
+        except (ClientCannotError, InvalidArgumentsError, ProtocolError):
+            raise
+        except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)
+            return result_of_exception(error, tool=name)
+
+    async def _run(self, tool: Tool, arguments: JsonObject, context: Context) -> ToolResult:
+        keywords = tool.checked(arguments)
+        if tool.handler is None:
+            raise ConfigurationError(f"no handler for `{tool.name}`")
+        api = self._client.bind(tool.name, tool.rules())
+        context.api = api
+        value = await tool.handler(context, **keywords)
+        if value is None:
+            value = api.last_value  # what the document does not promise is still not thrown away
+        return result_of(
+            value,
+            operation=tool.operation,
+            result_key=tool.contract.get("result_key", ""),
+            uri=f"{self._client.name}:/{tool.name}",
+            promises_object="outputSchema" in tool.contract["listing"],
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections to the API."""
+        await self._client.aclose()

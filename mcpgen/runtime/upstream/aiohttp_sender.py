@@ -1,0 +1,214 @@
+"""Sends requests with aiohttp. Importing this is slow, so that is left to the first call."""
+
+from __future__ import annotations
+
+import ssl
+import zlib
+from collections.abc import Iterator
+
+import aiohttp
+from yarl import URL
+
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.upstream.errors import (
+    ConnectError,
+    DisconnectedError,
+    MalformedResponseError,
+    ResponseTooLargeError,
+    UpstreamError,
+)
+from mcpgen.runtime.upstream.http import ClientCertificate, HttpRequest, HttpResponse
+
+CONNECT_SECONDS = 5.0
+MAX_CONNECTIONS = 100
+MAX_RATIO = 100
+_SMALLEST_BOMB = 1024 * 1024  # below this, a high ratio is only a dull text
+_CHUNK_BYTES = 64 * 1024
+_OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+
+
+class AiohttpSender:
+    """Keeps the connections of one server. Its `send` is a `Sender`; `aclose` ends it.
+
+    No redirects, no cookies, no proxies from the environment, no `.netrc`, no re-quoting of URLs.
+    The total deadline is the caller's (`asyncio.timeout`); a cancelled request closes its socket.
+    """
+
+    def __init__(self, user_agent: str, *, connect_seconds: float = CONNECT_SECONDS) -> None:
+        self._user_agent = user_agent
+        self._connect_seconds = connect_seconds
+        self._open_session: aiohttp.ClientSession | None = None
+        self._tls_contexts: dict[ClientCertificate, ssl.SSLContext] = {}
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._open_session is None:
+            self._open_session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=MAX_CONNECTIONS),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,  # decompressed here, where both sizes are seen
+                skip_auto_headers=_OWN_HEADERS,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds),
+                trust_env=False,
+            )
+        return self._open_session
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request once and read its response to the end, within its bound.
+
+        Raises:
+            UpstreamError: one of its kinds says why there is no response.
+        """
+        try:
+            return await self._exchange(request)
+        except aiohttp.ClientError as error:
+            raise _translated(error, self._connect_seconds) from None
+
+    async def _exchange(self, request: HttpRequest) -> HttpResponse:
+        headers = [
+            ("User-Agent", self._user_agent),
+            ("Accept-Encoding", "gzip, deflate"),
+            *request.headers,
+        ]
+        async with self._session().request(
+            request.method,
+            URL(request.url, encoded=True),
+            headers=headers,
+            data=request.body,
+            allow_redirects=False,
+            ssl=self._tls(request.client_certificate),
+        ) as response:
+            try:
+                body = await _read_bounded(response, request.max_response_bytes)
+            except BaseException:
+                response.close()  # not released: what is left of the body is not wanted
+                raise
+            return HttpResponse(response.status, tuple(response.headers.items()), body)
+
+    def _tls(self, certificate: ClientCertificate | None) -> ssl.SSLContext | bool:
+        if certificate is None:
+            return True
+        context = self._tls_contexts.get(certificate)
+        if context is None:
+            context = ssl.create_default_context()
+            try:
+                context.load_cert_chain(certificate.certificate_file, certificate.key_file)
+            except (OSError, ssl.SSLError):
+                raise ConfigurationError(
+                    "the client certificate or its key cannot be read"
+                ) from None
+            self._tls_contexts[certificate] = context
+        return context
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        if self._open_session is not None:
+            session, self._open_session = self._open_session, None
+            await session.close()
+
+
+async def _read_bounded(response: aiohttp.ClientResponse, bound: int) -> bytes:
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    announced = response.content_length
+    if encoding in {"", "identity"} and announced is not None and announced > bound:
+        raise _too_large(bound, f"it announced {announced:,} bytes")
+    decoder = _decoder(encoding)
+    body = bytearray()
+    received = 0
+    async for chunk in response.content.iter_any():
+        received += len(chunk)
+        for piece in decoder.feed(chunk):
+            body += piece
+            if len(body) > bound:
+                raise _too_large(bound, "the rest was not read")
+            if len(body) > max(received * MAX_RATIO, _SMALLEST_BOMB):
+                raise ResponseTooLargeError(
+                    f"answered with {received:,} compressed bytes that unpack to more than "
+                    f"{MAX_RATIO} times as many; the rest was not read."
+                )
+    decoder.finish()
+    return bytes(body)
+
+
+def _too_large(bound: int, detail: str) -> ResponseTooLargeError:
+    return ResponseTooLargeError(
+        f"answered with more than {bound:,} bytes; {detail}. Ask for less: a smaller page, fewer "
+        "fields or a filter."
+    )
+
+
+class _Identity:
+    def feed(self, chunk: bytes) -> list[bytes]:
+        return [chunk]
+
+    def finish(self) -> None:
+        pass
+
+
+class _Inflater:
+    """gzip (also of several members) and deflate, in pieces of bounded size."""
+
+    def __init__(self, encoding: str) -> None:
+        self._window_bits: int | None = 31 if encoding == "gzip" else None
+        self._stream: zlib._Decompress | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[bytes]:
+        data, is_full = chunk, False
+        while data or is_full:
+            if self._stream is None:
+                self._stream = zlib.decompressobj(self._bits(data))
+            try:
+                piece = self._stream.decompress(data, _CHUNK_BYTES)
+            except zlib.error:
+                raise MalformedResponseError(
+                    "answered with a body that cannot be decompressed."
+                ) from None
+            yield piece
+            data = self._stream.unconsumed_tail or self._stream.unused_data
+            is_full = len(piece) == _CHUNK_BYTES and not self._stream.eof  # more may be inside
+            if self._stream.eof:
+                self._stream = None
+
+    def _bits(self, data: bytes) -> int:
+        if self._window_bits is None:
+            # "deflate" means zlib's format, and some servers send it without that envelope.
+            self._window_bits = 15 if data[0] & 0x0F == 8 else -15
+        return self._window_bits
+
+    def finish(self) -> None:
+        if self._stream is not None:
+            raise DisconnectedError("broke off in the middle of its answer.")
+
+
+def _decoder(encoding: str) -> _Identity | _Inflater:
+    if encoding in {"", "identity"}:
+        return _Identity()
+    if encoding in {"gzip", "x-gzip", "deflate"}:
+        return _Inflater(encoding.removeprefix("x-"))
+    raise MalformedResponseError(
+        "answered with a compression that was not asked for, so its body cannot be read."
+    )
+
+
+def _translated(error: aiohttp.ClientError, connect_seconds: float) -> UpstreamError:
+    """The same failure without addresses, certificates and other internals."""
+    if isinstance(error, aiohttp.ServerTimeoutError):
+        return ConnectError(
+            f"could not be sent: the API accepted no connection within {connect_seconds:g} seconds."
+        )
+    if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError)):
+        refused = ConnectError(
+            "could not be sent: no secure connection came about, for its certificate or protocol."
+        )
+        refused.is_transient = False
+        return refused
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return ConnectError("could not be sent: the name of the API's host is not known.")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return ConnectError("could not be sent: the API refused the connection.")
+    if isinstance(error, aiohttp.ClientResponseError):
+        return MalformedResponseError("answered with something that is not HTTP.")
+    if isinstance(error, aiohttp.ClientConnectionError):
+        return DisconnectedError("lost its connection before the answer came.")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        return DisconnectedError("broke off in the middle of its answer.")
+    return MalformedResponseError("failed in the HTTP client.")

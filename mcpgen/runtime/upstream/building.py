@@ -1,0 +1,160 @@
+"""A request's parts, from a handler's values and the contract: all but host and credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from mcpgen.runtime.absent import ABSENT, Absent
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
+from mcpgen.runtime.upstream.bodies import EncodedBody, encode_body
+from mcpgen.runtime.upstream.parameters import (
+    ParameterRule,
+    UnsendableError,
+    UnsendablePathError,
+    cookie_pairs,
+    expand_path,
+    header_text,
+    query_pairs,
+    querystring_text,
+)
+from mcpgen.runtime.upstream.rules import RequestRules
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestParts:
+    """One request below its base URL. All of it is spelled as it will travel."""
+
+    tool: str
+    method: str
+    path: str
+    query: tuple[str, ...] = field(default=(), repr=False)  # "name=value"
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    cookies: tuple[str, ...] = field(default=(), repr=False)  # "name=value"
+    body: bytes | None = field(default=None, repr=False)
+
+
+def build_parts(
+    tool: str,
+    rules: RequestRules,
+    method: str,
+    path: str,
+    *,
+    values: Mapping[str, Mapping[str, Any]],
+    querystring: Any = ABSENT,
+    body: Any = ABSENT,
+    content_type: str | Absent = ABSENT,
+) -> RequestParts:
+    """Spell a request; `values` are by location, then wire name, and ABSENT ones are left out.
+
+    Raises:
+        InvalidArgumentsError: a value has no faithful spelling where it belongs.
+        ConfigurationError: the handler and the contract disagree.
+    """
+    if (method, path) != (rules.method, rules.path):
+        raise ConfigurationError(
+            f"the handler of `{tool}` calls `{method} {path}`, and its contract is for "
+            f"`{rules.method} {rules.path}`"
+        )
+    given = {
+        location: {name: value for name, value in by_name.items() if value is not ABSENT}
+        for location, by_name in values.items()
+    }
+    encoded_body = _body(tool, rules, body, content_type)
+    query: list[str] = []
+    for name, value in given["query"].items():
+        query += _spell(tool, _rule(tool, rules, "query", name), value, query_pairs)
+    if querystring is not ABSENT:
+        query.append(_spell(tool, _querystring_rule(tool, rules), querystring, querystring_text))
+    headers = [
+        (name, _spell(tool, _rule(tool, rules, "header", name), value, header_text))
+        for name, value in given["header"].items()
+    ]
+    if rules.accept:
+        headers.append(("Accept", ", ".join(rules.accept)))
+    if encoded_body is not None:
+        headers.append(("Content-Type", encoded_body.content_type))
+    cookies: list[str] = []
+    for name, value in given["cookie"].items():
+        cookies += _spell(tool, _rule(tool, rules, "cookie", name), value, cookie_pairs)
+    expanded, template_query = _path(tool, rules, given["path"])
+    return RequestParts(
+        tool,
+        method,
+        expanded,
+        (*template_query, *query),
+        tuple(headers),
+        tuple(cookies),
+        None if encoded_body is None else encoded_body.content,
+    )
+
+
+def _rule(tool: str, rules: RequestRules, location: str, name: str) -> ParameterRule:
+    rule = rules.parameters.get((location, name))
+    if rule is None:
+        raise ConfigurationError(
+            f"the handler of `{tool}` sends the {location} parameter `{name}`, "
+            "which its contract does not have"
+        )
+    return rule
+
+
+def _querystring_rule(tool: str, rules: RequestRules) -> ParameterRule:
+    for (location, _), rule in rules.parameters.items():
+        if location == "querystring":
+            return rule
+    raise ConfigurationError(
+        f"the handler of `{tool}` sends a query string, which its contract does not have"
+    )
+
+
+def _spell(
+    tool: str, rule: ParameterRule, value: Any, spell: Callable[[ParameterRule, Any], T]
+) -> T:
+    try:
+        return spell(rule, value)
+    except UnsendableError as error:
+        raise _refused(tool, rule.argument or rule.name, error) from None
+
+
+def _refused(tool: str, argument: str, error: UnsendableError) -> InvalidArgumentsError:
+    pointer = argument.replace("~", "~0").replace("/", "~1")
+    return InvalidArgumentsError(tool, (f"`/{pointer}` {error}",))
+
+
+def _path(tool: str, rules: RequestRules, values: JsonObject) -> tuple[str, list[str]]:
+    """The expanded path, and the query that some documents write into the path itself."""
+    template, _, _ = rules.path.partition("#")
+    template, _, query = template.partition("?")
+    by_name = {name: _rule(tool, rules, "path", name) for name in values}
+    try:
+        return expand_path(template, by_name, values), query.split("&") if query else []
+    except UnsendablePathError as error:
+        raise _refused(tool, by_name[error.name].argument or error.name, error) from None
+    except KeyError as missing:
+        raise ConfigurationError(
+            f"the handler of `{tool}` gives no value for {missing} in `{rules.path}`"
+        ) from None
+
+
+def _body(
+    tool: str, rules: RequestRules, value: Any, content_type: str | Absent
+) -> EncodedBody | None:
+    if value is ABSENT:
+        return None
+    if rules.body is None:
+        raise ConfigurationError(
+            f"the handler of `{tool}` sends a body, which its contract does not have"
+        )
+    try:
+        chosen = rules.body.choose("" if content_type is ABSENT else content_type)
+    except UnsendableError as error:
+        raise _refused(tool, rules.body.content_type_argument, error) from None
+    try:
+        return encode_body(chosen, value)
+    except UnsendableError as error:
+        raise _refused(tool, rules.body.argument, error) from None

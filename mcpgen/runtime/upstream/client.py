@@ -1,0 +1,329 @@
+"""The client of an API: from a handler's values to one HTTP exchange and back to a value."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeVar, overload
+from urllib.parse import urlsplit
+
+from mcpgen.runtime.absent import ABSENT, Absent
+from mcpgen.runtime.auth.credentials import (
+    AppliedCredentials,
+    Credentials,
+    credentials_from_environment,
+)
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
+from mcpgen.runtime.upstream.base_url import BaseUrls
+from mcpgen.runtime.upstream.building import RequestParts, build_parts
+from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
+from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
+from mcpgen.runtime.upstream.parameters import percent_encode
+from mcpgen.runtime.upstream.redaction import Redactor
+from mcpgen.runtime.upstream.responses import decode_response, status_error
+from mcpgen.runtime.upstream.retry import RetryBudget, RetryPolicy, retry_after_seconds
+from mcpgen.runtime.upstream.rules import RequestRules
+
+T = TypeVar("T")
+
+DEADLINE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Time and chance, so that tests can decide them."""
+
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    chance: Callable[[], float] = random.random
+    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+
+
+class ApiClient:
+    """Calls one API with the server's own settings. One a server; closed by `aclose`.
+
+    Base URL and credentials come from the environment, never from an argument.
+    """
+
+    def __init__(
+        self,
+        contract: JsonObject,
+        environ: Mapping[str, str],
+        *,
+        send: Sender | None = None,
+        surroundings: Surroundings | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
+        """Read the settings; nothing is connected, and the HTTP library is not imported, yet.
+
+        Raises:
+            ConfigurationError: a setting has a value that cannot be used.
+        """
+        self._name: str = contract["name"]
+        self._base_urls = BaseUrls(contract.get("servers", ()), contract["env_prefix"], environ)
+        self._credentials = credentials_from_environment(contract, environ)
+        self._send = send
+        self._owned_sender: Callable[[], Awaitable[None]] | None = None
+        self._surroundings = surroundings or Surroundings()
+        self._policy = RetryPolicy()
+        self._budget = RetryBudget(self._surroundings.clock)
+        self._deadline_seconds = deadline_seconds
+
+    @property
+    def name(self) -> str:
+        """The server's name, as in its contract."""
+        return self._name
+
+    @property
+    def credentials(self) -> Credentials:
+        """What the environment gives for the security schemes."""
+        return self._credentials
+
+    def redactor(self) -> Redactor:
+        """Masks what this client knows to be secret at the moment."""
+        return Redactor(self._credentials.secrets)
+
+    def bind(self, tool: str, rules: RequestRules) -> ToolApi:
+        """The view of this client that the handler of one tool gets as `ctx.api`."""
+        return ToolApi(self, tool, rules)
+
+    async def exchange(
+        self, rules: RequestRules, parts: RequestParts, accept: tuple[str, ...]
+    ) -> tuple[HttpResponse, Any]:
+        """Send a request and give back the response with its decoded value.
+
+        `accept` are the media types that the caller can use; () stands for any.
+
+        Raises:
+            ToolError: no credential is configured, or the API gave no usable answer.
+            ConfigurationError: the base URL is not configured.
+        """
+        operation = f"{parts.method} {parts.path}"
+        base_url = self._base_urls.base_url(rules.servers)
+        try:
+            async with asyncio.timeout(self._deadline_seconds) as deadline:
+                response, variables = await self._authorized(
+                    operation, base_url, rules, parts, deadline.when() or 0.0
+                )
+            if 200 <= response.status < 300:
+                return response, decode_response(response, accept, self.redactor())
+            raise status_error(
+                response,
+                self.redactor(),
+                retry_after=retry_after_seconds(response, self._surroundings.now()),
+                credential_variables=variables,
+            )
+        except TimeoutError:
+            raise TimeoutExceededError(
+                f"`{operation}` gave no complete answer within {self._deadline_seconds:g} seconds. "
+                "It may have taken effect all the same."
+            ) from None
+        except UpstreamError as error:
+            raise error.named_for(operation) from None
+
+    async def _authorized(
+        self,
+        operation: str,
+        base_url: str,
+        rules: RequestRules,
+        parts: RequestParts,
+        deadline: float,
+    ) -> tuple[HttpResponse, tuple[str, ...]]:
+        """The response, and the variables of the credentials that were used."""
+        requirement = self._credentials.choose(operation, rules.security)
+        send = self._sender()
+
+        async def attempt() -> HttpResponse:
+            applied = await self._credentials.apply(requirement, send)
+            return await self._with_retries(send, assemble(base_url, parts, applied), deadline)
+
+        response = await attempt()
+        # A token may have been revoked before its time; a fresh one is tried once.
+        if response.status == 401 and self._credentials.forget(requirement):
+            response = await attempt()
+        return response, self._credentials.variables(requirement)
+
+    async def _with_retries(
+        self, send: Sender, request: HttpRequest, deadline: float
+    ) -> HttpResponse:
+        around = self._surroundings
+        self._budget.count_request()
+        attempts = 0
+        while True:
+            outcome: HttpResponse | UpstreamError
+            try:
+                outcome = await send(request)
+            except UpstreamError as error:
+                outcome = error
+            attempts += 1
+            delay = self._policy.delay_seconds(
+                request.method,
+                outcome,
+                attempts=attempts,
+                remaining_seconds=deadline - asyncio.get_running_loop().time(),
+                chance=around.chance(),
+                now=around.now(),
+            )
+            if delay is None or not self._budget.take():
+                if isinstance(outcome, UpstreamError):
+                    raise outcome
+                return outcome
+            await around.sleep(delay)
+
+    def _sender(self) -> Sender:
+        if self._send is None:
+            # Here, because importing an HTTP library takes longer than listing the tools.
+            from mcpgen.runtime.upstream.aiohttp_sender import AiohttpSender
+
+            sender = AiohttpSender(f"{self._name}-mcp")
+            self._send, self._owned_sender = sender.send, sender.aclose
+        return self._send
+
+    async def aclose(self) -> None:
+        """Close the connections, if any were opened."""
+        if self._owned_sender is not None:
+            close, self._owned_sender, self._send = self._owned_sender, None, None
+            await close()
+
+
+class ToolApi:
+    """What a handler calls as `ctx.api`: the API, as the contract of one tool describes it."""
+
+    def __init__(self, client: ApiClient, tool: str, rules: RequestRules) -> None:
+        self._client = client
+        self._tool = tool
+        self._rules = rules
+        self.last_response: HttpResponse | None = None
+        self.last_value: Any = None  # of that response, even where the handler wants none
+
+    @overload
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        path_params: Mapping[str, Any] = ...,
+        query: Mapping[str, Any] = ...,
+        headers: Mapping[str, Any] = ...,
+        cookies: Mapping[str, Any] = ...,
+        querystring: Any = ...,
+        body: Any = ...,
+        content_type: str | Absent = ...,
+        returns: type[T],
+    ) -> T: ...
+
+    @overload
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        path_params: Mapping[str, Any] = ...,
+        query: Mapping[str, Any] = ...,
+        headers: Mapping[str, Any] = ...,
+        cookies: Mapping[str, Any] = ...,
+        querystring: Any = ...,
+        body: Any = ...,
+        content_type: str | Absent = ...,
+        returns: None,
+    ) -> None: ...
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        path_params: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, Any] | None = None,
+        cookies: Mapping[str, Any] | None = None,
+        querystring: Any = ABSENT,
+        body: Any = ABSENT,
+        content_type: str | Absent = ABSENT,
+        returns: Any,
+    ) -> Any:
+        """Call the operation and give back what it answered, decoded.
+
+        The maps are by wire name; a value that is ABSENT is not sent. How each one is spelled
+        stands in the tool's contract. `returns` types the result and converts nothing: JSON comes
+        as Python values, text as `str`, other bytes as `Media`, an empty answer as None.
+
+        Raises:
+            InvalidArgumentsError: a value cannot travel where it belongs; nothing was sent.
+            UpstreamStatusError: the API answered with an error status.
+            UpstreamError: it did not answer, or not with what the operation promises.
+        """
+        parts = build_parts(
+            self._tool,
+            self._rules,
+            method,
+            path,
+            values={
+                "path": path_params or {},
+                "query": query or {},
+                "header": headers or {},
+                "cookie": cookies or {},
+            },
+            querystring=querystring,
+            body=body,
+            content_type=content_type,
+        )
+        accept = () if returns is None else self._rules.accept
+        self.last_response, self.last_value = await self._client.exchange(
+            self._rules, parts, accept
+        )
+        return None if returns is None else self.last_value
+
+
+def assemble(base_url: str, parts: RequestParts, applied: AppliedCredentials) -> HttpRequest:
+    """Join a request's parts under the base URL; credentials win over arguments of the same name.
+
+    Raises:
+        InvalidArgumentsError: an argument spells the query parameter of a credential.
+        ConfigurationError: the URL would leave the base URL.
+    """
+    _refuse_spoofed_credentials(parts, applied)
+    secured = [f"{percent_encode(name)}={percent_encode(value)}" for name, value in applied.query]
+    query = "&".join([*parts.query, *secured])
+    url = f"{base_url}{parts.path}{'?' if query else ''}{query}"
+    _check_inside(url, base_url)
+    taken = {name.lower() for name, _ in applied.headers}
+    headers = [(name, value) for name, value in parts.headers if name.lower() not in taken]
+    headers += applied.headers
+    cookies = [*parts.cookies, *(f"{name}={value}" for name, value in applied.cookies)]
+    if cookies:
+        headers.append(("Cookie", "; ".join(cookies)))
+    return HttpRequest(
+        parts.method,
+        url,
+        tuple(headers),
+        parts.body,
+        client_certificate=applied.client_certificate,
+    )
+
+
+def _refuse_spoofed_credentials(parts: RequestParts, applied: AppliedCredentials) -> None:
+    """An exploded object chooses its own names; none of them may be a credential's."""
+    reserved = {percent_encode(name) for name, _ in applied.query}
+    reserved |= {name for name, _ in applied.cookies}
+    for pair in (*parts.query, *parts.cookies):
+        name = pair.partition("=")[0]
+        if name in reserved:
+            raise InvalidArgumentsError(
+                parts.tool, (f"no argument may set `{name}`, which carries a credential",)
+            )
+
+
+def _check_inside(url: str, base_url: str) -> None:
+    """Whatever the arguments were, the request goes to the configured origin and prefix."""
+    target, base = urlsplit(url), urlsplit(base_url)
+    is_inside = (target.scheme, target.netloc) == (base.scheme, base.netloc) and (
+        target.path.startswith(f"{base.path}/")
+    )
+    if not is_inside or target.fragment:
+        raise ConfigurationError("a request would have left the configured base URL")
