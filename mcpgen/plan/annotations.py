@@ -1,0 +1,25 @@
+"""MCP tool annotations, from the meaning that HTTP gives to methods (RFC 9110, section 9.2)."""
+
+from __future__ import annotations
+
+from mcpgen.ir.api import Operation
+from mcpgen.ir.json_types import JsonObject
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
+
+
+def tool_annotations(operation: Operation, title: str) -> JsonObject:
+    """The hints of a tool. The document's own words never make an operation look harmless.
+
+    Whether a POST or PATCH destroys something is not known, so `destructiveHint` keeps MCP's
+    default there, which is true.
+    """
+    method = operation.method
+    hints: JsonObject = {"title": title, "openWorldHint": True}
+    if method in _SAFE:
+        return {**hints, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
+    hints["readOnlyHint"] = False
+    hints["idempotentHint"] = method in ("PUT", "DELETE")
+    if method in ("PUT", "DELETE"):
+        hints["destructiveHint"] = True
+    return hints

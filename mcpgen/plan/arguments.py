@@ -1,0 +1,135 @@
+"""The arguments of a tool: parameters and body, named, typed and described."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcpgen.diagnostics import Location
+from mcpgen.ir.api import MediaType, Operation, Parameter
+from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.ir.tool_plan import Annotation, Argument
+from mcpgen.plan.media_types import SENDABLE, kind_of, ranked, spelled_for_sending
+from mcpgen.plan.naming import argument_names, identifier, pascal_case
+from mcpgen.plan.types import Types
+
+BODY, CONTENT_TYPE = "body", "content_type"
+
+
+class CannotServeError(Exception):
+    """The runtime has no way to make this request. Caught where tools are planned, for each."""
+
+    def __init__(self, code: str, message: str, at: Location, help: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.at = at
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An argument and its schema as it is described to clients."""
+
+    argument: Argument
+    schema: JsonSchema
+
+
+def plan_arguments(operation: Operation, types: Types, hint: str) -> tuple[Listed, ...]:
+    """What a call of `operation` takes: required arguments first, each in its own order.
+
+    Raises:
+        CannotServeError: a body that the runtime cannot write is required.
+    """
+    names = argument_names(
+        [(parameter.location, parameter.name) for parameter in operation.parameters]
+    )
+    listed = [
+        _parameter(parameter, names[parameter.location, parameter.name], types, hint)
+        for parameter in operation.parameters
+    ]
+    listed += _body(operation, types, hint)
+    return tuple(sorted(listed, key=lambda item: not item.argument.required))
+
+
+def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> Listed:
+    schema = _described(parameter.schema, parameter.description, parameter.deprecated)
+    argument = Argument(
+        name=name,
+        identifier=identifier(name),
+        location=parameter.location,
+        wire_name=parameter.name,
+        required=parameter.required,
+        annotation=types.of(parameter.schema, "request", hint + pascal_case(name)).annotation,
+        schema=parameter.schema,
+    )
+    return Listed(argument, schema)
+
+
+def selectable(operation: Operation) -> list[MediaType]:
+    """The media types in which the body can be sent, the default first."""
+    body = operation.request_body
+    if body is None:
+        return []
+    return [item for item in ranked(body.content) if kind_of(item.media_type) in SENDABLE]
+
+
+def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
+    body = operation.request_body
+    if body is None:
+        return []
+    media_types = selectable(operation)
+    if not media_types:
+        offered = ", ".join(f"`{item.media_type}`" for item in ranked(body.content))
+        raise CannotServeError(
+            "body-media-type",
+            f"its body is {offered}, which generated servers cannot write yet",
+            body.at,
+            "bodies can be JSON",
+        )
+    schemas: list[JsonSchema] = []
+    for item in media_types:
+        schema = True if item.schema is None else item.schema
+        if schema not in schemas:
+            schemas.append(schema)
+    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    argument = Argument(
+        name=BODY,
+        identifier=identifier(BODY),
+        location="body",
+        wire_name="",
+        required=body.required,
+        annotation=types.of(schema, "request", f"{hint}Body").annotation,
+        schema=schema,
+    )
+    listed = [Listed(argument, _described(schema, body.description, is_deprecated=False))]
+    if len(media_types) > 1:
+        listed.append(_content_type(media_types))
+    return listed
+
+
+def _content_type(media_types: list[MediaType]) -> Listed:
+    names = list(dict.fromkeys(spelled_for_sending(item.media_type) for item in media_types))
+    schema: JsonObject = {"type": "string", "enum": names}
+    argument = Argument(
+        name=CONTENT_TYPE,
+        identifier=identifier(CONTENT_TYPE),
+        location="content_type",
+        wire_name="",
+        required=False,
+        annotation=Annotation("str"),
+        schema=schema,
+    )
+    told = f"How the body is sent; `{names[0]}` unless told otherwise."
+    return Listed(argument, {**schema, "description": told})
+
+
+def _described(schema: JsonSchema, description: str, is_deprecated: bool) -> JsonSchema:
+    """`schema` with what its user says about it."""
+    if not (description or is_deprecated):
+        return schema
+    about: JsonObject = {"description": description} if description else {}
+    if is_deprecated:
+        about["deprecated"] = True
+    if not isinstance(schema, dict):
+        return about if schema else {"not": {}, **about}
+    return {**schema, **about}

@@ -1,0 +1,61 @@
+"""Parts of listed schemas, with what is known of them: size, height, references, exactness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from mcpgen.ir.json_types import JsonObject
+
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A finished part of a listed schema. It is shared between tools and never changed.
+
+    `size` is its length as compact JSON in bytes; `height` how many levels of objects and arrays
+    it nests; `names` the definitions that it refers to; `is_exact` whether it accepts exactly what
+    the API's schema accepts.
+    """
+
+    schema: JsonObject
+    size: int
+    height: int = 0
+    names: frozenset[str] = frozenset()
+    is_exact: bool = True
+
+    def described(self, description: str) -> Built:
+        """The same, described in other words."""
+        if not description:
+            return self
+        old = len(_encode(self.schema["description"])) + 15 if "description" in self.schema else 0
+        size = self.size - old + len(_encode(description)) + 15
+        schema = {**self.schema, "description": description}
+        return Built(schema, size, self.height, self.names, self.is_exact)
+
+
+def leaf(schema: JsonObject, *, is_exact: bool = True) -> Built:
+    """A schema without children."""
+    return Built(schema, len(_encode(schema)), is_exact=is_exact)
+
+
+def branch(
+    schema: JsonObject,
+    own: JsonObject,
+    children: Iterable[Built],
+    *,
+    levels: int,
+    is_exact: bool,
+) -> Built:
+    """A schema around `children`; `own` is what it would be without them, for its size."""
+    size, height, names = len(_encode(own)), 0, frozenset[str]()
+    for child in children:
+        size += child.size + 1
+        height = max(height, child.height)
+        if child.names:
+            names |= child.names
+        is_exact = is_exact and child.is_exact
+    return Built(schema, size, height + levels, names, is_exact)

@@ -1,0 +1,122 @@
+"""Text of a stranger's document as a model should read it: plain, visible, short."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from functools import lru_cache
+
+from mcpgen.ir.api import Operation
+
+MAX_TOOL_DESCRIPTION = 1024
+_LEAST = 40  # shorter than this, a model learns too little
+_MAX_TITLE = 80
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>|<!--.{0,2000}?-->", re.DOTALL)
+_IMAGE = re.compile(r"!\[([^\]\n]{0,200})\]\([^)\n]{0,600}\)")
+_LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{0,600}\)")
+_TABLE_LINE = re.compile(r"^[ \t]*\|.*$|^[ \t]*:?-{3,}:?([ \t]*\|[ \t:-]*)+$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*$", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
+_SPACES = re.compile(r"[ \t\u00a0]+")
+_SENTENCE_END = re.compile(r"[.!?。](?=\s|$)")
+
+
+@lru_cache(maxsize=4096)
+def clean(text: str) -> str:
+    """`text` without HTML, tables, link targets, control and invisible characters.
+
+    Paragraphs become lines. A code span keeps its backticks.
+    """
+    if not text:
+        return ""
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    if "&" in text:
+        text = html.unescape(text)
+    text = "".join(character for character in text if is_visible(character))
+    if "[" in text:
+        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    if "|" in text:
+        text = _TABLE_LINE.sub("", text)
+    text = _HEADING.sub(r"\1:", _FENCE.sub("", text))
+    text = _EMPHASIS.sub(r"\2", text)
+    lines = (_SPACES.sub(" ", line).strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def is_visible(character: str) -> bool:
+    """Whether a reader can see `character`, or it parts words or lines."""
+    if character.isascii():
+        return character.isprintable() or character in "\n\t\r"
+    if character in "\u2028\u2029\x85":
+        return False
+    return unicodedata.category(character) not in ("Cc", "Cf", "Co", "Cs", "Cn")
+
+
+def one_line(text: str) -> str:
+    """`clean` text in a single line."""
+    return " ".join(clean(text).split())
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters of `text`, cut after a sentence, else after a word."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    ends = [match.end() for match in _SENTENCE_END.finditer(head)]
+    if ends and ends[-1] > limit // 3:
+        return head[: ends[-1]]
+    return head.rsplit(None, 1)[0].rstrip(" ,;:(") + "…"
+
+
+def first_sentence(text: str, limit: int) -> str:
+    """The first sentence of `text`, in one line of at most `limit` characters."""
+    line = one_line(text)
+    end = _SENTENCE_END.search(line)
+    return shorten(line[: end.end()] if end else line, limit)
+
+
+def tool_title(operation: Operation, name: str) -> str:
+    """A few words for people: the summary, else the tool's name spelled out."""
+    summary = one_line(operation.summary).rstrip(".")
+    return shorten(summary or name.replace("_", " ").capitalize(), _MAX_TITLE)
+
+
+def tool_description(operation: Operation, notes: tuple[str, ...]) -> str:
+    """What the tool is for, then the details, then `notes`; at most 1024 characters."""
+    summary = one_line(operation.summary)
+    details = clean(operation.description)
+    if not summary:
+        summary, details = _split_purpose(details)
+    if not summary:
+        summary = f"Calls `{operation.key}`"
+    purpose = summary if summary[-1] in ".!?" else summary + "."
+    if _says_the_same(purpose, details):
+        details = ""
+    marks = ["[deprecated]"] if operation.deprecated else []
+    ending = [*_effects(operation), *notes]
+    room = MAX_TOOL_DESCRIPTION - sum(len(part) + 1 for part in (*marks, *ending))
+    told = shorten(f"{purpose}\n{details}" if details else purpose, max(room, 80))
+    if len(told) < _LEAST and operation.key not in told:
+        told = f"{told.rstrip('.')} (`{operation.key}`)."
+    return shorten(" ".join((*marks, told, *ending)), MAX_TOOL_DESCRIPTION)
+
+
+def _split_purpose(details: str) -> tuple[str, str]:
+    line, _, rest = details.partition("\n")
+    end = _SENTENCE_END.search(line)
+    if end is None:
+        return line, rest
+    return line[: end.end()], (line[end.end() :].strip() + "\n" + rest).strip()
+
+
+def _says_the_same(purpose: str, details: str) -> bool:
+    return details.rstrip(".").lower() == purpose.rstrip(".").lower()
+
+
+def _effects(operation: Operation) -> list[str]:
+    if operation.method == "DELETE":
+        return ["Destructive: what it removes may not come back."]
+    return []

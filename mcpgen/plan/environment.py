@@ -1,0 +1,152 @@
+"""What a server reads from its environment: credentials, server variables, the base URL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mcpgen.ir.api import Api, Operation, SecurityScheme, Server
+from mcpgen.ir.tool_plan import EnvironmentVariable
+from mcpgen.plan.descriptions import first_sentence, one_line
+from mcpgen.plan.naming import digest, snake_case
+
+_PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
+    "basic": (("username", False), ("password", True)),
+    "oauth2": (
+        ("client_id", False),
+        ("client_secret", True),
+        ("refresh_token", True),
+        ("access_token", True),
+    ),
+    "mutualTLS": (("certificate_file", False), ("key_file", False)),
+    "value": (("value", True),),
+}
+_PART_IN_WORDS = {
+    "username": "User name",
+    "password": "Password",
+    "client_id": "OAuth 2 client id",
+    "client_secret": "OAuth 2 client secret",
+    "refresh_token": "OAuth 2 refresh token",
+    "access_token": "OAuth 2 access token",
+    "certificate_file": "Path of the client certificate",
+    "key_file": "Path of the client certificate's key",
+}
+
+
+def environment(
+    api: Api, operations: tuple[Operation, ...], prefix: str
+) -> tuple[EnvironmentVariable, ...]:
+    """The variables that serve `operations`: the base URL, server variables, then credentials."""
+    servers = [*api.servers, *(server for operation in operations for server in operation.servers)]
+    return (
+        _base_url(api, operations, prefix),
+        *_server_variables(servers, prefix),
+        *_credentials(api, operations, prefix),
+    )
+
+
+def _base_url(api: Api, operations: tuple[Operation, ...], prefix: str) -> EnvironmentVariable:
+    is_known = all(_is_absolute(operation.servers) for operation in operations)
+    example = api.servers[0].url if api.servers and _is_absolute(api.servers) else ""
+    return EnvironmentVariable(
+        name=f"{prefix}BASE_URL",
+        description="Address of the API"
+        + (", in place of the document's." if is_known else "; the document does not say it."),
+        required=not is_known,
+        secret=False,
+        example=example or "https://api.example.com",
+    )
+
+
+def _is_absolute(servers: tuple[Server, ...]) -> bool:
+    return bool(servers) and re.match(r"https?://|\{", servers[0].url) is not None
+
+
+def _server_variables(servers: Iterable[Server], prefix: str) -> list[EnvironmentVariable]:
+    found: dict[str, EnvironmentVariable] = {}
+    for server in servers:
+        for variable in server.variables:
+            name = f"{prefix}SERVER_{_upper(variable.name)}"
+            about = first_sentence(variable.description, 160)
+            choices = f"One of {', '.join(variable.enum)}." if variable.enum else ""
+            found.setdefault(
+                name,
+                EnvironmentVariable(
+                    name=name,
+                    description=" ".join(
+                        filter(None, (about or f"`{{{variable.name}}}` of the address.", choices))
+                    ),
+                    required=not variable.default,
+                    secret=False,
+                    example=variable.default,
+                ),
+            )
+    return [found[name] for name in sorted(found)]
+
+
+def _credentials(
+    api: Api, operations: tuple[Operation, ...], prefix: str
+) -> list[EnvironmentVariable]:
+    used = {
+        use.scheme
+        for operation in operations
+        for requirement in operation.security
+        for use in requirement
+    }
+    variables: list[EnvironmentVariable] = []
+    taken: set[str] = {f"{prefix}BASE_URL"}
+    for scheme in api.security_schemes:
+        if scheme.id not in used:
+            continue
+        stem = prefix + _upper(scheme.id)
+        parts = _parts(scheme)
+        names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
+        if taken & set(names) or stem.startswith(f"{prefix}SERVER_"):
+            stem = f"{stem}_{digest(scheme.id).upper()}"
+            names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
+        taken |= set(names)
+        is_needed = bool(operations) and all(
+            _is_needed(scheme.id, operation) for operation in operations
+        )
+        for name, (part, secret) in zip(names, parts, strict=True):
+            is_optional_part = part in ("refresh_token", "access_token")
+            variables.append(
+                EnvironmentVariable(
+                    name=name,
+                    description=_about(scheme, part),
+                    required=is_needed and not is_optional_part,
+                    secret=secret,
+                    scheme=scheme.id,
+                    part=part,
+                )
+            )
+    return variables
+
+
+def _parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:
+    if scheme.type == "http" and scheme.http_scheme == "basic":
+        return _PARTS["basic"]
+    if scheme.type in ("oauth2", "openIdConnect"):
+        return _PARTS["oauth2"]
+    return _PARTS.get(scheme.type, _PARTS["value"])
+
+
+def _is_needed(scheme: str, operation: Operation) -> bool:
+    return bool(operation.security) and all(
+        any(use.scheme == scheme for use in requirement) for requirement in operation.security
+    )
+
+
+def _about(scheme: SecurityScheme, part: str) -> str:
+    if scheme.type == "apiKey":
+        what = f"API key, sent as the {scheme.location} `{one_line(scheme.name)}`"
+    elif part == "value":
+        what = "Bearer token" if scheme.http_scheme == "bearer" else "Value of `Authorization`"
+    else:
+        what = _PART_IN_WORDS[part]
+    about = first_sentence(scheme.description, 160)
+    return f"{what}. {about}".strip() if about else f"{what}."
+
+
+def _upper(text: str) -> str:
+    return snake_case(text).upper() or "VALUE"

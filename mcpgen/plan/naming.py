@@ -1,0 +1,196 @@
+"""Names of tools, modules, arguments and classes: legal everywhere, distinct, and steady.
+
+No name depends on the order of the document. Where two would be equal, each gets six digits of a
+hash of what it stands for, so a third one later moves neither.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import keyword
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from mcpgen.ir.api import Operation
+from mcpgen.ir.identifiers import Identifier, safe_filename
+
+MAX_TOOL_NAME = 48
+_SHORTEST_LIMIT = 24
+_TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}\Z")
+_MAX_ARGUMENT = 64
+_MAX_CLASS = 80
+_ACRONYM = re.compile(r"([A-Z]+)([A-Z][a-z])")
+_CAMEL = re.compile(r"([a-z0-9])([A-Z])")
+_OTHER = re.compile(r"[^A-Za-z0-9]+")
+_RESERVED = frozenset(
+    {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "ctx", "tools", "self", "cls"}
+)
+
+
+def digest(text: str) -> str:
+    """Six hexadecimal digits that stand for `text`."""
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
+
+
+def plain_ascii(text: str) -> str:
+    """`text` in ASCII: accents dropped, what has no ASCII form by its code point."""
+    if text.isascii():
+        return text
+    parts = []
+    for character in unicodedata.normalize("NFKD", text):
+        if character.isascii():
+            parts.append(character)
+        elif unicodedata.category(character)[0] in "LN":
+            parts.append(f"_u{ord(character):x}_")
+        elif not unicodedata.combining(character):
+            parts.append("_")
+    return "".join(parts)
+
+
+def snake_case(text: str) -> str:
+    """`text` as words of `[a-z0-9]` joined by "_"; every separator is kept as one."""
+    words = _CAMEL.sub(r"\1_\2", _ACRONYM.sub(r"\1_\2", plain_ascii(text)))
+    return _OTHER.sub("_", words).strip("_").lower()
+
+
+def pascal_case(text: str) -> str:
+    """`text` as a class name; the capitals that it has are kept."""
+    words = [word for word in _OTHER.split(plain_ascii(text)) if word]
+    name = "".join(word[0].upper() + word[1:] for word in words)
+    return name if name and not name[0].isdigit() else f"Model{name}"
+
+
+def tool_name_limit(server: str) -> int:
+    """How long a tool's name may be, so that `mcp__<server>__<tool>` stays within 64."""
+    return max(_SHORTEST_LIMIT, min(MAX_TOOL_NAME, 57 - len(server)))
+
+
+def tool_names(
+    operations: Iterable[Operation], issued: Mapping[str, str], limit: int = MAX_TOOL_NAME
+) -> dict[str, str]:
+    """A name for the tool of each operation, by operation key. Issued names are kept."""
+    names = {
+        operation.key: issued[operation.key]
+        for operation in operations
+        if _TOOL_NAME.match(issued.get(operation.key, ""))
+    }
+    taken = set(issued.values())
+    wanted = {
+        operation.key: _wanted_tool_name(operation)
+        for operation in operations
+        if operation.key not in names
+    }
+    count = Counter(wanted.values())
+    for key, name in wanted.items():
+        is_free = count[name] == 1 and name not in taken
+        names[key] = name if is_free and len(name) <= limit else _hashed(name, key, limit)
+    return names
+
+
+def _wanted_tool_name(operation: Operation) -> str:
+    name = snake_case(operation.operation_id)
+    if not name:
+        name = _name_of_request(operation)
+    return name if name[0].isalpha() else f"op_{name}"
+
+
+def _name_of_request(operation: Operation) -> str:
+    """`get_pets_by_pet_id` for "GET /pets/{petId}"."""
+    words = [operation.method]
+    for segment in operation.path.split("/"):
+        parts = re.split(r"(\{[^{}]*\})", segment)
+        words += [f"by_{part[1:-1]}" if part.startswith("{") else part for part in parts if part]
+    return "_".join(filter(None, map(snake_case, words))) or "call"
+
+
+def _hashed(name: str, key: str, limit: int) -> str:
+    """`name` cut after whole words, with a hash of the operation's key."""
+    room = limit - 7
+    if len(name) > room:
+        head = name[: room + 1]
+        name = head.rsplit("_", 1)[0] if "_" in head[1:] else head[:room]
+    return f"{name.rstrip('_')}_{digest(key)}"
+
+
+def identifier(text: str) -> Identifier:
+    """`text` as a Python name that shadows neither a builtin nor what handlers use."""
+    name = re.sub(r"\W", "_", plain_ascii(text), flags=re.ASCII).lstrip("_") or "value"
+    if name[0].isdigit():
+        name = f"n{name}"
+    return Identifier(f"{name}_" if name in _RESERVED else name)
+
+
+def module_names(tags: Iterable[str]) -> dict[str, Identifier]:
+    """A module for each tag, distinct without regard to case and legal as a file name."""
+    wanted = {tag: _module_name(tag) for tag in tags}
+    count = Counter(wanted.values())
+    return {
+        tag: Identifier(f"{name}_{digest(tag)}" if count[name] > 1 or name in _MODULES else name)
+        for tag, name in wanted.items()
+    }
+
+
+_MODULES = frozenset({"shared"})  # our own, beside those of tags
+
+
+def _module_name(tag: str) -> str:
+    name = snake_case(tag)[:MAX_TOOL_NAME].strip("_") or "tag"
+    if name[0].isdigit():
+        name = f"tag_{name}"
+    if name in _RESERVED:
+        name = f"{name}_"
+    try:
+        return safe_filename(name)
+    except ValueError:  # a device name of Windows
+        return f"tag_{name}"
+
+
+def argument_names(wire_names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """An argument for each (location, wire name), given in order of precedence.
+
+    The first one to want a name has it; the same name in another place is told by that place.
+    """
+    names: dict[tuple[str, str], str] = {}
+    taken: set[str] = {"body", "content_type"}
+    for location, wire_name in wire_names:
+        plain = argument_name(wire_name)
+        spelled = f"{location}_{plain}"[:_MAX_ARGUMENT]
+        hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'{location}:{wire_name}')}"
+        name = next(name for name in (plain, spelled, hashed) if name not in taken)
+        taken.add(name)
+        names[location, wire_name] = name
+    return names
+
+
+def argument_name(wire_name: str) -> str:
+    """`wire_name` as an argument: `filter[kind]` is `filter_kind`, `petId` is `pet_id`."""
+    name = snake_case(wire_name) or "value"
+    if name[0].isdigit():
+        name = f"n{name}"
+    if len(name) > _MAX_ARGUMENT:
+        name = f"{name[: _MAX_ARGUMENT - 7]}_{digest(wire_name)}"
+    return name
+
+
+class ClassNames:
+    """Gives class names out; none is given twice, without regard to case."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {name.lower(): "" for name in _CLASSES_IN_HANDLERS}
+
+    def give(self, wanted: str, owner: str) -> Identifier:
+        """`wanted` as a class name for `owner`, with a hash of `owner` where it is taken."""
+        name = pascal_case(wanted)[:_MAX_CLASS]
+        if self._owners.get(name.lower(), owner) != owner or name in _RESERVED:
+            name = f"{name}_{digest(owner)}"
+        self._owners[name.lower()] = owner
+        return Identifier(name)
+
+
+_CLASSES_IN_HANDLERS = (
+    "Absent", "Any", "Context", "Literal", "NotRequired", "ToolGroup", "TypeAlias", "TypedDict",
+    "Union", "Optional", "Required", "Dict", "List",
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""Schemas of results, tolerant: a response that departs from its description still fits.
+
+They tell a model what comes back: names, types, a few words. Nothing is required, nothing is
+bounded, every member may be null, and members that nobody described are welcome.
+"""
+
+from __future__ import annotations
+
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.plan.built import Built, branch, leaf
+from mcpgen.plan.descriptions import first_sentence
+from mcpgen.plan.input_profile import Build
+from mcpgen.plan.shapes import Shape
+
+_MAX_DESCRIPTION = 120
+
+
+class OutputProfile:
+    """Builds listed schemas of results."""
+
+    def description(self, schema: JsonObject) -> str:
+        """The first sentence of what a schema says about itself."""
+        text = schema.get("description")
+        return first_sentence(text, _MAX_DESCRIPTION) if text else ""
+
+    def cut(self, shape: Shape) -> Built:
+        """What stands for a part that nests too deep."""
+        told = self.description(shape.keywords)
+        schema = _types(shape)
+        return leaf({**schema, "description": told} if told else schema)
+
+    def is_cut(self, shape: Shape) -> bool:
+        """Whether a part is one that nests."""
+        return bool(
+            {"properties", "items", "additionalProperties", "anyOf", "oneOf"} & set(shape.keywords)
+        )
+
+    def build(self, shape: Shape, build: Build) -> Built:
+        """One level, its children built by `build`."""
+        keywords = shape.keywords
+        choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
+        children: list[Built] = []
+        schema = _types(shape)
+        own = dict(schema)
+        levels = 0
+        if "properties" in keywords and "object" in (shape.types or ("object",)):
+            properties = {
+                name: build(value) for name, value in sorted(keywords["properties"].items())
+            }
+            children += properties.values()
+            schema["properties"] = {name: child.schema for name, child in properties.items()}
+            own["properties"] = dict.fromkeys(properties, 0)
+            levels = 1
+        elif isinstance(keywords.get("additionalProperties"), dict):
+            child = build(keywords["additionalProperties"])
+            children.append(child)
+            schema["additionalProperties"] = child.schema
+            levels = 1
+        if "items" in keywords and "array" in (shape.types or ("array",)):
+            child = build(keywords["items"] or True)
+            children.append(child)
+            schema["items"] = child.schema
+            levels = 1
+        if choice and "properties" not in schema:
+            members = [build(member) for member in keywords[choice] if member is not False]
+            distinct: list[Built] = []
+            for member in members:
+                if not any(member.schema == other.schema for other in distinct):
+                    distinct.append(member)
+            if len(distinct) == 1 and not children:
+                told = self.description(keywords)
+                return distinct[0].described(told)
+            if all(member.schema for member in distinct) and distinct:
+                children += distinct
+                schema.pop("type", None)  # the members say it, null included
+                schema["anyOf"] = [*(member.schema for member in distinct), {"type": "null"}]
+                own["anyOf"] = []
+        told = self.description(keywords)
+        if told:
+            schema["description"] = own["description"] = told
+        return branch(schema, own, children, levels=levels, is_exact=True)
+
+
+def _types(shape: Shape) -> JsonObject:
+    """The types of a value, null among them."""
+    types = [name for name in shape.types if name != "null"]
+    return {"type": [*types, "null"]} if types else {}

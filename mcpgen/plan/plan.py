@@ -1,0 +1,202 @@
+"""From an API to the server package that will serve it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import msgspec
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.api import Api, LeftOut, Operation
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.plan.annotations import tool_annotations
+from mcpgen.plan.arguments import CannotServeError, plan_arguments
+from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
+from mcpgen.plan.environment import environment
+from mcpgen.plan.media_types import base_type, is_json, ranked
+from mcpgen.plan.models import model_modules
+from mcpgen.plan.naming import (
+    identifier,
+    module_names,
+    pascal_case,
+    snake_case,
+    tool_name_limit,
+    tool_names,
+)
+from mcpgen.plan.policy import Policy
+from mcpgen.plan.references import needed_schemas
+from mcpgen.plan.select import select
+from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
+from mcpgen.plan.types import Types
+
+_MAX_INSTRUCTIONS = 2048
+_MAX_DESCRIPTION = 600
+
+
+def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
+    """Decide every name, type, default and order of the server that serves `api`.
+
+    An operation that no tool can be made of stands in `left_out`, with a diagnostic.
+    """
+    return _Planning(api, policy, problems).plan()
+
+
+class _Planning:
+    def __init__(self, api: Api, policy: Policy, problems: Problems) -> None:
+        self.api = api
+        self.policy = policy
+        self.problems = problems
+        self.schemas = ToolSchemas(api.schemas)
+        self.types = Types(self.schemas.requests, self.schemas.responses, models=policy.models)
+        self.left_out: list[LeftOut] = list(api.left_out)
+
+    def plan(self) -> ServerPlan:
+        policy, api = self.policy, self.api
+        selected = select(api.operations, policy, self.problems)
+        names = tool_names(selected, policy.issued_names, tool_name_limit(policy.name))
+        in_order = sorted(selected, key=lambda operation: operation.key)
+        tools = {
+            operation.key: tool
+            for operation in in_order
+            if (tool := self._tool(operation, names[operation.key])) is not None
+        }
+        served = tuple(operation for operation in selected if operation.key in tools)
+        groups = self._groups(served, tools)
+        return ServerPlan(
+            name=policy.name,
+            distribution=f"{policy.name}-mcp",
+            package=Identifier(f"{snake_case(policy.name)}_mcp"),
+            env_prefix=f"{snake_case(policy.name).upper()}_",
+            title=one_line(api.title) or policy.name,
+            description=shorten(one_line(api.description), _MAX_DESCRIPTION),
+            instructions=self._instructions(),
+            api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
+            base_servers=api.servers,
+            environment=environment(api, served, f"{snake_case(policy.name).upper()}_"),
+            groups=groups,
+            models=(
+                model_modules(self.types, {group.module: group.tools for group in groups})
+                if policy.models
+                else ()
+            ),
+            left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
+        )
+
+    def _groups(
+        self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]
+    ) -> tuple[ToolGroupPlan, ...]:
+        by_tag: dict[str, list[ToolPlan]] = {}
+        for operation in served:
+            by_tag.setdefault(operation.tag, []).append(tools[operation.key])
+        modules = module_names(sorted(by_tag))
+        groups = [
+            ToolGroupPlan(
+                tag=tag,
+                module=modules[tag],
+                description=shorten(one_line(self.api.tag_descriptions.get(tag, "")), 300),
+                tools=tuple(sorted(plans, key=lambda tool: tool.name)),
+            )
+            for tag, plans in by_tag.items()
+        ]
+        return tuple(sorted(groups, key=lambda group: group.module))
+
+    def _instructions(self) -> str:
+        title = one_line(self.api.title)
+        about = clean(self.api.description)
+        return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
+
+    def _tool(self, operation: Operation, name: str) -> ToolPlan | None:
+        hint = pascal_case(name)
+        try:
+            listed = plan_arguments(operation, self.types, hint)
+        except CannotServeError as refused:
+            self.problems.warning(
+                refused.code,
+                f"`{operation.key}` is left out: {refused.message}",
+                at=refused.at,
+                why="the other operations are served",
+                help=refused.help,
+            )
+            self.left_out.append(LeftOut(operation.key, refused.code, refused.message))
+            return None
+        inputs = self.schemas.input(
+            {item.argument.name: item.schema for item in listed},
+            [item.argument.name for item in listed if item.argument.required],
+            operation,
+        )
+        notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
+        output_schema, result_key, returns = self._result(operation, hint)
+        title = tool_title(operation, name)
+        tool = ToolPlan(
+            name=name,
+            function=identifier(name),
+            title=title,
+            description=tool_description(operation, notes),
+            operation=operation,
+            arguments=tuple(item.argument for item in listed),
+            input_schema=inputs.listed,
+            full_input_schema=inputs.full,
+            output_schema=output_schema,
+            result_key=result_key,
+            returns=returns,
+            annotations=tool_annotations(operation, title),
+            accept=_accept(operation),
+            token_cost=0,
+        )
+        return replace(tool, token_cost=_token_cost(tool))
+
+    def _result(self, operation: Operation, hint: str) -> tuple[JsonObject | None, str, Annotation]:
+        found, is_sure = response_schemas(operation)
+        if not found:
+            return None, "", _returns_without_json(operation)
+        schema = found[0] if len(found) == 1 else {"anyOf": found}
+        output = self.schemas.output(schema)
+        if not is_sure or len(found) > 1:
+            return output.schema, output.result_key, Annotation("object")
+        typed = self.types.of(schema, "response", f"{hint}Result")
+        returns = typed.annotation if "|" not in typed.source else Annotation("object")
+        if "Literal[" in returns.source or returns.source == "None":
+            returns = Annotation("object")
+        return output.schema, output.result_key, returns
+
+
+def _returns_without_json(operation: Operation) -> Annotation:
+    """None where nothing ever comes back; text and bytes have no class."""
+    successful = [item for item in operation.responses if item.status.startswith("2")]
+    described = successful or [item for item in operation.responses if item.status == "default"]
+    is_empty = described and not any(item.content for item in described)
+    return Annotation("None") if is_empty or operation.method == "HEAD" else Annotation("object")
+
+
+def _accept(operation: Operation) -> tuple[str, ...]:
+    """Media types of successful responses; only JSON where there is JSON, so that it is chosen."""
+    for prefix in ("2", "default", ""):
+        content = [
+            item
+            for response in operation.responses
+            if response.status.startswith(prefix)
+            for item in response.content
+        ]
+        names = list(dict.fromkeys(base_type(item.media_type) for item in ranked(content)))
+        if names:
+            chosen = [name for name in names if is_json(name)] or names
+            return tuple("application/json" if "*" in name and is_json(name) else name
+                         for name in chosen)  # fmt: skip
+    return ("*/*",)
+
+
+def _token_cost(tool: ToolPlan) -> int:
+    """A quarter of the bytes that the tool takes in a listing, rounded up."""
+    listed = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "annotations": tool.annotations,
+    }
+    if tool.output_schema is not None:
+        listed["outputSchema"] = tool.output_schema
+    return math.ceil(len(msgspec.json.encode(listed)) / 4)

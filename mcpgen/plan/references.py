@@ -1,0 +1,52 @@
+"""Which named schemas operations need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mcpgen.ir.api import MediaType, Operation
+from mcpgen.ir.json_types import JsonSchema, JsonValue
+from mcpgen.plan.shapes import referred_name
+
+
+def needed_schemas(
+    operations: Iterable[Operation], schemas: Mapping[str, JsonSchema]
+) -> dict[str, JsonSchema]:
+    """The schemas that `operations` refer to, directly or through others, by name."""
+    waiting: list[JsonValue] = [
+        schema for operation in operations for schema in _schemas_of(operation)
+    ]
+    reached: set[str] = set()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            name = referred_name(value)
+            if name and name not in reached and name in schemas:
+                reached.add(name)
+                waiting.append(schemas[name])
+            waiting += [item for item in value.values() if isinstance(item, dict | list)]
+        elif isinstance(value, list):
+            waiting += [item for item in value if isinstance(item, dict | list)]
+    return {name: schemas[name] for name in sorted(reached)}
+
+
+def _schemas_of(operation: Operation) -> Iterable[JsonSchema]:
+    for parameter in operation.parameters:
+        yield parameter.schema
+    if operation.request_body is not None:
+        yield from _of_content(operation.request_body.content)
+    for response in operation.responses:
+        yield from _of_content(response.content)
+        for header in response.headers:
+            yield header.schema
+
+
+def _of_content(content: Iterable[MediaType]) -> Iterable[JsonSchema]:
+    for item in content:
+        if item.schema is not None:
+            yield item.schema
+        if item.item_schema is not None:
+            yield item.item_schema
+        for encoding in item.encoding.values():
+            for header in encoding.headers:
+                yield header.schema

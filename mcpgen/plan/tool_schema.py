@@ -1,0 +1,150 @@
+"""The input and output schemas of a tool: as clients see them, and as arguments are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcpgen.ir.api import Operation
+from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.plan.bundle import Bundler, Limits
+from mcpgen.plan.exact import ExactSchemas
+from mcpgen.plan.input_profile import InputProfile
+from mcpgen.plan.media_types import is_json
+from mcpgen.plan.output_profile import OutputProfile
+from mcpgen.plan.shapes import PREFIX, Shape, Shapes
+
+INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=5)
+OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=5)
+
+
+@dataclass(frozen=True, slots=True)
+class InputSchemas:
+    """`listed` is what clients see; `full` is what is checked, where that says more."""
+
+    listed: JsonObject
+    full: JsonObject | None
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSchema:
+    """What `structuredContent` looks like; under `result_key` where a response is no object."""
+
+    schema: JsonObject
+    result_key: str
+
+
+class ToolSchemas:
+    """Makes the schemas of all tools of one API."""
+
+    def __init__(self, schemas: Mapping[str, JsonSchema]) -> None:
+        self.requests = Shapes(schemas, "request")
+        self.responses = Shapes(schemas, "response")
+        self._exact = ExactSchemas(self.requests)
+        self._inputs = Bundler(self.requests, InputProfile(keeps_null=False), INPUT_LIMITS)
+        self._patches = Bundler(self.requests, InputProfile(keeps_null=True), INPUT_LIMITS)
+        self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS)
+
+    def input(
+        self, arguments: Mapping[str, JsonSchema], required: list[str], operation: Operation
+    ) -> InputSchemas:
+        """The schema of an object with `arguments`, and no others."""
+        bundler = self._patches if keeps_null(operation) else self._inputs
+        bundle = bundler.bundle(arguments.values())
+        listed = _object(dict(zip(arguments, bundle.schemas, strict=True)), required)
+        if bundle.definitions:
+            listed["$defs"] = bundle.definitions
+        if bundle.is_exact:
+            return InputSchemas(listed, None, bundle.is_cut)
+        exact, definitions = self._exact.bundle(list(arguments.values()))
+        full = _object(dict(zip(arguments, exact, strict=True)), required)
+        if definitions:
+            full["$defs"] = definitions
+        return InputSchemas(listed, full, bundle.is_cut)
+
+    def output(self, schema: JsonSchema) -> OutputSchema:
+        """The schema of a result whose JSON is described by `schema`."""
+        shape = self.responses.of(schema)
+        shown = self._as_object(shape)
+        if shown is None:
+            bundle = self._outputs.bundle([schema])
+            return _output({"type": "object", "properties": {"result": bundle.schemas[0]}},
+                           bundle.definitions, "result")  # fmt: skip
+        names = sorted(shown)
+        extra = shape.keywords.get("additionalProperties")
+        others = [extra] if isinstance(extra, dict) and not names else []
+        bundle = self._outputs.bundle([*(shown[name] for name in names), *others])
+        listed: JsonObject = {"type": "object"}
+        if names:
+            listed["properties"] = dict(zip(names, bundle.schemas, strict=True))
+        elif others:
+            listed["additionalProperties"] = bundle.schemas[0]
+        return _output(listed, bundle.definitions, "")
+
+    def _as_object(self, shape: Shape) -> dict[str, JsonSchema] | None:
+        """The properties of a response that is always an object; None for any other.
+
+        Variants are shown as one object with the properties of all.
+        """
+        if set(shape.types) - {"null"} not in (set(), {"object"}):
+            return None
+        properties: dict[str, JsonSchema] = dict(shape.keywords.get("properties", {}))
+        members = shape.keywords.get("anyOf") or shape.keywords.get("oneOf") or ()
+        variants = [self.responses.of(member) for member in members]
+        variants = [variant for variant in variants if variant.types != ("null",)]
+        for variant in variants:
+            found = self._as_object(variant)
+            if found is None:
+                return properties if "object" in shape.types else None
+            for name, schema in found.items():
+                known = properties.setdefault(name, schema)
+                if known != schema:
+                    properties[name] = {"anyOf": [known, schema]}
+        if "object" not in shape.types and not variants:
+            return None
+        return properties
+
+
+def keeps_null(operation: Operation) -> bool:
+    """Whether null in a body means something else than absence."""
+    body = operation.request_body
+    return operation.method == "PATCH" or (
+        body is not None and any("merge-patch" in item.media_type for item in body.content)
+    )
+
+
+def response_schemas(operation: Operation) -> tuple[list[JsonSchema], bool]:
+    """The distinct JSON schemas of successful responses; whether one may come without JSON."""
+    successful = [item for item in operation.responses if item.status.startswith("2")]
+    if not successful:
+        successful = [item for item in operation.responses if item.status == "default"]
+    found: list[JsonSchema] = []
+    is_sure = bool(successful)
+    for response in successful:
+        described = [item for item in response.content if is_json(item.media_type)]
+        if not described or len(described) < len(response.content):
+            is_sure = False
+        for item in described[:1]:
+            schema = True if item.schema is None else item.schema
+            if schema not in found:
+                found.append(schema)
+    return found, is_sure
+
+
+def _object(properties: JsonObject, required: list[str]) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    return {**schema, "additionalProperties": False}
+
+
+def _output(schema: JsonObject, definitions: JsonObject, result_key: str) -> OutputSchema:
+    if definitions:
+        schema["$defs"] = definitions
+    return OutputSchema(schema, result_key)
+
+
+__all__ = [
+    "PREFIX", "InputSchemas", "OutputSchema", "ToolSchemas", "keeps_null", "response_schemas",
+]  # fmt: skip

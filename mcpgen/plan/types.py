@@ -1,0 +1,265 @@
+"""Python types of arguments and results, spelled for handlers, with the classes they need."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.tool_plan import Annotation
+from mcpgen.plan.descriptions import first_sentence
+from mcpgen.plan.naming import ClassNames, pascal_case
+from mcpgen.plan.shapes import PREFIX, Direction, Shape, Shapes, referred_name
+
+_PRIMITIVES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "null": "None",
+}
+_MAX_LITERALS = 8
+_MAX_LITERAL_LENGTH = 40
+_MAX_MEMBERS = 6  # of a union; a longer one helps nobody who reads a signature
+_MAX_NESTING = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A type as an expression, as the schema of a model's property, and the classes in it."""
+
+    source: str
+    schema: JsonObject
+    models: frozenset[Identifier] = frozenset()
+
+    @property
+    def annotation(self) -> Annotation:
+        """The type as a handler's signature has it."""
+        return Annotation(self.source, tuple(sorted(self.models)))
+
+
+_ANYTHING = Typed("object", {})
+_ANY_OBJECT = Typed("dict[str, Any]", {"type": "object", "additionalProperties": True})
+
+
+class Types:
+    """Spells types and gathers the classes that they need in `definitions`.
+
+    A named schema with properties is one class wherever it is used; where a request has fewer
+    properties than a response, the request's class is called `<Name>Input`. An inline object is
+    named after its parent and property. Without `models` no class is made.
+    """
+
+    def __init__(self, requests: Shapes, responses: Shapes, *, models: bool) -> None:
+        self.definitions: dict[Identifier, JsonObject] = {}
+        self.uses: dict[Identifier, frozenset[Identifier]] = {}  # classes that a class refers to
+        self._shapes: Mapping[Direction, Shapes] = {"request": requests, "response": responses}
+        self._models = models
+        self._names = ClassNames()
+        self._named: dict[tuple[str, Direction], Typed] = {}
+        self._differing = _names_that_differ(requests)
+        if models:
+            for name in sorted(requests.schemas):
+                self._names.give(name, f"#/{name}")
+
+    def of(self, schema: JsonSchema, direction: Direction, hint: str) -> Typed:
+        """The type of `schema`; `hint` names the classes that inline objects need."""
+        return self._typed(schema, direction, hint, 0)
+
+    def _typed(self, schema: JsonSchema, direction: Direction, hint: str, depth: int) -> Typed:
+        if depth > _MAX_NESTING:
+            return _ANYTHING
+        name = referred_name(schema)
+        if name and isinstance(schema, dict) and not _says_more(schema):
+            return self._of_name(name, direction)
+        return self._of_shape(self._shapes[direction].of(schema), direction, hint, "", depth)
+
+    def _of_name(self, name: str, direction: Direction) -> Typed:
+        key = (name, direction)
+        found = self._named.get(key)
+        if found is not None:
+            return found
+        shape = self._shapes[direction].of({"$ref": PREFIX + name})
+        is_input = direction == "request" and name in self._differing
+        owner = f"#/{name}" + ("?request" if is_input else "")
+        hint = f"{pascal_case(name)}Input" if is_input else name
+        if self._is_class(shape):
+            class_name = self._names.give(hint, owner)
+            self._named[key] = self._refer(class_name)
+        else:
+            self._named[key] = _ANYTHING  # what a circle without objects comes to
+        self._named[key] = self._of_shape(shape, direction, hint, owner, 0)
+        return self._named[key]
+
+    def _is_class(self, shape: Shape) -> bool:
+        is_object = set(shape.types) - {"null"} == {"object"}
+        return self._models and is_object and bool(shape.keywords.get("properties"))
+
+    def _of_shape(
+        self, shape: Shape, direction: Direction, hint: str, owner: str, depth: int
+    ) -> Typed:
+        keywords = shape.keywords
+        if self._is_class(shape):
+            typed = self._class(shape, direction, hint, owner, depth)
+            return _union([typed, _null()]) if "null" in shape.types else typed
+        choice = keywords.get("anyOf") or keywords.get("oneOf")
+        if choice and "properties" not in keywords:
+            members = [
+                self._typed(member, direction, f"{hint}Variant{index + 1}", depth + 1)
+                for index, member in enumerate(choice)
+                if member is not False
+            ]
+            nulls = [_null()] if "null" in shape.types else []
+            return _union([*members, *nulls])
+        if "enum" in keywords:
+            return _literal(keywords["enum"], shape)
+        if not shape.types:
+            return _ANYTHING
+        return _union(
+            [self._of_type(name, keywords, direction, hint, depth) for name in shape.types]
+        )
+
+    def _of_type(
+        self, name: str, keywords: JsonObject, direction: Direction, hint: str, depth: int
+    ) -> Typed:
+        if name == "array":
+            items = keywords.get("items", True)
+            item = self._typed(items, direction, f"{hint}Item", depth + 1)
+            schema: JsonObject = {"type": "array", "items": item.schema}
+            return Typed(f"list[{item.source}]", schema, item.models)
+        if name == "object":
+            extra = keywords.get("additionalProperties")
+            if not isinstance(extra, dict) or not extra or keywords.get("properties"):
+                return _ANY_OBJECT
+            value = self._typed(extra, direction, f"{hint}Value", depth + 1)
+            values = value.schema or True
+            schema = {"type": "object", "additionalProperties": values}
+            return Typed(f"dict[str, {value.source}]", schema, value.models)
+        return Typed(_PRIMITIVES.get(name, "object"), {"type": name})
+
+    def _class(
+        self, shape: Shape, direction: Direction, hint: str, owner: str, depth: int
+    ) -> Typed:
+        class_name = self._names.give(hint, owner or f"{direction}:{hint}")
+        if class_name in self.definitions:
+            return self._refer(class_name)
+        schema: JsonObject = {"type": "object"}
+        self.definitions[class_name] = schema
+        uses: set[Identifier] = set()
+        properties: JsonObject = {}
+        for name, value in sorted(shape.keywords["properties"].items()):
+            parent = class_name if not name else f"{class_name}{pascal_case(name)}"
+            typed = self._typed(value, direction, parent, depth + 1)
+            properties[name] = typed.schema
+            uses |= typed.models
+        schema["properties"] = properties
+        required = [name for name in shape.keywords.get("required", ()) if name in properties]
+        if required:
+            schema["required"] = sorted(required)
+        told = first_sentence(shape.keywords.get("description") or "", 160)
+        if told:
+            schema["description"] = told
+        self.uses[class_name] = frozenset(uses)
+        return self._refer(class_name)
+
+    @staticmethod
+    def _refer(class_name: Identifier) -> Typed:
+        return Typed(class_name, {"$ref": PREFIX + class_name}, frozenset((class_name,)))
+
+
+def _null() -> Typed:
+    return Typed("None", {"type": "null"})
+
+
+def _says_more(schema: JsonObject) -> bool:
+    return not schema.keys() <= {
+        "$ref", "title", "description", "default", "examples", "deprecated", "readOnly",
+        "writeOnly",
+    }  # fmt: skip
+
+
+def _union(members: list[Typed]) -> Typed:
+    distinct = list({member.source: member for member in members}.values())
+    distinct.sort(key=lambda member: member.source == "None")
+    if not distinct or len(distinct) > _MAX_MEMBERS or any(m.source == "object" for m in distinct):
+        return _ANYTHING
+    if len(distinct) == 1:
+        return distinct[0]
+    models: frozenset[Identifier] = frozenset().union(*(member.models for member in distinct))
+    return Typed(
+        " | ".join(member.source for member in distinct),
+        {"anyOf": [member.schema for member in distinct]},
+        models,
+    )
+
+
+def _literal(values: list[JsonValue], shape: Shape) -> Typed:
+    """A `Literal` where a reader has something of it, else the plain type."""
+    present = [value for value in values if value is not None]
+    is_short = len(present) <= _MAX_LITERALS and all(_is_readable(value) for value in present)
+    nulls = [_null()] if len(present) < len(values) else []
+    if present and is_short and len({type(value) for value in present}) == 1:
+        spelled = ", ".join(_spell(value) for value in present)
+        kind = "string" if isinstance(present[0], str) else "integer"
+        return _union([Typed(f"Literal[{spelled}]", {"type": kind, "enum": present}), *nulls])
+    names = [name for name in shape.types if name in _PRIMITIVES and name != "null"]
+    return _union([*(Typed(_PRIMITIVES[name], {"type": name}) for name in names), *nulls])
+
+
+def _is_readable(value: JsonValue) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) < 10**12
+    return (
+        isinstance(value, str)
+        and len(value) <= _MAX_LITERAL_LENGTH
+        and value.isascii()
+        and value.isprintable()
+        and not set(value) & set("\"'\\")
+    )
+
+
+def _spell(value: JsonValue) -> str:
+    return json.dumps(value)  # plain ASCII without quotes and backslashes: Python reads the same
+
+
+def _names_that_differ(requests: Shapes) -> frozenset[str]:
+    """Definitions that a request and a response see differently, themselves or further down."""
+    schemas = requests.schemas
+    differing = {name for name, schema in schemas.items() if _has_direction(schema)}
+    users: dict[str, set[str]] = {}
+    for name, schema in schemas.items():
+        for target in _targets(schema):
+            users.setdefault(target, set()).add(name)
+    waiting = sorted(differing)
+    while waiting:
+        for user in sorted(users.get(waiting.pop(), ())):
+            if user not in differing:
+                differing.add(user)
+                waiting.append(user)
+    return frozenset(differing)
+
+
+def _walk(schema: JsonValue) -> list[JsonObject]:
+    found, waiting = [], [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            found.append(value)
+            waiting += [item for item in value.values() if isinstance(item, dict | list)]
+        elif isinstance(value, list):
+            waiting += [item for item in value if isinstance(item, dict | list)]
+    return found
+
+
+def _has_direction(schema: JsonSchema) -> bool:
+    return any(
+        part.get("readOnly") is True or part.get("writeOnly") is True for part in _walk(schema)
+    )
+
+
+def _targets(schema: JsonSchema) -> set[str]:
+    return set(filter(None, map(referred_name, _walk(schema))))
