@@ -1,1 +1,115 @@
-"""What generated servers import: the whole of MCP's server side in one small library."""
+"""What generated servers import: the whole of MCP's server side in one small library.
+
+Importing this package costs nothing; each name brings its module when it is first used, so that
+a server answers `tools/list` before what only calls need is imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.absent import ABSENT, Absent
+    from mcpgen.runtime.content import (
+        Annotations,
+        Audio,
+        Completion,
+        Content,
+        EmbeddedResource,
+        Image,
+        PromptMessage,
+        PromptResult,
+        ResourceContents,
+        ResourceLink,
+        ResourceResult,
+        Text,
+        ToolResult,
+    )
+    from mcpgen.runtime.context import Context, Elicited, ask_form, ask_model, ask_roots, ask_url
+    from mcpgen.runtime.errors import (
+        ClientCannotError,
+        ConfigurationError,
+        ProtocolError,
+        ResourceNotFoundError,
+        ToolError,
+    )
+    from mcpgen.runtime.features import Features
+    from mcpgen.runtime.media import Media
+    from mcpgen.runtime.serving import serve
+    from mcpgen.runtime.tools import ToolGroup
+
+__all__ = [
+    "ABSENT",
+    "Absent",
+    "Annotations",
+    "Audio",
+    "ClientCannotError",
+    "Completion",
+    "ConfigurationError",
+    "Content",
+    "Context",
+    "Elicited",
+    "EmbeddedResource",
+    "Features",
+    "Image",
+    "Media",
+    "PromptMessage",
+    "PromptResult",
+    "ProtocolError",
+    "ResourceContents",
+    "ResourceLink",
+    "ResourceNotFoundError",
+    "ResourceResult",
+    "Text",
+    "ToolError",
+    "ToolGroup",
+    "ToolResult",
+    "ask_form",
+    "ask_model",
+    "ask_roots",
+    "ask_url",
+    "serve",
+]
+
+_HOMES = {
+    "absent": ("ABSENT", "Absent"),
+    "content": (
+        "Annotations",
+        "Audio",
+        "Completion",
+        "Content",
+        "EmbeddedResource",
+        "Image",
+        "PromptMessage",
+        "PromptResult",
+        "ResourceContents",
+        "ResourceLink",
+        "ResourceResult",
+        "Text",
+        "ToolResult",
+    ),
+    "context": ("Context", "Elicited", "ask_form", "ask_model", "ask_roots", "ask_url"),
+    "errors": (
+        "ClientCannotError",
+        "ConfigurationError",
+        "ProtocolError",
+        "ResourceNotFoundError",
+        "ToolError",
+    ),
+    "features": ("Features",),
+    "media": ("Media",),
+    "serving": ("serve",),
+    "tools": ("ToolGroup",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value

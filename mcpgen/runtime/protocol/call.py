@@ -122,7 +122,7 @@ class Call:
             case InvalidArgumentsError():
                 self.refuse(INVALID_PARAMS, str(error), {"problems": list(error.problems)})
             case UnknownToolError():
-                self.refuse(INVALID_PARAMS, str(error) or "no tool has this name")
+                self.refuse(INVALID_PARAMS, f"no tool is named {str(error)[:100]!r}")
             case ResourceNotFoundError():
                 self.refuse(revision.resource_not_found, str(error), {"uri": error.uri})
             case ClientCannotError() if revision.is_modern:

@@ -1,0 +1,210 @@
+"""Runs the handlers of calls, and carries what they say between client and protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from mcpgen.runtime.content import JsonObject, ToolResult
+from mcpgen.runtime.context import Context, InputRequiredError
+from mcpgen.runtime.errors import (
+    ClientCannotError,
+    InvalidArgumentsError,
+    ProtocolError,
+    ResourceNotFoundError,
+    ToolError,
+    UnknownToolError,
+)
+from mcpgen.runtime.log import log
+from mcpgen.runtime.protocol.call import Call
+from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
+from mcpgen.runtime.protocol.messages import CallCancelled, ClientAnswer, Event
+from mcpgen.runtime.protocol.server import ServerProtocol
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.features import Features
+
+MAX_IN_FLIGHT: Final = 1000
+CLIENT_TIMEOUT_SECONDS: Final = 60.0
+# Handlers that never wait for anything are done before a task would have been scheduled.
+_EAGER: Final[dict[str, Any]] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
+_TOLD: Final = (
+    ClientCannotError,
+    InvalidArgumentsError,
+    ProtocolError,
+    ResourceNotFoundError,
+    UnknownToolError,
+)
+
+Flush = Callable[[], None]
+
+
+class Tools(Protocol):
+    """What runs tools: `mcpgen.runtime.tools.Toolbox`, or a test's own."""
+
+    async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
+        """Run a tool; raise `UnknownToolError` or `InvalidArgumentsError` where that is so."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release what calls used."""
+        ...
+
+
+class CallRunner:
+    """The handlers at work, for all connections of a process."""
+
+    def __init__(
+        self,
+        tools: Tools,
+        features: Features | None = None,
+        *,
+        client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,
+        max_in_flight: int = MAX_IN_FLIGHT,
+    ) -> None:
+        self._tools = tools
+        self._features = features
+        self._client_timeout_seconds = client_timeout_seconds
+        self._max_in_flight = max_in_flight
+        self._tasks: dict[Call, asyncio.Task[None]] = {}
+        self._asked: dict[tuple[ServerProtocol, object], asyncio.Future[JsonObject]] = {}
+
+    @property
+    def in_flight(self) -> int:
+        """How many handlers are at work."""
+        return len(self._tasks)
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether a transport should hold further requests back, or refuse them."""
+        return len(self._tasks) >= self._max_in_flight
+
+    def take(self, protocol: ServerProtocol, events: Iterable[Event], flush: Flush) -> None:
+        """Act on what `ServerProtocol.receive` gave.
+
+        `flush` is called whenever the protocol may have something to send.
+        """
+        for event in events:
+            if type(event) is Call:
+                loop = asyncio.get_running_loop()
+                work = self._run(event, flush)
+                task = asyncio.Task(work, loop=loop, **_EAGER)
+                if not task.done():
+                    self._tasks[event] = task
+            elif type(event) is CallCancelled:
+                self._cancel(event)
+            elif type(event) is ClientAnswer:
+                self._answer(protocol, event)
+
+    def forget_client(self, protocol: ServerProtocol) -> None:
+        """Fail what waits for an answer of this client, who is gone."""
+        for (asked_protocol, _), answer in list(self._asked.items()):
+            if asked_protocol is protocol and not answer.done():
+                answer.set_exception(ToolError("the client left before it answered"))
+
+    async def drain(self, timeout_seconds: float) -> bool:
+        """Wait until no handler is at work; False if some still are after the timeout."""
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=timeout_seconds)
+        return not self._tasks
+
+    def cancel_all(self) -> None:
+        """Stop every handler; their calls must have been answered."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    async def aclose(self) -> None:
+        """Stop every handler, wait for its end, and release what calls used."""
+        self.cancel_all()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values())
+        await self._tools.aclose()
+
+    async def _run(self, call: Call, flush: Flush) -> None:
+        try:
+            call.succeed(await self._handle(call, flush))
+        except InputRequiredError as needed:
+            self._require_input(call, needed)
+        except _TOLD as error:
+            call.fail(error)
+        except asyncio.CancelledError as error:
+            if call.is_open:  # nobody cancelled the call: the handler's own work was cancelled
+                _fail_inside(call, error)
+        except Exception as error:  # noqa: BLE001  (the boundary: a handler may raise anything)
+            _fail_inside(call, error)
+        finally:
+            self._tasks.pop(call, None)
+            flush()
+
+    async def _handle(self, call: Call, flush: Flush) -> object:
+        context = Context(call, flush=flush, ask=self._ask_client, answers=call.input_responses)
+        params, features = call.params, self._features
+        if call.method == "tools/call":
+            name, arguments = params["name"], params.get("arguments", {})
+            if features is not None and features.has_tool(name):
+                return await features.call_tool(name, arguments, context)
+            return await self._tools.call(name, arguments, context)
+        if features is None:
+            raise ProtocolError(METHOD_NOT_FOUND, f"nothing here answers {call.method}")
+        if call.method == "prompts/get":
+            return await features.get_prompt(params["name"], params.get("arguments", {}), context)
+        if call.method == "resources/read":
+            return await features.read_resource(params["uri"], context)
+        return await features.complete(params, context)
+
+    def _require_input(self, call: Call, needed: InputRequiredError) -> None:
+        call.require_input(needed.requests)
+
+    def _ask_client(
+        self, call: Call, method: str, params: JsonObject
+    ) -> asyncio.Future[JsonObject]:
+        """Send a request to a legacy client; the future gives its result, or a ToolError."""
+        loop = asyncio.get_running_loop()
+        protocol = call.protocol
+        request_id = call.ask_client(method, params)
+        answer: asyncio.Future[JsonObject] = loop.create_future()
+        self._asked[protocol, request_id] = answer
+
+        def give_up() -> None:
+            if not answer.done():
+                seconds = self._client_timeout_seconds
+                answer.set_exception(ToolError(f"the client did not answer within {seconds:g} s"))
+
+        timer = loop.call_later(self._client_timeout_seconds, give_up)
+
+        def settle(_: asyncio.Future[JsonObject]) -> None:
+            timer.cancel()
+            del self._asked[protocol, request_id]
+            # Does nothing if the client has answered.
+            protocol.cancel_client_request(request_id, "the answer is no longer needed")
+
+        answer.add_done_callback(settle)
+        return answer
+
+    def _answer(self, protocol: ServerProtocol, event: ClientAnswer) -> None:
+        answer = self._asked.get((protocol, event.request_id))
+        if answer is None or answer.done():
+            return
+        if event.result is not None:
+            answer.set_result(event.result)
+        else:
+            answer.set_exception(ToolError("the client refused to answer"))
+
+    def _cancel(self, event: CallCancelled) -> None:
+        task = self._tasks.get(event.call)
+        if task is not None:
+            log("info", f"{event.call.method} {event.call.id!r} cancelled: {event.reason or '-'}")
+            task.cancel()
+
+
+def _fail_inside(call: Call, error: BaseException) -> None:
+    correlation_id = secrets.token_hex(4)
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else "-"
+    log("error", f"{correlation_id} {call.method}: {type(error).__name__}: {error} ({where})")
+    call.fail(error, correlation_id)

@@ -1,0 +1,242 @@
+"""What a handler can use besides its arguments: the API, and the client that is waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from mcpgen.runtime.content import Content, JsonObject, Text
+from mcpgen.runtime.errors import ToolError
+from mcpgen.runtime.protocol.call import Call
+from mcpgen.runtime.protocol.client_requests import check_client_can
+from mcpgen.runtime.protocol.shapes import content_block
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.upstream.client import ToolApi
+
+PROGRESS_BURST: Final = 32
+PROGRESS_PER_SECOND: Final = 20.0
+
+
+class InputRequiredError(BaseException):
+    """Ends a handler whose client must answer first and then call again (2026-07-28).
+
+    No `Exception`, so that a handler's own `except Exception` lets it pass.
+    """
+
+    def __init__(self, requests: Mapping[str, JsonObject]) -> None:
+        super().__init__("the client must answer first")
+        self.requests = requests
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """Something to ask of the client; made by `Form`, `Url`, `Sample` and `Roots`."""
+
+    method: str
+    params: JsonObject
+
+    def to_json(self) -> JsonObject:
+        """Give the request as it travels."""
+        return {"method": self.method, "params": self.params}
+
+
+def ask_form(message: str, schema: JsonObject) -> ClientRequest:
+    """Ask the user to fill in a form; `schema` is a flat object schema. Never for secrets."""
+    return ClientRequest(
+        "elicitation/create", {"mode": "form", "message": message, "requestedSchema": schema}
+    )
+
+
+def ask_url(message: str, url: str, elicitation_id: str) -> ClientRequest:
+    """Ask the user to do something at a URL, outside of the client."""
+    params = {"mode": "url", "message": message, "url": url, "elicitationId": elicitation_id}
+    return ClientRequest("elicitation/create", params)
+
+
+def ask_model(
+    prompt: str | tuple[tuple[str, Content], ...], *, max_tokens: int = 1000, **more: Any
+) -> ClientRequest:
+    """Ask the client's model; `prompt` is the user's text, or messages as (role, content)."""
+    messages = (("user", Text(prompt)),) if isinstance(prompt, str) else prompt
+    return ClientRequest(
+        "sampling/createMessage",
+        {"messages": list(messages), "maxTokens": max_tokens, **more},
+    )
+
+
+def ask_roots() -> ClientRequest:
+    """Ask which folders the client works in."""
+    return ClientRequest("roots/list", {})
+
+
+@dataclass(frozen=True, slots=True)
+class Elicited:
+    """What the user did with a form or a URL: "accept" (with `content`), "decline", "cancel"."""
+
+    action: str
+    content: JsonObject = field(default_factory=dict)
+
+    @property
+    def is_accepted(self) -> bool:
+        """Tell whether the user agreed, so that `content` counts."""
+        return self.action == "accept"
+
+
+class Context:
+    """The call that a handler serves: written once, it works in every revision of MCP.
+
+    What the client cannot do raises `ClientCannotError`. On 2026-07-28 the client answers a
+    question by calling again: the handler then runs from its start, and gets the answers that
+    were given so far. So ask before you change anything.
+    """
+
+    __slots__ = ("_allowance", "_answers", "_ask", "_asked", "_at", "_call", "_flush", "api")
+
+    api: ToolApi  # set by the toolbox, for the tool that is called
+
+    def __init__(
+        self,
+        call: Call,
+        *,
+        flush: Callable[[], None],
+        ask: Callable[[Call, str, JsonObject], asyncio.Future[JsonObject]],
+        answers: Mapping[str, JsonObject],
+    ) -> None:
+        self._call = call
+        self._flush = flush
+        self._ask = ask
+        self._answers = answers
+        self._asked = 0
+        self._allowance = float(PROGRESS_BURST)
+        self._at = 0.0
+
+    @property
+    def principal(self) -> str:
+        """Whom the transport authenticated; "" for nobody."""
+        return self._call.principal
+
+    def report_progress(
+        self, progress: float, total: float | None = None, message: str = ""
+    ) -> None:
+        """Tell the client how far the call is, if it wants to know.
+
+        Each `progress` is more than the one before; reports that come too fast are left out.
+        """
+        call = self._call
+        if call.progress_token is None:
+            return
+        now = time.monotonic()
+        earned = (now - self._at) * PROGRESS_PER_SECOND
+        self._allowance, self._at = min(PROGRESS_BURST, self._allowance + earned), now
+        if self._allowance >= 1:
+            self._allowance -= 1
+            call.report_progress(progress, total, message)
+            self._flush()
+
+    def log(self, level: str, data: Any, logger: str = "") -> None:
+        """Send a log message to the client, if it wants this level. Nothing secret in it."""
+        self._call.log(level, data, logger)
+        self._flush()
+
+    async def elicit(self, message: str, schema: JsonObject, *, key: str = "") -> Elicited:
+        """Ask the user to fill in a form; never for passwords or other secrets.
+
+        `schema` is an object schema whose properties are strings, numbers, booleans and enums.
+        `key` names the question where several rounds must tell them apart.
+
+        Raises:
+            ClientCannotError: the client cannot ask its user.
+        """
+        return _elicited(await self._ask_one(key, ask_form(message, schema)))
+
+    async def elicit_url(
+        self, message: str, url: str, elicitation_id: str, *, key: str = ""
+    ) -> Elicited:
+        """Ask the user to open a URL and do there what must not pass through the client.
+
+        Raises:
+            ClientCannotError: the client cannot open URLs.
+        """
+        return _elicited(await self._ask_one(key, ask_url(message, url, elicitation_id)))
+
+    async def sample(
+        self,
+        prompt: str | tuple[tuple[str, Content], ...],
+        *,
+        max_tokens: int = 1000,
+        key: str = "",
+        **more: Any,
+    ) -> JsonObject:
+        """Let the client's model answer; gives the `CreateMessageResult` as it came.
+
+        Raises:
+            ClientCannotError: the client lends no model.
+        """
+        return await self._ask_one(key, ask_model(prompt, max_tokens=max_tokens, **more))
+
+    async def list_roots(self, *, key: str = "") -> list[JsonObject]:
+        """Give the folders that the client works in, each with `uri` and perhaps `name`.
+
+        Raises:
+            ClientCannotError: the client tells no roots.
+        """
+        return _roots(await self._ask_one(key, ask_roots()))
+
+    async def ask(self, requests: Mapping[str, ClientRequest]) -> dict[str, JsonObject]:
+        """Ask several things at once and give the answers, under the same keys.
+
+        Raises:
+            ClientCannotError: the client cannot do one of them; none was asked.
+        """
+        call = self._call
+        shaped = {key: self._shaped(request) for key, request in requests.items()}
+        for request in shaped.values():
+            check_client_can(
+                request["method"], request["params"], call.revision, call.client_capabilities
+            )
+        if call.revision.is_modern:
+            missing = {key: it for key, it in shaped.items() if key not in self._answers}
+            if missing:
+                raise InputRequiredError(missing)
+            return {key: self._answers[key] for key in shaped}
+        pending = {
+            key: self._ask(call, request["method"], request["params"])
+            for key, request in shaped.items()
+        }
+        self._flush()
+        return {key: await answer for key, answer in pending.items()}
+
+    async def _ask_one(self, key: str, request: ClientRequest) -> JsonObject:
+        self._asked += 1
+        key = key or f"{request.method.partition('/')[0]}-{self._asked}"
+        return (await self.ask({key: request}))[key]
+
+    def _shaped(self, request: ClientRequest) -> JsonObject:
+        """Give the request as this revision has it."""
+        revision, params = self._call.revision, dict(request.params)
+        if request.method == "elicitation/create" and "url" not in revision.elicitation_modes:
+            params.pop("mode", None)  # forms were all there was
+        if request.method == "sampling/createMessage":
+            params["messages"] = [
+                {"role": role, "content": content_block(content, revision)}
+                for role, content in params["messages"]
+            ]
+        return {"method": request.method, "params": params}
+
+
+def _elicited(answer: JsonObject) -> Elicited:
+    action, content = answer.get("action"), answer.get("content", {})
+    if action not in {"accept", "decline", "cancel"} or not isinstance(content, dict):
+        raise ToolError("the client's answer to the question was not one that MCP knows")
+    return Elicited(action, content if action == "accept" else {})
+
+
+def _roots(answer: JsonObject) -> list[JsonObject]:
+    roots = answer.get("roots")
+    if not isinstance(roots, list) or not all(isinstance(root, dict) for root in roots):
+        raise ToolError("the client's answer named no roots")
+    return roots

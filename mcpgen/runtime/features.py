@@ -1,0 +1,389 @@
+"""Tools, resources and prompts that people write by hand, as plain typed functions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from mcpgen.runtime.content import (
+    Audio,
+    Completion,
+    EmbeddedResource,
+    Image,
+    JsonObject,
+    PromptMessage,
+    PromptResult,
+    ResourceContents,
+    ResourceLink,
+    ResourceResult,
+    Text,
+    ToolResult,
+)
+from mcpgen.runtime.errors import (
+    ClientCannotError,
+    ConfigurationError,
+    InvalidArgumentsError,
+    ProtocolError,
+    ResourceNotFoundError,
+    ToolError,
+)
+from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, encode_json
+from mcpgen.runtime.protocol.listing import Listing
+from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.uri_template import UriTemplate
+from mcpgen.runtime.signatures import Signature, summary_of
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.context import Context
+    from mcpgen.runtime.validation import SchemaValidator
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_CONTENT: Final = (Text, Image, Audio, EmbeddedResource, ResourceLink)
+
+
+class _Feature:
+    """One function and what the list says of it."""
+
+    def __init__(self, listed: JsonObject, function: Callable[..., Any]) -> None:
+        self.listed = {key: value for key, value in listed.items() if value not in ("", None, [])}
+        self.function = function
+        self.signature = Signature.of(function)
+
+    async def run(self, *positional: object, **keywords: object) -> Any:
+        result = self.function(*positional, **keywords)
+        return await result if isinstance(result, Awaitable) else result
+
+
+class _Tool(_Feature):
+    def __init__(self, listed: JsonObject, function: Callable[..., Any]) -> None:
+        super().__init__(listed, function)
+        self.listed.setdefault("inputSchema", self.signature.input_schema())
+        self.result_key = ""
+        if "outputSchema" not in self.listed:
+            schema, self.result_key = self.signature.output_schema()
+            if schema is not None:
+                self.listed["outputSchema"] = schema
+        self._validator: SchemaValidator | None = None
+
+    def checked(self, arguments: JsonObject) -> dict[str, Any]:
+        from mcpgen.runtime.validation import SchemaValidator  # imports the validator
+
+        if self._validator is None:
+            self._validator = SchemaValidator(self.listed["inputSchema"])
+        if problems := self._validator.problems(arguments):
+            raise InvalidArgumentsError(self.listed["name"], problems)
+        return self.signature.converted(arguments)
+
+
+class Features:
+    """What a server offers beyond its generated tools; a module of `handlers/` makes one.
+
+        features = Features()
+
+        @features.tool()
+        async def greet(ctx: Context, *, name: str) -> str:
+            \"\"\"Greet somebody by name.\"\"\"
+            return f"Hello, {name}"
+
+    A function takes the context first and its arguments by keyword, may be async or not, and
+    says in its docstring what clients are told.
+    """
+
+    def __init__(
+        self,
+        *,
+        logs: bool = False,
+        subscriptions: bool = False,
+        changing: Iterable[str] = (),
+        extensions: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Declare what functions will do besides answering.
+
+        `logs`: some send log messages. `subscriptions`: some announce that a resource changed.
+        `changing`: the lists ("tools", "prompts", "resources") that some announce to change.
+        """
+        self._logs = logs
+        self._subscriptions = subscriptions
+        self._changing = frozenset(changing)
+        self._extensions = dict(extensions or {})
+        self._tools: dict[str, _Tool] = {}
+        self._prompts: dict[str, _Feature] = {}
+        self._resources: dict[str, _Feature] = {}
+        self._templates: dict[str, tuple[UriTemplate, _Feature]] = {}
+        self._completions: dict[tuple[str, str], _Feature] = {}
+
+    # -- what the author of handlers uses ------------------------------------------------------
+
+    def tool(
+        self,
+        name: str = "",
+        *,
+        title: str = "",
+        description: str = "",
+        input_schema: JsonObject | None = None,
+        output_schema: JsonObject | None = None,
+        annotations: JsonObject | None = None,
+        meta: JsonObject | None = None,
+    ) -> Callable[[Function], Function]:
+        """Make the decorated function a tool; its schemas come from its types if not given."""
+
+        def register(function: Function) -> Function:
+            listed = {
+                "name": name or function.__name__,
+                "title": title,
+                "description": description or summary_of(function),
+                "inputSchema": input_schema,
+                "outputSchema": output_schema,
+                "annotations": annotations,
+                "_meta": meta,
+            }
+            _add(self._tools, listed["name"], _Tool(listed, function), "tool")
+            return function
+
+        return register
+
+    def prompt(
+        self, name: str = "", *, title: str = "", description: str = ""
+    ) -> Callable[[Function], Function]:
+        """Make the decorated function a prompt; its keywords are strings.
+
+        It gives a text, `PromptMessage`s, or a `PromptResult`.
+        """
+
+        def register(function: Function) -> Function:
+            listed = {
+                "name": name or function.__name__,
+                "title": title,
+                "description": description or summary_of(function),
+                "arguments": Signature.of(function).prompt_arguments(),
+            }
+            _add(self._prompts, listed["name"], _Feature(listed, function), "prompt")
+            return function
+
+        return register
+
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str = "",
+        title: str = "",
+        description: str = "",
+        mime_type: str = "",
+        size: int | None = None,
+    ) -> Callable[[Function], Function]:
+        """Make the decorated function read a resource.
+
+        It gives text, bytes, `ResourceContents`, or several of these. A `{variable}` in the URI
+        makes it a resource template (RFC 6570) whose variables are the function's keywords.
+        """
+
+        def register(function: Function) -> Function:
+            listed = {
+                "name": name or function.__name__,
+                "title": title,
+                "description": description or summary_of(function),
+                "mimeType": mime_type,
+            }
+            if "{" in uri:
+                feature = _Feature({"uriTemplate": uri, **listed}, function)
+                _add(self._templates, uri, (UriTemplate(uri), feature), "resource template")
+            else:
+                feature = _Feature({"uri": uri, **listed, "size": size}, function)
+                _add(self._resources, uri, feature, "resource")
+            return function
+
+        return register
+
+    def completion(
+        self, *, argument: str, prompt: str = "", template: str = ""
+    ) -> Callable[[Function], Function]:
+        """Make the decorated function suggest values for an argument of a prompt or template.
+
+        It is called as `function(ctx, value, arguments)` with what was typed so far and the
+        other arguments, and gives strings, best first, or a `Completion`.
+        """
+
+        def register(function: Function) -> Function:
+            key = (prompt or template, argument)
+            _add(self._completions, key, _Feature({}, function), "completion")
+            return function
+
+        return register
+
+    # -- what the runtime uses -----------------------------------------------------------------
+
+    @classmethod
+    def gathered(cls, modules: Iterable[ModuleType]) -> Features:
+        """Join the features of some modules.
+
+        Raises:
+            ConfigurationError: two of them have the same name or URI.
+        """
+        joined = cls()
+        for module in modules:
+            for value in vars(module).values():
+                if isinstance(value, cls):
+                    joined._include(value)
+        return joined
+
+    def _include(self, other: Features) -> None:
+        self._logs |= other._logs
+        self._subscriptions |= other._subscriptions
+        self._changing |= other._changing
+        self._extensions |= other._extensions
+        tables: tuple[tuple[str, dict[Any, Any], dict[Any, Any]], ...] = (
+            ("tool", self._tools, other._tools),
+            ("prompt", self._prompts, other._prompts),
+            ("resource", self._resources, other._resources),
+            ("resource template", self._templates, other._templates),
+            ("completion", self._completions, other._completions),
+        )
+        for kind, mine, theirs in tables:
+            for key, feature in theirs.items():
+                if mine.get(key) is not feature:
+                    _add(mine, key, feature, kind)
+
+    def extend(self, offering: Offering, tool_lines: Iterable[bytes]) -> Offering:
+        """Give the offering with these features added; `tool_lines` are the generated tools.
+
+        Raises:
+            ConfigurationError: a tool here has the name of a generated one.
+        """
+        tools = Listing("tools", tool_lines)
+        for name in self._tools:
+            if name in tools.items:
+                raise ConfigurationError(f"a generated tool is called `{name}` already")
+        mine = {name: tool.listed for name, tool in self._tools.items()}
+        merged = sorted((mine | tools.items).items())
+        has_resources = bool(self._resources or self._templates)
+        return offering._replace(
+            tools=Listing("tools", (encode_json(item) for _, item in merged)),
+            prompts=_listing("prompts", self._prompts.values()) if self._prompts else None,
+            resources=_listing("resources", self._resources.values()) if has_resources else None,
+            resource_templates=_listing(
+                "resourceTemplates", (feature for _, feature in self._templates.values())
+            )
+            if has_resources
+            else None,
+            offers_completions=bool(self._completions),
+            offers_logging=self._logs,
+            offers_subscriptions=self._subscriptions and has_resources,
+            changing_lists=self._changing,
+            extensions=self._extensions,
+        )
+
+    def has_tool(self, name: str) -> bool:
+        """Tell whether this tool is one of these features."""
+        return name in self._tools
+
+    async def call_tool(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
+        """Validate the arguments, run the tool, and tell how it went.
+
+        Raises:
+            InvalidArgumentsError: the arguments break the schema.
+        """
+        from mcpgen.runtime.results import result_of_exception  # with the rest of the hot path
+
+        tool = self._tools[name]
+        keywords = tool.checked(arguments)
+        try:
+            return _tool_result(await tool.run(context, **keywords), tool)
+        except ClientCannotError:
+            raise  # the client is told in its revision's way
+        except ToolError as error:
+            return result_of_exception(error, tool=name)
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str], context: Context
+    ) -> PromptResult:
+        """Give the messages of a prompt.
+
+        Raises:
+            ProtocolError: no prompt has this name.
+        """
+        prompt = self._prompts.get(name)
+        if prompt is None:
+            raise ProtocolError(INVALID_PARAMS, f"no prompt is named {name[:100]!r}")
+        given = await prompt.run(context, **prompt.signature.converted(arguments))
+        if isinstance(given, PromptResult):
+            return given
+        if isinstance(given, str):
+            given = PromptMessage("user", Text(given))
+        messages = (given,) if isinstance(given, PromptMessage) else tuple(given)
+        return PromptResult(messages, prompt.listed.get("description", ""))
+
+    async def read_resource(self, uri: str, context: Context) -> ResourceResult:
+        """Give the contents of a resource.
+
+        Raises:
+            ResourceNotFoundError: nothing has this URI, or its function knows of nothing there.
+        """
+        feature, variables = self._find_resource(uri)
+        given = await feature.run(context, **feature.signature.converted(variables))
+        if isinstance(given, ResourceResult):
+            return given
+        many = given if isinstance(given, list | tuple) else [given]
+        mime_type = feature.listed.get("mimeType", "")
+        contents = tuple(_contents(item, uri, mime_type) for item in many)
+        if not contents:
+            raise ResourceNotFoundError(uri)
+        return ResourceResult(contents)
+
+    def _find_resource(self, uri: str) -> tuple[_Feature, dict[str, str]]:
+        if uri in self._resources:
+            return self._resources[uri], {}
+        for template, feature in self._templates.values():
+            variables = template.match(uri)
+            if variables is not None:
+                return feature, variables
+        raise ResourceNotFoundError(uri)
+
+    async def complete(self, params: JsonObject, context: Context) -> Completion:
+        """Suggest values for an argument; none where nobody wrote a completion for it."""
+        reference, argument = params["ref"], params["argument"]
+        owner = reference.get("name") or reference.get("uri")
+        feature = self._completions.get((owner, argument["name"]))
+        if feature is None:
+            return Completion(())
+        others = params.get("context")
+        arguments = others.get("arguments", {}) if isinstance(others, dict) else {}
+        given = await feature.run(context, argument["value"], arguments)
+        return given if isinstance(given, Completion) else Completion(tuple(given))
+
+
+def _listing(kind: str, features: Iterable[_Feature]) -> Listing:
+    return Listing(kind, (encode_json(feature.listed) for feature in features))
+
+
+def _add(table: dict[Any, Any], key: Any, feature: object, kind: str) -> None:
+    if key in table:
+        raise ConfigurationError(f"two features are the {kind} {key!r}")
+    table[key] = feature
+
+
+def _tool_result(given: Any, tool: _Tool) -> ToolResult:
+    from mcpgen.runtime.results import result_of  # with the rest of the hot path
+
+    if isinstance(given, _CONTENT):
+        return ToolResult((given,))
+    if isinstance(given, list | tuple) and given and isinstance(given[0], _CONTENT):
+        return ToolResult(tuple(given))
+    plain = tool.signature.plain(given)
+    name = tool.listed["name"]
+    return result_of(plain, operation=name, result_key=tool.result_key, uri=f"tool:/{name}")
+
+
+def _contents(given: object, uri: str, mime_type: str) -> ResourceContents:
+    match given:
+        case ResourceContents():
+            return given
+        case str():
+            return ResourceContents(uri, mime_type or "text/plain", text=given)
+        case bytes():
+            return ResourceContents(uri, mime_type or "application/octet-stream", blob=given)
+        case None:
+            raise ResourceNotFoundError(uri)
+        case _:
+            raise TypeError(f"a resource is text, bytes or contents, not {type(given).__name__}")

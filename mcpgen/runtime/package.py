@@ -1,0 +1,108 @@
+"""A generated package, as the runtime serves it: read cold, loaded hot."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.protocol.listing import Listing
+from mcpgen.runtime.protocol.offering import Offering
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.features import Features
+    from mcpgen.runtime.tools import Toolbox, ToolGroup
+    from mcpgen.runtime.upstream.http import Sender
+
+
+class ServerPackage:
+    """What a generated package says of itself.
+
+    Loading it reads two files and imports nothing but the package, unless its `handlers/` add
+    tools, resources or prompts. The handlers of the tools come with `load_hot`.
+    """
+
+    def __init__(self, module: ModuleType) -> None:
+        self.name = module.__name__
+        self.version = str(getattr(module, "__version__", "0"))
+        self._module = module
+        self.contract = self._read_contract()
+        self._listing = self._read("_generated/listing.jsonl").splitlines()
+        self.features = self._load_features()
+        self.offering = self._make_offering()
+
+    @classmethod
+    def load(cls, package: str) -> ServerPackage:
+        """Find the importable package of this name and read what it serves.
+
+        Raises:
+            ConfigurationError: a file of `_generated` is missing or damaged.
+        """
+        return cls(import_module(package))
+
+    def load_hot(
+        self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
+    ) -> Toolbox:
+        """Import the tools' handlers and give them, ready to be called.
+
+        Raises:
+            ConfigurationError: handlers and contract disagree, or the environment has a value
+                that cannot be used.
+        """
+        from mcpgen.runtime.tools import Toolbox
+        from mcpgen.runtime.upstream.client import ApiClient
+
+        groups: list[ToolGroup] = [
+            import_module(f"{self.name}._generated.tools.{group}").tools
+            for group in self.contract.get("groups", ())
+        ]
+        client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
+        return Toolbox(groups, client)
+
+    def _make_offering(self) -> Offering:
+        contract = self.contract
+        info = {"name": contract["name"], "version": self.version}
+        info |= {key: contract[key] for key in ("title", "description") if contract.get(key)}
+        offering = Offering(info, contract.get("instructions", ""), Listing("tools", self._listing))
+        return offering if self.features is None else self.features.extend(offering, self._listing)
+
+    def _load_features(self) -> Features | None:
+        """Import the modules of `handlers/` that add features; most servers have none."""
+        try:
+            folder = f"{self._module.__path__[0]}/handlers"
+            names = sorted(os.listdir(folder))  # noqa: PTH208  (importing pathlib costs 9 ms)
+        except OSError:
+            return None
+        modules = [
+            f"{self.name}.handlers.{name.removesuffix('.py')}".removesuffix(".__init__")
+            for name in names
+            if name.endswith(".py") and b"Features" in self._read(f"handlers/{name}")
+        ]
+        if not modules:
+            return None
+        from mcpgen.runtime.features import Features
+
+        return Features.gathered(import_module(module) for module in modules)
+
+    def _read_contract(self) -> dict[str, Any]:
+        name = "_generated/contract.json"
+        try:
+            contract = json.loads(self._read(name))
+        except ValueError as error:
+            raise ConfigurationError(f"`{name}` of `{self.name}` is damaged: {error}") from None
+        if not isinstance(contract, dict) or "name" not in contract:
+            raise ConfigurationError(f"`{name}` of `{self.name}` is damaged: it names no server")
+        return contract
+
+    def _read(self, name: str) -> bytes:
+        spec = self._module.__spec__
+        try:
+            # The loader reads from a zip archive as well as from a folder.
+            data: bytes = spec.loader.get_data(f"{self._module.__path__[0]}/{name}")  # type: ignore[union-attr]  # a module that was imported has a loader
+        except OSError:
+            raise ConfigurationError(f"`{name}` of `{self.name}` is missing") from None
+        return data

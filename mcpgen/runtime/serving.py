@@ -1,0 +1,92 @@
+"""The command line of a generated server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.transports.stdio import DRAIN_TIMEOUT_SECONDS, serve_stdio
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+DEFAULT_PORT = 8000
+
+
+def serve(package: str, argv: Sequence[str] | None = None) -> int:
+    """Serve the MCP server of a generated package; gives the exit code.
+
+    Over stdio unless `--http` is among the arguments (`sys.argv` without the program's name).
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        loaded = ServerPackage.load(package)
+        if not arguments:  # the usual start, which must not pay for parsing nothing
+            return serve_stdio(loaded)
+        return _serve_as_asked(loaded, _parse(loaded, arguments))
+    except ConfigurationError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+
+
+def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
+    if options.check_env:
+        return _check_environment(package)
+    if options.http:
+        from mcpgen.runtime.transports.streamable_http import serve_http
+
+        return serve_http(
+            package,
+            host=options.host,
+            port=options.port,
+            with_sse=options.sse,
+            drain_timeout_seconds=options.drain_timeout,
+        )
+    return serve_stdio(package, drain_timeout_seconds=options.drain_timeout)
+
+
+def _check_environment(package: ServerPackage) -> int:
+    """Print each setting and whether it is there; 1 if one is missing that every call needs."""
+    is_complete = True
+    for setting in package.contract.get("environment", ()):
+        is_set = bool(os.environ.get(setting["name"]))
+        is_required = setting.get("required", False)
+        state = "set" if is_set else "missing" if is_required else "not set"
+        is_complete = is_complete and (is_set or not is_required)
+        sys.stdout.write(
+            f"{setting['name']}: {state}. {setting.get('description', '')}\n".rstrip() + "\n"
+        )
+    return 0 if is_complete else 1
+
+
+def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
+    from argparse import ArgumentParser
+
+    program = package.name.removesuffix("_mcp").replace("_", "-") + "-mcp"
+    parser = ArgumentParser(
+        prog=program,
+        description=f"{package.contract.get('title') or package.contract['name']}, as MCP tools: "
+        "over stdio, or over HTTP with --http.",
+    )
+    add = parser.add_argument
+    add("--version", action="version", version=f"{program} {package.version}")
+    add("--http", action="store_true", help="serve Streamable HTTP at /mcp")
+    add("--host", default="127.0.0.1", help="where to listen (default: %(default)s)")
+    add("--port", type=int, default=DEFAULT_PORT, help="where to listen (default: %(default)s)")
+    add("--sse", action="store_true", help="with --http: the 2024-11-05 transport too, at /sse")
+    add("--check-env", action="store_true", help="say which settings are missing, and leave")
+    add(
+        "--drain-timeout",
+        type=float,
+        default=DRAIN_TIMEOUT_SECONDS,
+        metavar="SECONDS",
+        help="how long calls may finish after the end (default: %(default)g)",
+    )
+    options = parser.parse_args(arguments)
+    if not options.http and (options.sse or options.host != "127.0.0.1"):
+        parser.error("--host and --sse are for --http")
+    return options

@@ -1,0 +1,88 @@
+"""One decoded message from bytes, within bounds: hostile JSON is refused before it costs much."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, TypeAlias
+
+from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST, PARSE_ERROR
+
+Decode: TypeAlias = Callable[[bytes], Any]
+
+MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+MAX_DEPTH: Final = 128
+MAX_ELEMENTS: Final = 100_000
+
+_STRING: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+"')
+_BRACKET: Final = re.compile(rb"[\[\]{}]")
+
+
+class UndecodableError(ValueError):
+    """Bytes that are no message; `code` is the JSON-RPC error to answer with."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def decode_cold(data: bytes) -> Any:
+    """Decode with the standard library, whose import is the cheapest.
+
+    Raises:
+        UndecodableError: the bytes are no JSON (RFC 8259, UTF-8), or are over a bound.
+    """
+    _check_bounds(data)
+    try:
+        return _decoder.decode(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise _not_json(error) from None
+
+
+def hot_decoder() -> Decode:
+    """Give a faster decoder with the same bounds; importing it costs more than a cold start."""
+    from msgspec.json import Decoder
+
+    decode = Decoder().decode
+
+    def decode_hot(data: bytes) -> Any:
+        if data.count(b"[") + data.count(b"{") > MAX_DEPTH or len(data) > MAX_ELEMENTS:
+            _check_bounds(data)
+        try:
+            return decode(data)
+        except (ValueError, RecursionError) as error:
+            raise _not_json(error) from None
+
+    return decode_hot
+
+
+def _check_bounds(data: bytes) -> None:
+    """Refuse what is too deep or has too many elements.
+
+    Counting brackets and commas settles nearly every message; where it does not, the strings are
+    taken out first, since they may hold any number of either.
+    """
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH and data.count(b",") <= MAX_ELEMENTS:
+        return
+    structure = _STRING.sub(b"", data)
+    if structure.count(b",") > MAX_ELEMENTS:
+        raise UndecodableError(INVALID_REQUEST, f"more than {MAX_ELEMENTS} elements")
+    depth = 0
+    for bracket in _BRACKET.finditer(structure):
+        depth += 1 if bracket[0] in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise UndecodableError(INVALID_REQUEST, f"deeper than {MAX_DEPTH} levels")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decoder: Final = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def _not_json(error: Exception) -> UndecodableError:
+    # The decoder's words tell where the fault is and hold nothing of the message itself.
+    return UndecodableError(PARSE_ERROR, f"not JSON: {error}"[:200])

@@ -1,0 +1,80 @@
+"""A client and a server in one process, for tests: the same core, no pipe, no socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.json import Encoder
+
+from mcpgen.runtime.calls import CallRunner
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.transports.json_input import UndecodableError, hot_decoder
+from mcpgen.runtime.upstream.http import Sender
+
+
+class MemoryConnection:
+    """The client's end of a connection to a server in this process.
+
+    Behaves as a pipe does: both eras may be spoken on it, answers come in the order in which
+    they are ready.
+    """
+
+    def __init__(self, offering: Offering, runner: CallRunner) -> None:
+        self._runner = runner
+        self._decode = hot_decoder()
+        self._protocol = ServerProtocol(offering, encode=Encoder().encode)
+        self._sent: asyncio.Queue[bytes] = asyncio.Queue()
+
+    @classmethod
+    def to_package(
+        cls,
+        package: ServerPackage,
+        *,
+        environ: Mapping[str, str] | None = None,
+        send: Sender | None = None,
+    ) -> MemoryConnection:
+        """Connect to a server of this package, with its own handlers and settings.
+
+        `send` stands in for the network: it gets the HTTP requests that tools make.
+        """
+        toolbox = package.load_hot(environ if environ is not None else {}, send=send)
+        return cls(package.offering, CallRunner(toolbox, package.features))
+
+    async def send(self, message: Any) -> None:
+        """Give the server a message, decoded or as bytes."""
+        protocol = self._protocol
+        data = message if isinstance(message, bytes) else json.dumps(message).encode()
+        try:
+            events = protocol.receive(self._decode(data))
+        except UndecodableError as error:
+            protocol.refuse(error.code, error.message)
+            events = []
+        self._runner.take(protocol, events, self._flush)
+        self._flush()
+
+    async def receive(self) -> Any:
+        """Wait for the server's next message and give it, decoded."""
+        return json.loads(await self._sent.get())
+
+    def announce(self, change: Change) -> None:
+        """Tell the client of a change, if it listens."""
+        self._protocol.announce(change)
+        self._flush()
+
+    async def close(self) -> None:
+        """End the connection as a server does that shuts down, and release what it used."""
+        self._runner.forget_client(self._protocol)
+        events = self._protocol.close("the server is shutting down")
+        self._runner.take(self._protocol, events, self._flush)
+        self._flush()
+        await self._runner.aclose()
+
+    def _flush(self) -> None:
+        for outgoing in self._protocol.messages_to_send():
+            self._sent.put_nowait(outgoing.data)

@@ -1,0 +1,139 @@
+"""MCP over stdin and stdout: one message a line, and nothing but messages on stdout.
+
+A server starts cold: a plain loop reads, and answers what needs no handler (the handshake,
+discovery, `tools/list`) before asyncio, the validator or the HTTP client are imported. The first
+message that needs a handler hands the pipe over to `stdio_loop`, with every byte already read.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Final
+
+from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST
+from mcpgen.runtime.protocol.messages import Event
+from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.transports.json_input import (
+    MAX_MESSAGE_BYTES,
+    Decode,
+    UndecodableError,
+    decode_cold,
+)
+from mcpgen.runtime.transports.line_buffer import Line, LineBuffer
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.package import ServerPackage
+
+CHUNK_BYTES: Final = 256 * 1024
+DRAIN_TIMEOUT_SECONDS: Final = 30.0
+
+
+class Pipe:
+    """Both ends of the pipe, out of the reach of handlers, and what was read but not handled."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self.read_fd = read_fd
+        self.write_fd = write_fd
+        self.buffer = LineBuffer()
+        self.lines: list[Line] = []
+        self.events: list[Event] = []  # of a message that the cold loop took but cannot handle
+        self.is_at_end = False
+
+    @classmethod
+    def take_over(cls) -> Pipe:
+        """Keep stdin and stdout for messages alone.
+
+        Whatever else writes to fd 1 (a print, a C library, a child process) reaches stderr, and
+        a child process reads an empty stdin.
+        """
+        pipe = cls(os.dup(0), os.dup(1))
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:  # whoever started the server closed its stderr
+            os.dup2(nowhere, 1)
+        os.close(nowhere)
+        return pipe
+
+    def receive(self, protocol: ServerProtocol, decode: Decode) -> list[Event]:
+        """Take the oldest line that waits; what it asks for is in the outbox or in the events."""
+        line = self.lines.pop(0)
+        if line is None:
+            protocol.refuse(INVALID_REQUEST, f"a line is over {MAX_MESSAGE_BYTES} bytes")
+            return []
+        try:
+            message = decode(line)
+        except UndecodableError as error:
+            protocol.refuse(error.code, error.message)
+            return []
+        return protocol.receive(message)
+
+
+class _Leaving(Exception):  # noqa: N818  (a signal, and no error)
+    """SIGTERM or SIGINT came."""
+
+
+def serve_stdio(
+    package: ServerPackage, *, drain_timeout_seconds: float = DRAIN_TIMEOUT_SECONDS
+) -> int:
+    """Serve one client on stdin and stdout until it leaves; gives the exit code."""
+    pipe = Pipe.take_over()
+    protocol = ServerProtocol(package.offering)
+    try:
+        needs_handlers = _serve_cold(pipe, protocol)
+    except (_Leaving, BrokenPipeError):
+        return 0  # nothing is in flight in the cold loop
+    if not needs_handlers:
+        return 0
+    from mcpgen.runtime.transports.stdio_loop import serve_hot
+
+    return serve_hot(package, pipe, protocol, drain_timeout_seconds)
+
+
+def _serve_cold(pipe: Pipe, protocol: ServerProtocol) -> bool:
+    """Answer what needs no handler; True when one is needed, False at the end of input."""
+    departure = _Departure()
+    while not departure.is_asked:
+        while pipe.lines:
+            pipe.events = pipe.receive(protocol, decode_cold)
+            if protocol.calls_in_flight():
+                return True
+            _write_all(pipe.write_fd, protocol)
+        if pipe.is_at_end:
+            return False
+        with departure:
+            data = os.read(pipe.read_fd, CHUNK_BYTES)
+        pipe.is_at_end = not data
+        pipe.lines = pipe.buffer.feed(data) if data else pipe.buffer.finish()
+    return False
+
+
+class _Departure:
+    """Signals that end the server: at once while it waits for input, else after the write."""
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self._may_raise = False
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+
+    def __enter__(self) -> None:
+        self._may_raise = True
+        if self.is_asked:
+            raise _Leaving
+
+    def __exit__(self, *_: object) -> None:
+        self._may_raise = False
+
+    def _on_signal(self, *_: object) -> None:
+        self.is_asked = True
+        if self._may_raise:
+            raise _Leaving
+
+
+def _write_all(fd: int, protocol: ServerProtocol) -> None:
+    data = b"".join([outgoing.data + b"\n" for outgoing in protocol.messages_to_send()])
+    while data:
+        data = data[os.write(fd, data) :]

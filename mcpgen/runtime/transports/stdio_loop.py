@@ -1,0 +1,200 @@
+"""The hot half of stdio: handlers at work under asyncio, without a thread or a task per message."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from msgspec.json import Encoder
+
+from mcpgen.runtime.calls import CallRunner
+from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.transports.json_input import hot_decoder
+from mcpgen.runtime.transports.stdio import CHUNK_BYTES, Pipe
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.package import ServerPackage
+
+MAX_UNWRITTEN_BYTES: Final = 4 * 1024 * 1024  # more, and reading waits for the client
+LAST_WORDS_SECONDS: Final = 5.0  # for a client that does not read what the drain left it
+
+
+def serve_hot(
+    package: ServerPackage, pipe: Pipe, protocol: ServerProtocol, drain_timeout_seconds: float
+) -> int:
+    """Go on where the cold loop stopped, until the client leaves; gives the exit code."""
+    return asyncio.run(_serve(package, pipe, protocol, drain_timeout_seconds))
+
+
+async def _serve(
+    package: ServerPackage, pipe: Pipe, protocol: ServerProtocol, drain_timeout_seconds: float
+) -> int:
+    runner = CallRunner(package.load_hot(), package.features)
+    loop = StdioLoop(pipe, protocol, runner)
+    try:
+        await loop.serve(drain_timeout_seconds)
+    finally:
+        await runner.aclose()
+    return 0
+
+
+class StdioLoop:
+    """Reads requests, writes answers, and leaves without losing one."""
+
+    def __init__(self, pipe: Pipe, protocol: ServerProtocol, runner: CallRunner) -> None:
+        self._pipe = pipe
+        self._protocol = protocol
+        self._runner = runner
+        self._decode = hot_decoder()
+        self._loop = asyncio.get_running_loop()
+        self._unwritten: deque[bytes] = deque()
+        self._unwritten_bytes = 0
+        self._flush_is_due = False
+        self._is_watching_write = False
+        self._is_reading = False
+        self._is_gone = False  # the client no longer reads
+        self._leaving = self._loop.create_future()
+        self._written = asyncio.Event()
+        protocol.encode = Encoder().encode
+
+    async def serve(self, drain_timeout_seconds: float) -> None:
+        """Serve until the end of input or a signal, then finish what is in flight."""
+        pipe, protocol, runner = self._pipe, self._protocol, self._runner
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self._on_signal, number)
+        os.set_blocking(pipe.write_fd, False)
+        try:
+            runner.take(protocol, pipe.events, self.flush)
+            self._handle_lines()
+            await self._leaving
+            self._stop_reading()
+            runner.forget_client(protocol)
+            if not self._is_gone:
+                await runner.drain(drain_timeout_seconds)
+            runner.take(protocol, protocol.close("the server is shutting down"), self.flush)
+            self._write()
+            await self._wait_until_written()
+        finally:
+            self._stop_reading()
+            os.set_blocking(pipe.write_fd, True)
+
+    def flush(self) -> None:
+        """Write what is ready, once the handlers that are ready have run."""
+        if not self._flush_is_due:
+            self._flush_is_due = True
+            self._loop.call_soon(self._write)
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def _start_reading(self) -> None:
+        if self._is_reading:
+            return
+        self._is_reading = True
+        try:
+            self._loop.add_reader(self._pipe.read_fd, self._read)
+        except PermissionError:  # a regular file, which is ready at all times
+            self._loop.call_soon(self._read)
+
+    def _stop_reading(self) -> None:
+        if self._is_reading:
+            self._is_reading = False
+            self._loop.remove_reader(self._pipe.read_fd)
+
+    def _read(self) -> None:
+        if not self._is_reading:
+            return
+        try:
+            data = os.read(self._pipe.read_fd, CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:  # a terminal that hung up
+            data = b""
+        pipe = self._pipe
+        pipe.is_at_end = not data
+        pipe.lines = pipe.buffer.feed(data) if data else pipe.buffer.finish()
+        self._handle_lines()
+
+    def _handle_lines(self) -> None:
+        """Handle the lines that wait; stop reading while there is too much to do."""
+        pipe, protocol, runner = self._pipe, self._protocol, self._runner
+        while pipe.lines and not self._is_busy() and not self._leaving.done():
+            runner.take(protocol, pipe.receive(protocol, self._decode), self.flush)
+        self.flush()
+        if pipe.lines:
+            self._stop_reading()
+        elif pipe.is_at_end:
+            self._leave()
+        else:
+            self._start_reading()
+
+    def _is_busy(self) -> bool:
+        return self._runner.is_full or self._unwritten_bytes > MAX_UNWRITTEN_BYTES
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        self._flush_is_due = False
+        for outgoing in self._protocol.messages_to_send():
+            line = outgoing.data + b"\n"
+            self._unwritten.append(line)
+            self._unwritten_bytes += len(line)
+        self._write_unwritten()
+        if self._pipe.lines and not self._is_busy() and not self._leaving.done():
+            self._handle_lines()
+
+    def _write_unwritten(self) -> None:
+        if self._unwritten and not self._is_gone:
+            data = b"".join(self._unwritten)
+            try:
+                sent = os.write(self._pipe.write_fd, data)
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                self._lose_client()
+                return
+            self._unwritten.clear()
+            self._unwritten_bytes = len(data) - sent
+            if sent < len(data):
+                self._unwritten.append(data[sent:])
+        self._watch_write(bool(self._unwritten))
+        if not self._unwritten:
+            self._written.set()
+
+    def _watch_write(self, is_needed: bool) -> None:
+        if is_needed != self._is_watching_write:
+            self._is_watching_write = is_needed
+            if is_needed:
+                self._loop.add_writer(self._pipe.write_fd, self._write)
+            else:
+                self._loop.remove_writer(self._pipe.write_fd)
+
+    def _lose_client(self) -> None:
+        """Stop everything: nobody will read an answer."""
+        self._is_gone = True
+        self._unwritten.clear()
+        self._unwritten_bytes = 0
+        self._watch_write(False)
+        self._written.set()
+        self._leave()
+
+    async def _wait_until_written(self) -> None:
+        if self._unwritten:
+            self._written.clear()
+            try:
+                await asyncio.wait_for(self._written.wait(), LAST_WORDS_SECONDS)
+            except TimeoutError:
+                self._lose_client()
+
+    # -- leaving -------------------------------------------------------------------------------
+
+    def _leave(self) -> None:
+        if not self._leaving.done():
+            self._leaving.set_result(None)
+
+    def _on_signal(self, number: int) -> None:
+        if self._leaving.done():
+            os._exit(128 + number)  # the second one: whoever sends it will not wait
+        self._leave()
