@@ -27,10 +27,11 @@ class SourceFile:
 class Document:
     """An OpenAPI document as decoded JSON, with a way back to the text.
 
-    After `resolve`, `root` is self-contained: every `$ref` in it is "#" and a JSON Pointer
-    (`pointer_tokens` splits it; nothing is percent-encoded any more) that leads to what belongs
-    there, and what other files held stands under `#/x-mcpgen-files/<file name, pointer-escaped>`.
-    The only exceptions lie in the operations that `left_out` names, and in no other.
+    After `resolve`, `root` is self-contained: every `$ref` that stands where OpenAPI has references
+    is local ("#" and a JSON Pointer, percent-encoded as in a URI) and leads to what belongs there,
+    and what other files held stands under `#/x-mcpgen-files/<file name, pointer-escaped>`.
+    The only exceptions lie in the operations that `left_out` names, in what only they need, and in
+    what costs nothing: examples, links, callbacks, webhooks and mappings of discriminators.
     """
 
     root: JsonObject

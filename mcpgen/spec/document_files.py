@@ -1,0 +1,167 @@
+"""The files of a document that is spread over a folder; nothing outside it is ever opened."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.document import Document, SourceFile
+from mcpgen.ir.json_pointer import json_pointer
+from mcpgen.ir.json_types import JsonValue
+from mcpgen.spec.limits import Limits
+from mcpgen.spec.source_file import read_bytes, read_source_file
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_OUTSIDE = (
+    "a document that others wrote must not make mcpgen read files of this machine or call "
+    "addresses of this network"
+)
+
+
+class BrokenReferenceError(Exception):
+    """A `$ref` that cannot be followed. Caught where references are checked, once for each."""
+
+    def __init__(
+        self, code: str, message: str, *, why: str = "", help: str = "", is_unsafe: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.why = why
+        self.help = help
+        self.is_unsafe = is_unsafe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFile:
+    """One file of the document, decoded; `name` is relative to the root file's folder."""
+
+    name: str
+    value: JsonValue
+    locate: Callable[[tuple[str, ...]], Location]
+    is_root: bool = False
+
+
+class DocumentFiles:
+    """Opens what relative references name, once, within the limits of the whole document."""
+
+    def __init__(self, document: Document, problems: Problems, limits: Limits) -> None:
+        self._document = document
+        self._problems = problems
+        self._limits = limits
+        self._folder = document.path.parent if document.path else None
+        self._bytes_left = limits.max_document_bytes - sum(
+            len(file.content) for file in document.files
+        )
+        self.root = OpenFile(
+            document.files[0].name,
+            document.root,
+            lambda tokens: document.locate(json_pointer(tokens)),
+            is_root=True,
+        )
+        self._open: dict[str, OpenFile | BrokenReferenceError] = {self.root.name: self.root}
+        self._contents: dict[str, bytes] = {}
+
+    @property
+    def others(self) -> list[OpenFile]:
+        """What was opened besides the root, by name."""
+        opened = [file for file in self._open.values() if isinstance(file, OpenFile)]
+        return sorted((file for file in opened if not file.is_root), key=lambda file: file.name)
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """All files byte for byte, the root first, then by name."""
+        others = tuple(SourceFile(file.name, self._contents[file.name]) for file in self.others)
+        return self._document.files[:1] + others
+
+    def open(self, reference: str, base: OpenFile) -> OpenFile:
+        """Open the file that a reference in `base` names; `reference` has no fragment.
+
+        Raises:
+            BrokenReferenceError: it lies outside the folder, or cannot be read.
+        """
+        if not reference:
+            return base
+        name = self._name(reference, base)
+        if name not in self._open:
+            try:
+                self._open[name] = self._read(name)
+            except BrokenReferenceError as error:
+                self._open[name] = error
+        found = self._open[name]
+        if isinstance(found, BrokenReferenceError):
+            raise found
+        return found
+
+    def _name(self, reference: str, base: OpenFile) -> str:
+        if reference == self._document.root.get("$self"):
+            return self.root.name
+        path = unquote(reference.partition("?")[0])
+        if _SCHEME.match(reference) or path.startswith(("/", "\\")) or "\\" in path:
+            raise self._refused(reference)
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(base.name), path))
+        if name.startswith("../") or name == "..":
+            raise self._refused(reference)
+        return name
+
+    def _refused(self, reference: str) -> BrokenReferenceError:
+        is_network = reference.lower().startswith(("http:", "https:", "//"))
+        return BrokenReferenceError(
+            "remote-ref" if is_network else "outside-ref",
+            f"`{reference[:200]}` leads to a network address"
+            if is_network
+            else f"`{reference[:200]}` leads outside the document's folder",
+            why=_OUTSIDE,
+            help="copy what it holds into the document, or into a file beside it",
+            is_unsafe=True,
+        )
+
+    def _read(self, name: str) -> OpenFile:
+        if self._folder is None:
+            raise BrokenReferenceError(
+                "remote-ref",
+                f"`{name}` lies beside a document that came from a URL, and is not fetched",
+                why=_OUTSIDE,
+                help="download the whole folder and name the root file in it",
+                is_unsafe=True,
+            )
+        if len(self._open) >= self._limits.max_files:
+            raise BrokenReferenceError(
+                "too-many-files", f"the document has more than {self._limits.max_files:,} files"
+            )
+        path = self._inside(name, self._folder)
+        shown = f"{self._document.shown_as.removesuffix(self.root.name)}{name}"
+        try:
+            content = read_bytes(path, shown, max(0, self._bytes_left), self._problems)
+            read = read_source_file(content, shown, self._problems, self._limits)
+        except RejectedError:
+            raise BrokenReferenceError(
+                "unresolved-ref",
+                f"the file `{name}` cannot be read",
+                help="mend that file, as its own problem says",
+            ) from None
+        self._bytes_left -= len(content)
+        self._contents[name] = content
+        return OpenFile(name, read.value, read.location)
+
+    def _inside(self, name: str, folder: Path) -> Path:
+        """The regular file, symbolic links followed, if that is still inside the folder."""
+        path = folder / name
+        try:
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise self._refused(name)
+            if stat.S_ISREG(path.stat().st_mode):
+                return path
+        except (OSError, ValueError):
+            pass
+        raise BrokenReferenceError(
+            "unresolved-ref",
+            f"there is no file `{name[:200]}` in the document's folder",
+            help="add the file, or correct the reference",
+        )

@@ -1,0 +1,208 @@
+"""Which object of an OpenAPI document may stand where: the specifications' tables, as data.
+
+Only what can hold or be a reference is listed; the meta-schema judges everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+"""Fixed fields of a Path Item that hold operations (`query` since 3.2)."""
+
+
+@dataclass(slots=True, eq=False)
+class Kind:
+    """One kind of object, map or array, and the kinds of what it holds; compared by identity.
+
+    `fields` are fixed keys, `others` is for every further key of a map, `items` for the elements
+    of an array.
+    """
+
+    name: str  # as a sentence calls it: "a parameter"
+    takes_ref: bool = False  # `{"$ref": …}` may stand in its place
+    is_detached: bool = False  # a fault in it costs the operation around it nothing
+    skips_extensions: bool = False  # a map whose `x-` keys are no entries
+    may_be_boolean: bool = False
+    fields: dict[str, Kind] = field(default_factory=dict)
+    others: Kind | None = None
+    items: Kind | None = None
+    single: Kind | None = None  # what stands here where no array does
+
+    def child(self, key: str) -> Kind | None:
+        """The kind of what stands under `key`, or None where anything may."""
+        known = self.fields.get(key)
+        if known is not None:
+            return known
+        if self.skips_extensions and key.startswith("x-"):
+            return None
+        return self.others or self.items
+
+    @property
+    def is_map(self) -> bool:
+        """Whether its keys are names that the document's author chose."""
+        return self.others is not None and not self.takes_ref
+
+
+def _map_of(kind: Kind, *, skips_extensions: bool = False) -> Kind:
+    return Kind(
+        f"an object with {kind.name} under each key",
+        others=kind,
+        skips_extensions=skips_extensions,
+    )
+
+
+def _list_of(kind: Kind) -> Kind:
+    return Kind(f"an array with {kind.name} in each place", items=kind)
+
+
+def _schema_kind() -> Kind:
+    """JSON Schema's places for subschemas, of every draft that OpenAPI documents use."""
+    schema = Kind("a schema", takes_ref=True, may_be_boolean=True)
+    named, several = _map_of(schema), _list_of(schema)
+    one_or_several = Kind("a schema or an array of them", items=schema, single=schema)
+    for keyword in ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"):
+        schema.fields[keyword] = named
+    for keyword in ("allOf", "anyOf", "oneOf", "prefixItems"):
+        schema.fields[keyword] = several
+    for keyword in (
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ):
+        schema.fields[keyword] = schema
+    schema.fields["items"] = one_or_several
+    return schema
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The kinds of one family of versions, and where its named components stand."""
+
+    document: Kind
+    path_item: Kind
+    operation: Kind
+    schema: Kind
+    component_maps: Mapping[Kind, str]  # kind -> pointer to the map of its named ones
+
+
+def _openapi_3() -> Grammar:
+    schema = _schema_kind()
+    example = Kind("an example", takes_ref=True, is_detached=True)
+    link = Kind("a link", takes_ref=True, is_detached=True)
+    security_scheme = Kind("a security scheme", takes_ref=True)
+    media_type = Kind("a media type", takes_ref=True)
+    header = Kind("a header", takes_ref=True)
+    parameter = Kind("a parameter", takes_ref=True)
+    encoding = Kind("an encoding")
+    request_body = Kind("a request body", takes_ref=True)
+    response = Kind("a response", takes_ref=True)
+    operation = Kind("an operation")
+    path_item = Kind("a path item", takes_ref=True)
+    callback = Kind("a callback", takes_ref=True, is_detached=True, skips_extensions=True)
+
+    content, examples = _map_of(media_type), _map_of(example)
+    described = {"schema": schema, "content": content, "examples": examples}
+    header.fields.update(described)
+    parameter.fields.update(described)
+    encoding.fields.update(
+        headers=_map_of(header),
+        encoding=_map_of(encoding),
+        prefixEncoding=_list_of(encoding),
+        itemEncoding=encoding,
+    )
+    media_type.fields.update(
+        schema=schema, itemSchema=schema, examples=examples, encoding=_map_of(encoding)
+    )
+    media_type.fields.update(prefixEncoding=_list_of(encoding), itemEncoding=encoding)
+    request_body.fields.update(content=content)
+    response.fields.update(headers=_map_of(header), content=content, links=_map_of(link))
+    operation.fields.update(
+        parameters=_list_of(parameter),
+        requestBody=request_body,
+        responses=Kind(
+            "an object with a response under each key", others=response, skips_extensions=True
+        ),
+        callbacks=_map_of(callback),
+    )
+    path_item.fields.update(dict.fromkeys(METHODS, operation))
+    path_item.fields.update(parameters=_list_of(parameter), additionalOperations=_map_of(operation))
+    callback.others = path_item
+    named = {
+        "schemas": schema,
+        "responses": response,
+        "parameters": parameter,
+        "examples": example,
+        "requestBodies": request_body,
+        "headers": header,
+        "securitySchemes": security_scheme,
+        "links": link,
+        "callbacks": callback,
+        "pathItems": path_item,
+        "mediaTypes": media_type,
+    }
+    components = Kind("an object", fields={name: _map_of(kind) for name, kind in named.items()})
+    document = Kind(
+        "an object",
+        fields={
+            "info": Kind("an object"),
+            "paths": _map_of(path_item, skips_extensions=True),
+            "webhooks": Kind(
+                "an object with a path item under each key", is_detached=True, others=path_item
+            ),
+            "components": components,
+        },
+    )
+    pointers = {kind: f"/components/{name}" for name, kind in named.items()}
+    return Grammar(document, path_item, operation, schema, pointers)
+
+
+def _openapi_2() -> Grammar:
+    schema = _schema_kind()
+    items = Kind("an items object")
+    items.fields.update(items=items)
+    header = Kind("a header", fields={"items": items})
+    parameter = Kind("a parameter", takes_ref=True, fields={"schema": schema, "items": items})
+    response = Kind(
+        "a response", takes_ref=True, fields={"schema": schema, "headers": _map_of(header)}
+    )
+    operation = Kind(
+        "an operation",
+        fields={
+            "parameters": _list_of(parameter),
+            "responses": Kind(
+                "an object with a response under each key", others=response, skips_extensions=True
+            ),
+        },
+    )
+    path_item = Kind("a path item", takes_ref=True, fields={"parameters": _list_of(parameter)})
+    path_item.fields.update(dict.fromkeys(METHODS[:7], operation))
+    named = {"definitions": schema, "parameters": parameter, "responses": response}
+    document = Kind(
+        "an object",
+        fields={
+            "info": Kind("an object"),
+            "paths": _map_of(path_item, skips_extensions=True),
+            **{name: _map_of(kind) for name, kind in named.items()},
+        },
+    )
+    pointers = {kind: f"/{name}" for name, kind in named.items()}
+    return Grammar(document, path_item, operation, schema, pointers)
+
+
+_SWAGGER, _OPENAPI = _openapi_2(), _openapi_3()
+
+
+def grammar_of(version: str) -> Grammar:
+    """The grammar of a `Document.version`."""
+    return _SWAGGER if version == "2.0" else _OPENAPI
