@@ -51,8 +51,9 @@ def new(
 
     answers = dict(questions.parse_answer(pair) for pair in data or ())
     if printer.asks and not defaults:
-        asked = questions.ask(source, directory, name, answers)
-        source, directory, name, answers = asked
+        order = questions.ask(source, directory, name, answers)
+        source, directory, name = order.source, order.directory, order.name
+        answers = dict(order.answers)
     if source is None:
         printer.error(
             "usage",

@@ -1,0 +1,58 @@
+"""The questions of `mcpgen new`, answered as a person at a terminal would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from mcpgen.cli.questions import Order, ask, parse_answer
+
+ENTER, CTRL_C = "\r", "\x03"
+
+
+def answering(keys: str, *given: object) -> Order:
+    with create_pipe_input() as keyboard, create_app_session(keyboard, DummyOutput()):
+        keyboard.send_text(keys)
+        return ask(*given)  # type: ignore[arg-type]  # each test gives what it leaves unasked
+
+
+def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
+    document = tmp_path / "api.yaml"
+    document.touch()
+
+    order = answering(
+        f"{document}{ENTER}pets{ENTER}{ENTER}{ENTER}{ENTER}", None, None, "", {}
+    )
+
+    assert order.source == str(document)
+    assert order.name == "pets"
+    assert order.directory == Path("pets-mcp")
+    assert order.answers == {"namespace": "com.example", "python_version": "3.13"}
+
+
+def test_what_was_given_is_not_asked_for() -> None:
+    given = {"namespace": "org.pets", "python_version": "3.12"}
+
+    order = answering("", "a.yaml", Path("there"), "pets", given)
+
+    assert order == Order("a.yaml", Path("there"), "pets", given)
+
+
+def test_everything_but_the_source_may_be_left_to_the_generator() -> None:
+    order = answering(f"{ENTER}{ENTER}{ENTER}{ENTER}", "https://pets.example/a.json", None, "", {})
+
+    assert order.name == ""
+    assert order.directory is None
+
+
+def test_control_c_ends_the_questions() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        answering(CTRL_C, None, None, "", {})
+
+
+def test_an_answer_may_hold_an_equals_sign() -> None:
+    assert parse_answer("motto=a=b") == ("motto", "a=b")
