@@ -18,6 +18,8 @@ MODERN_META = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 START_SECONDS = 30
+# Bytecode is cached, as on any machine that has started a server before.
+WARM_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class StdioServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **candidate.environment},
+            env={**os.environ, **WARM_BYTECODE, **candidate.environment},
         )
         pin(self.process.pid, 0)
         self.pid = self.process.pid
@@ -132,7 +134,7 @@ def http_server(candidate: Candidate, tools: int) -> Iterator[tuple[int, int]]:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**os.environ, **candidate.environment},
+        env={**os.environ, **WARM_BYTECODE, **candidate.environment},
     )
     pin(process.pid, 0)
     try:

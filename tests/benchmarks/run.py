@@ -84,6 +84,8 @@ def candidates(folder: Path) -> dict[str, Candidate]:
 def compare(goal: Goal, own: Candidate, peer: Candidate, rounds: int) -> dict[str, object]:
     """Measure both in turns; the ratio of each round, their median and spread."""
     pairs = []
+    for candidate in (own, peer):
+        goal.measure(candidate)  # not counted: it fills the caches of bytecode and files
     for number in range(rounds):
         order = (own, peer) if number % 2 == 0 else (peer, own)
         values = {candidate.name: goal.measure(candidate)[goal.unit] for candidate in order}
