@@ -21,11 +21,12 @@ from mcpgen.runtime.errors import (
 from mcpgen.runtime.log import log
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
-from mcpgen.runtime.protocol.messages import CallCancelled, ClientAnswer, Event
+from mcpgen.runtime.protocol.messages import CallCancelled, Change, ClientAnswer, Event
 from mcpgen.runtime.protocol.server import ServerProtocol
 
 if TYPE_CHECKING:
     from mcpgen.runtime.features import Features
+    from mcpgen.runtime.sealing import StateSealer
 
 MAX_IN_FLIGHT: Final = 1000
 CLIENT_TIMEOUT_SECONDS: Final = 60.0
@@ -62,11 +63,14 @@ class CallRunner:
         tools: Tools,
         features: Features | None = None,
         *,
+        sealer: StateSealer | None = None,
         client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         self._tools = tools
         self._features = features
+        self._sealer = sealer
+        self._peers: dict[ServerProtocol, Flush] = {}
         self._client_timeout_seconds = client_timeout_seconds
         self._max_in_flight = max_in_flight
         self._tasks: dict[Call, asyncio.Task[None]] = {}
@@ -99,6 +103,20 @@ class CallRunner:
             elif type(event) is ClientAnswer:
                 self._answer(protocol, event)
 
+    def attach(self, protocol: ServerProtocol, flush: Flush) -> None:
+        """Tell this peer of changes from now on, as far as it listens."""
+        self._peers[protocol] = flush
+
+    def detach(self, protocol: ServerProtocol) -> None:
+        """Tell this peer of nothing more."""
+        self._peers.pop(protocol, None)
+
+    def announce(self, change: Change) -> None:
+        """Tell every attached peer that listens of a change."""
+        for protocol, flush in list(self._peers.items()):
+            protocol.announce(change)
+            flush()
+
     def forget_client(self, protocol: ServerProtocol) -> None:
         """Fail what waits for an answer of this client, who is gone."""
         for (asked_protocol, _), answer in list(self._asked.items()):
@@ -125,9 +143,9 @@ class CallRunner:
 
     async def _run(self, call: Call, flush: Flush) -> None:
         try:
-            call.succeed(await self._handle(call, flush))
-        except InputRequiredError as needed:
-            self._require_input(call, needed)
+            result = await self._handle(call, flush)
+            if call.is_open:
+                call.succeed(result)
         except _TOLD as error:
             call.fail(error)
         except asyncio.CancelledError as error:
@@ -140,7 +158,20 @@ class CallRunner:
             flush()
 
     async def _handle(self, call: Call, flush: Flush) -> object:
-        context = Context(call, flush=flush, ask=self._ask_client, answers=call.input_responses)
+        context = Context(
+            call,
+            flush=flush,
+            ask=self._ask_client,
+            announce=self.announce,
+            state=self._open_state(call),
+        )
+        try:
+            return await self._dispatch(call, context)
+        except InputRequiredError as needed:
+            call.require_input(needed.requests, self._sealing.seal(context.to_json(), call))
+            return None
+
+    async def _dispatch(self, call: Call, context: Context) -> object:
         params, features = call.params, self._features
         if call.method == "tools/call":
             name, arguments = params["name"], params.get("arguments", {})
@@ -155,8 +186,16 @@ class CallRunner:
             return await features.read_resource(params["uri"], context)
         return await features.complete(params, context)
 
-    def _require_input(self, call: Call, needed: InputRequiredError) -> None:
-        call.require_input(needed.requests)
+    @property
+    def _sealing(self) -> StateSealer:
+        if self._sealer is None:
+            from mcpgen.runtime.sealing import KeyRingSealer  # for the few servers that ask
+
+            self._sealer = KeyRingSealer.from_environment("", {})
+        return self._sealer
+
+    def _open_state(self, call: Call) -> JsonObject | None:
+        return self._sealing.open(call.request_state, call) if call.request_state else None
 
     def _ask_client(
         self, call: Call, method: str, params: JsonObject

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mcpgen.runtime.content import Content, JsonObject, Text
-from mcpgen.runtime.errors import ToolError
+from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.client_requests import check_client_can
+from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
+from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.shapes import content_block
 
 if TYPE_CHECKING:
@@ -94,9 +96,24 @@ class Context:
     were given so far. So ask before you change anything.
     """
 
-    __slots__ = ("_allowance", "_answers", "_ask", "_asked", "_at", "_call", "_flush", "api")
+    __slots__ = (
+        "_allowance",
+        "_announce",
+        "_answers",
+        "_ask",
+        "_asked",
+        "_at",
+        "_call",
+        "_flush",
+        "_used",
+        "api",
+        "state",
+    )
 
     api: ToolApi  # set by the toolbox, for the tool that is called
+    state: JsonObject
+    """What the handler remembers while the client answers; JSON, and nothing that the client's
+    user must not know."""
 
     def __init__(
         self,
@@ -104,12 +121,17 @@ class Context:
         *,
         flush: Callable[[], None],
         ask: Callable[[Call, str, JsonObject], asyncio.Future[JsonObject]],
-        answers: Mapping[str, JsonObject],
+        announce: Callable[[Change], None],
+        state: JsonObject | None = None,
     ) -> None:
+        """Give a handler its call; `state` is what `to_json` gave in the round before."""
         self._call = call
         self._flush = flush
         self._ask = ask
-        self._answers = answers
+        self._announce = announce
+        self._used: JsonObject = state["answers"] if state else {}
+        self._answers: JsonObject = {**call.input_responses, **self._used}
+        self.state = state["state"] if state else {}
         self._asked = 0
         self._allowance = float(PROGRESS_BURST)
         self._at = 0.0
@@ -142,6 +164,17 @@ class Context:
         self._call.log(level, data, logger)
         self._flush()
 
+    def announce_change(self, kind: str, uri: str = "") -> None:
+        """Tell every client that listens what changed.
+
+        `kind` is "tools", "prompts" or "resources" for a list, "resource" for the one at `uri`.
+        """
+        self._announce(Change(kind, uri))
+
+    def to_json(self) -> JsonObject:
+        """Give what the next round needs: the answers that counted, and the handler's state."""
+        return {"answers": self._used, "state": self.state}
+
     async def elicit(self, message: str, schema: JsonObject, *, key: str = "") -> Elicited:
         """Ask the user to fill in a form; never for passwords or other secrets.
 
@@ -151,7 +184,13 @@ class Context:
         Raises:
             ClientCannotError: the client cannot ask its user.
         """
-        return _elicited(await self._ask_one(key, ask_form(message, schema)))
+        elicited = _elicited(await self._ask_one(key, ask_form(message, schema)))
+        if elicited.is_accepted:
+            from mcpgen.runtime.validation import SchemaValidator  # imports the validator
+
+            if problems := SchemaValidator(schema).problems(elicited.content):
+                raise _malformed("; ".join(problems))
+        return elicited
 
     async def elicit_url(
         self, message: str, url: str, elicitation_id: str, *, key: str = ""
@@ -199,10 +238,11 @@ class Context:
                 request["method"], request["params"], call.revision, call.client_capabilities
             )
         if call.revision.is_modern:
-            missing = {key: it for key, it in shaped.items() if key not in self._answers}
-            if missing:
-                raise InputRequiredError(missing)
-            return {key: self._answers[key] for key in shaped}
+            given = {key: self._answers[key] for key in shaped if key in self._answers}
+            self._used = {**self._used, **given}
+            if len(given) < len(shaped):
+                raise InputRequiredError({k: it for k, it in shaped.items() if k not in given})
+            return given
         pending = {
             key: self._ask(call, request["method"], request["params"])
             for key, request in shaped.items()
@@ -231,12 +271,16 @@ class Context:
 def _elicited(answer: JsonObject) -> Elicited:
     action, content = answer.get("action"), answer.get("content", {})
     if action not in {"accept", "decline", "cancel"} or not isinstance(content, dict):
-        raise ToolError("the client's answer to the question was not one that MCP knows")
+        raise _malformed("it has no action that MCP knows")
     return Elicited(action, content if action == "accept" else {})
 
 
 def _roots(answer: JsonObject) -> list[JsonObject]:
     roots = answer.get("roots")
     if not isinstance(roots, list) or not all(isinstance(root, dict) for root in roots):
-        raise ToolError("the client's answer named no roots")
+        raise _malformed("it names no roots")
     return roots
+
+
+def _malformed(why: str) -> ProtocolError:
+    return ProtocolError(INVALID_PARAMS, f"the client's answer cannot be used: {why}")

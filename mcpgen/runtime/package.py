@@ -14,6 +14,7 @@ from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.calls import CallRunner
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.tools import Toolbox, ToolGroup
     from mcpgen.runtime.upstream.http import Sender
@@ -62,6 +63,23 @@ class ServerPackage:
         ]
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
         return Toolbox(groups, client)
+
+    def make_runner(
+        self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
+    ) -> CallRunner:
+        """Load hot and give what runs the handlers, one for all connections of a process.
+
+        Raises:
+            ConfigurationError: as `load_hot`.
+        """
+        from mcpgen.runtime.calls import CallRunner
+        from mcpgen.runtime.sealing import KeyRingSealer
+
+        environ = os.environ if environ is None else environ
+        toolbox = self.load_hot(environ, send=send)
+        keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
+        sealer = KeyRingSealer.from_environment(keys, environ)
+        return CallRunner(toolbox, self.features, sealer=sealer)
 
     def _make_offering(self) -> Offering:
         contract = self.contract

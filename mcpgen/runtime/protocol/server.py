@@ -422,6 +422,11 @@ class ServerProtocol:
             call.stream == stream for call, _ in self._listens.values()
         )
 
+    @property
+    def has_listens(self) -> bool:
+        """Tell whether a `subscriptions/listen` is open."""
+        return bool(self._listens)
+
     def calls_in_flight(self) -> int:
         """Count the calls that a handler works on; open `subscriptions/listen` are not calls."""
         return len(self._in_flight)

@@ -39,6 +39,7 @@ class Revision(NamedTuple):
     invalid_arguments_are_results: bool = False  # `isError`, and not a protocol error
     resource_not_found: int = -32602
     disconnect_cancels: bool = False  # an HTTP stream that the client closes
+    has_sse_polling: bool = False  # an event may have no data, and a stream outlive its connection
     cacheable: frozenset[str] = frozenset()  # methods whose results carry `ttlMs`, `cacheScope`
 
 
@@ -167,6 +168,7 @@ REVISION_2025_11_25: Final = Revision(
     has_meta=True,
     has_structured_content=True,
     invalid_arguments_are_results=True,
+    has_sse_polling=True,
     resource_not_found=-32002,
 )
 

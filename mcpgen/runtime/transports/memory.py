@@ -11,7 +11,6 @@ from msgspec.json import Encoder
 
 from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.json_input import UndecodableError, hot_decoder
@@ -30,6 +29,7 @@ class MemoryConnection:
         self._decode = hot_decoder()
         self._protocol = ServerProtocol(offering, encode=Encoder().encode)
         self._sent: asyncio.Queue[bytes] = asyncio.Queue()
+        runner.attach(self._protocol, self._flush)
 
     @classmethod
     def to_package(
@@ -43,8 +43,7 @@ class MemoryConnection:
 
         `send` stands in for the network: it gets the HTTP requests that tools make.
         """
-        toolbox = package.load_hot(environ if environ is not None else {}, send=send)
-        return cls(package.offering, CallRunner(toolbox, package.features))
+        return cls(package.offering, package.make_runner(environ or {}, send=send))
 
     async def send(self, message: Any) -> None:
         """Give the server a message, decoded or as bytes."""
@@ -62,17 +61,13 @@ class MemoryConnection:
         """Wait for the server's next message and give it, decoded."""
         return json.loads(await self._sent.get())
 
-    def announce(self, change: Change) -> None:
-        """Tell the client of a change, if it listens."""
-        self._protocol.announce(change)
-        self._flush()
-
     async def close(self) -> None:
         """End the connection as a server does that shuts down, and release what it used."""
         self._runner.forget_client(self._protocol)
         events = self._protocol.close("the server is shutting down")
         self._runner.take(self._protocol, events, self._flush)
         self._flush()
+        self._runner.detach(self._protocol)
         await self._runner.aclose()
 
     def _flush(self) -> None:

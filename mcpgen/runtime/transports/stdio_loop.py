@@ -32,7 +32,7 @@ def serve_hot(
 async def _serve(
     package: ServerPackage, pipe: Pipe, protocol: ServerProtocol, drain_timeout_seconds: float
 ) -> int:
-    runner = CallRunner(package.load_hot(), package.features)
+    runner = package.make_runner()
     loop = StdioLoop(pipe, protocol, runner)
     try:
         await loop.serve(drain_timeout_seconds)
@@ -66,6 +66,7 @@ class StdioLoop:
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._on_signal, number)
         os.set_blocking(pipe.write_fd, False)
+        runner.attach(protocol, self.flush)
         try:
             runner.take(protocol, pipe.events, self.flush)
             self._handle_lines()
@@ -78,6 +79,7 @@ class StdioLoop:
             self._write()
             await self._wait_until_written()
         finally:
+            runner.detach(protocol)
             self._stop_reading()
             os.set_blocking(pipe.write_fd, True)
 
