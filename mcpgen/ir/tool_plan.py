@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcpgen.ir.api import Api, LeftOut, Operation, SecurityRequirement, Server
+from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 
@@ -52,6 +52,7 @@ class ToolPlan:
     annotations: JsonObject  # MCP tool annotations: readOnlyHint, destructiveHint, ...
     accept: tuple[str, ...]  # media types asked for, best first
     token_cost: int  # estimate: a quarter of the listed JSON's bytes, rounded up
+    body: tuple[MediaType, ...] = ()  # in which the body can be sent, the default first
 
     @property
     def security(self) -> tuple[SecurityRequirement, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcpgen.diagnostics import Location
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
-from mcpgen.plan.media_types import SENDABLE, kind_of, ranked, spelled_for_sending
+from mcpgen.plan.input_profile import FILE_IN_WORDS
+from mcpgen.plan.media_types import STRUCTURED, Kind, kind_of, ranked, spelled_for_sending
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
 from mcpgen.plan.types import Types
 
@@ -32,6 +33,7 @@ class Listed:
 
     argument: Argument
     schema: JsonSchema
+    says_less: bool = False  # than `argument.schema`, which is then checked
 
 
 def plan_arguments(operation: Operation, types: Types, hint: str) -> tuple[Listed, ...]:
@@ -65,12 +67,21 @@ def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> List
     return Listed(argument, schema)
 
 
-def selectable(operation: Operation) -> list[MediaType]:
-    """The media types in which the body can be sent, the default first."""
+def selectable(operation: Operation) -> tuple[MediaType, ...]:
+    """The media types in which the body can be sent, the default first.
+
+    JSON comes first, then other JSON formats, forms, multipart, lines of JSON, text, bytes; a form
+    comes after multipart where it would have to carry files. A range like `*/*` is sent as JSON.
+    """
     body = operation.request_body
     if body is None:
-        return []
-    return [item for item in ranked(body.content) if kind_of(item.media_type) in SENDABLE]
+        return ()
+    spelled: dict[str, MediaType] = {}
+    for item in ranked(body.content):
+        if kind_of(item.media_type) is not Kind.UNSENDABLE:
+            name = spelled_for_sending(item.media_type)
+            spelled.setdefault(name, replace(item, media_type=name))
+    return tuple(spelled.values())
 
 
 def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
@@ -82,33 +93,58 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
         offered = ", ".join(f"`{item.media_type}`" for item in ranked(body.content))
         raise CannotServeError(
             "body-media-type",
-            f"its body is {offered}, which generated servers cannot write yet",
+            f"its body is {offered}, which generated servers cannot write",
             body.at,
-            "bodies can be JSON",
+            "name a media type that a request can have",
         )
     schemas: list[JsonSchema] = []
     for item in media_types:
-        schema = True if item.schema is None else item.schema
+        schema = body_schema(item)
         if schema not in schemas:
             schemas.append(schema)
-    schema = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+    structured = [
+        body_schema(item) for item in media_types if kind_of(item.media_type) in STRUCTURED
+    ]
+    shown = [schema for schema in schemas if not structured or schema in structured]
+    whole = _one_of(schemas)
     argument = Argument(
         name=BODY,
         identifier=identifier(BODY),
         location="body",
         wire_name="",
         required=body.required,
-        annotation=types.of(schema, "request", f"{hint}Body").annotation,
-        schema=schema,
+        annotation=types.of(whole, "request", f"{hint}Body").annotation,
+        schema=whole,
     )
-    listed = [Listed(argument, _described(schema, body.description, is_deprecated=False))]
+    listed = _described(_one_of(shown), body.description, is_deprecated=False)
+    found = [Listed(argument, listed, says_less=len(shown) < len(schemas))]
     if len(media_types) > 1:
-        listed.append(_content_type(media_types))
-    return listed
+        found.append(_content_type(media_types))
+    return found
 
 
-def _content_type(media_types: list[MediaType]) -> Listed:
-    names = list(dict.fromkeys(spelled_for_sending(item.media_type) for item in media_types))
+def _one_of(schemas: list[JsonSchema]) -> JsonSchema:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def body_schema(item: MediaType) -> JsonSchema:
+    """The value that a body of this media type is made from."""
+    kind = kind_of(item.media_type)
+    if kind is Kind.TEXT:
+        return {"type": "string", "description": f"Text of type `{item.media_type}`."}
+    if kind is Kind.BINARY:
+        return {"type": "string", "description": FILE_IN_WORDS}
+    if kind is Kind.LINES:
+        line = item.item_schema if item.item_schema is not None else item.schema
+        is_list = isinstance(line, dict) and line.get("type") == "array"
+        return line if is_list and line is not None else {"type": "array", "items": line or {}}
+    if kind in (Kind.FORM, Kind.MULTIPART):
+        return item.schema if isinstance(item.schema, dict) and item.schema else {"type": "object"}
+    return True if item.schema is None else item.schema
+
+
+def _content_type(media_types: tuple[MediaType, ...]) -> Listed:
+    names = [item.media_type for item in media_types]
     schema: JsonObject = {"type": "string", "enum": names}
     argument = Argument(
         name=CONTENT_TYPE,
@@ -119,7 +155,12 @@ def _content_type(media_types: list[MediaType]) -> Listed:
         annotation=Annotation("str"),
         schema=schema,
     )
+    strings = [
+        f"`{item.media_type}`" for item in media_types if kind_of(item.media_type) not in STRUCTURED
+    ]
     told = f"How the body is sent; `{names[0]}` unless told otherwise."
+    if strings and len(strings) < len(names):
+        told += f" For {', '.join(strings)} the body is one string."
     return Listed(argument, {**schema, "description": told})
 
 

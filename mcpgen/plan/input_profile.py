@@ -16,6 +16,7 @@ from mcpgen.plan.built import Built, branch, leaf
 from mcpgen.plan.descriptions import clean, shorten
 from mcpgen.plan.shapes import Shape, json_type
 
+FILE_IN_WORDS = "The content of a file: base64, or a `data:` or `file:` URI."
 Build = Callable[[JsonSchema], Built]
 
 _MAX_DESCRIPTION = 400
@@ -144,7 +145,7 @@ class InputProfile:
         elif keywords.get("format") == "byte" or keywords.get("contentEncoding") == "base64":
             told.append("Base64.")
         elif keywords.get("format") == "binary":
-            told.append("The content of a file, in base64.")
+            told.append(FILE_IN_WORDS)
         pattern = keywords.get("pattern")
         if not pattern:
             return True

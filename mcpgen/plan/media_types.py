@@ -15,14 +15,27 @@ class Kind(enum.IntEnum):
     OTHER_JSON = 1  # `+json`, a patch format for instance
     FORM = 2
     MULTIPART = 3
-    TEXT = 4
-    XML = 5
-    LINES = 6  # a sequence: ndjson, event streams
-    BINARY = 7
+    LINES = 4  # a JSON value a line
+    TEXT = 5
+    BINARY = 6
+    UNSENDABLE = 7  # parts without names, or a range that stands for anything
 
 
-SENDABLE = frozenset({Kind.JSON, Kind.OTHER_JSON})
-"""The kinds that the runtime can write as a request body."""
+STRUCTURED = frozenset({Kind.JSON, Kind.OTHER_JSON, Kind.FORM, Kind.MULTIPART, Kind.LINES})
+"""The kinds whose value is described by the schema; the others travel as one string."""
+_LINES = frozenset(
+    {
+        "application/json-lines", "application/jsonl", "application/jsonlines",
+        "application/ndjson", "application/x-jsonlines", "application/x-ndjson", "text/x-ndjson",
+    }
+)  # fmt: skip
+_TEXTUAL = frozenset(
+    {
+        "application/graphql", "application/javascript", "application/jwt", "application/sql",
+        "application/toml", "application/x-yaml", "application/xml", "application/yaml",
+    }
+)  # fmt: skip
+_ANY = frozenset({"*/*", "application/*", "*"})
 
 
 def base_type(media_type: str) -> str:
@@ -31,33 +44,46 @@ def base_type(media_type: str) -> str:
 
 
 def kind_of(media_type: str) -> Kind:
-    """What a body of this type holds. A wildcard stands for JSON."""
+    """What a body of this type holds. A range that JSON is in stands for JSON."""
     name = base_type(media_type)
-    if name in ("application/json", "text/json", "*/*", "application/*", "*"):
+    if name in ("application/json", "text/json") or name in _ANY:
         return Kind.JSON
-    if name in ("application/json-seq", "text/event-stream") or name.endswith(
-        ("ndjson", "jsonl", "json-lines")
-    ):
-        return Kind.LINES
     if name.endswith("+json"):
         return Kind.OTHER_JSON
     if name == "application/x-www-form-urlencoded":
         return Kind.FORM
     if name == "multipart/form-data":
         return Kind.MULTIPART
-    if name.endswith(("/xml", "+xml")):
-        return Kind.XML
-    return Kind.TEXT if name.startswith("text/") else Kind.BINARY
+    if name in _LINES:
+        return Kind.LINES
+    if "*" in name or "/" not in name or name.startswith(("multipart/", "message/")):
+        return Kind.UNSENDABLE
+    if name.startswith("text/") or name in _TEXTUAL or name.endswith(("+xml", "+yaml")):
+        return Kind.TEXT
+    return Kind.BINARY
 
 
 def ranked(content: Iterable[MediaType]) -> list[MediaType]:
     """The media types, best first: by kind, then by the name, so that no order is the document's.
 
-    `application/json` itself comes before a wildcard that stands for it.
+    `application/json` itself comes before a range that stands for it, and a form with files after
+    multipart.
     """
     return sorted(
         content,
-        key=lambda item: (kind_of(item.media_type), "*" in item.media_type, item.media_type),
+        key=lambda item: (
+            Kind.MULTIPART + 0.5 if _is_form_with_files(item) else kind_of(item.media_type),
+            "*" in item.media_type,
+            item.media_type,
+        ),
+    )
+
+
+def _is_form_with_files(item: MediaType) -> bool:
+    properties = item.schema.get("properties", {}) if isinstance(item.schema, dict) else {}
+    return kind_of(item.media_type) is Kind.FORM and any(
+        isinstance(schema, dict) and schema.get("format") == "binary"
+        for schema in properties.values()
     )
 
 

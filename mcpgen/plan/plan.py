@@ -13,7 +13,7 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.annotations import tool_annotations
-from mcpgen.plan.arguments import CannotServeError, plan_arguments
+from mcpgen.plan.arguments import CannotServeError, plan_arguments, selectable
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
 from mcpgen.plan.media_types import base_type, is_json, ranked
@@ -122,11 +122,7 @@ class _Planning:
             )
             self.left_out.append(LeftOut(operation.key, refused.code, refused.message))
             return None
-        inputs = self.schemas.input(
-            {item.argument.name: item.schema for item in listed},
-            [item.argument.name for item in listed if item.argument.required],
-            operation,
-        )
+        inputs = self.schemas.input(listed, operation)
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
         output_schema, result_key, returns = self._result(operation, hint)
         title = tool_title(operation, name)
@@ -145,6 +141,7 @@ class _Planning:
             annotations=tool_annotations(operation, title),
             accept=_accept(operation),
             token_cost=0,
+            body=selectable(operation),
         )
         return replace(tool, token_cost=_token_cost(tool))
 

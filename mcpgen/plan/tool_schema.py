@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.ir.tool_plan import Argument
+from mcpgen.plan.arguments import Listed
 from mcpgen.plan.bundle import Bundler, Limits
 from mcpgen.plan.exact import ExactSchemas
 from mcpgen.plan.input_profile import InputProfile
 from mcpgen.plan.media_types import is_json
 from mcpgen.plan.output_profile import OutputProfile
-from mcpgen.plan.shapes import PREFIX, Shape, Shapes
+from mcpgen.plan.shapes import Shape, Shapes
 
 INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=5)
 OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=5)
@@ -46,22 +48,16 @@ class ToolSchemas:
         self._patches = Bundler(self.requests, InputProfile(keeps_null=True), INPUT_LIMITS)
         self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS)
 
-    def input(
-        self, arguments: Mapping[str, JsonSchema], required: list[str], operation: Operation
-    ) -> InputSchemas:
-        """The schema of an object with `arguments`, and no others."""
+    def input(self, listed: Sequence[Listed], operation: Operation) -> InputSchemas:
+        """The schema of an object with the arguments, and no others."""
         bundler = self._patches if keeps_null(operation) else self._inputs
-        bundle = bundler.bundle(arguments.values())
-        listed = _object(dict(zip(arguments, bundle.schemas, strict=True)), required)
-        if bundle.definitions:
-            listed["$defs"] = bundle.definitions
-        if bundle.is_exact:
-            return InputSchemas(listed, None, bundle.is_cut)
-        exact, definitions = self._exact.bundle(list(arguments.values()))
-        full = _object(dict(zip(arguments, exact, strict=True)), required)
-        if definitions:
-            full["$defs"] = definitions
-        return InputSchemas(listed, full, bundle.is_cut)
+        arguments = [item.argument for item in listed]
+        bundle = bundler.bundle(item.schema for item in listed)
+        shown = _object(arguments, bundle.schemas, bundle.definitions)
+        if bundle.is_exact and not any(item.says_less for item in listed):
+            return InputSchemas(shown, None, bundle.is_cut)
+        exact, definitions = self._exact.bundle([argument.schema for argument in arguments])
+        return InputSchemas(shown, _object(arguments, exact, definitions), bundle.is_cut)
 
     def output(self, schema: JsonSchema) -> OutputSchema:
         """The schema of a result whose JSON is described by `schema`."""
@@ -132,19 +128,24 @@ def response_schemas(operation: Operation) -> tuple[list[JsonSchema], bool]:
     return found, is_sure
 
 
-def _object(properties: JsonObject, required: list[str]) -> JsonObject:
-    schema: JsonObject = {"type": "object", "properties": properties}
+def _object(
+    arguments: Sequence[Argument], schemas: Sequence[JsonSchema], definitions: JsonObject
+) -> JsonObject:
+    names = [argument.name for argument in arguments]
+    schema: JsonObject = {
+        "type": "object",
+        "properties": dict(zip(names, schemas, strict=True)),
+        "additionalProperties": False,
+    }
+    required = [argument.name for argument in arguments if argument.required]
     if required:
         schema["required"] = required
-    return {**schema, "additionalProperties": False}
+    if definitions:
+        schema["$defs"] = definitions
+    return schema
 
 
 def _output(schema: JsonObject, definitions: JsonObject, result_key: str) -> OutputSchema:
     if definitions:
         schema["$defs"] = definitions
     return OutputSchema(schema, result_key)
-
-
-__all__ = [
-    "PREFIX", "InputSchemas", "OutputSchema", "ToolSchemas", "keeps_null", "response_schemas",
-]  # fmt: skip

@@ -288,6 +288,9 @@ def reconcile(out: JsonObject, schema: JsonObject, pointer: str, source: Source)
                 f"{pointer}/{low}",
             )
             del out[low], out[high]
+    if out.get("format") == "binary":  # lengths count bytes, and the value is no JSON string
+        for keyword in ("minLength", "maxLength", "pattern"):
+            out.pop(keyword, None)
     if "default" in out and not _fits(out["default"], out):
         source.warn(
             "default-type",

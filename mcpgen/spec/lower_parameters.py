@@ -21,9 +21,9 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")  # RFC 9110, section 5.6.2
 _DESCRIBED_ELSEWHERE = frozenset({"accept", "content-type", "authorization"})
 _FRAMING = frozenset(
     {
-        "connection", "content-length", "cookie", "expect", "forwarded", "host", "keep-alive",
-        "proxy-authenticate", "proxy-authorization", "proxy-connection", "set-cookie", "te",
-        "trailer", "transfer-encoding", "upgrade", "via",
+        "accept-encoding", "connection", "content-encoding", "content-length", "cookie", "expect",
+        "forwarded", "host", "keep-alive", "set-cookie", "te", "trailer", "transfer-encoding",
+        "upgrade", "via",
     }
 )  # fmt: skip
 _TEMPLATE_VARIABLE = re.compile(r"\{([^{}]*)\}")
@@ -39,7 +39,7 @@ def sendable_header(name: str, pointer: str, source: Source) -> bool:
             pointer,
         )
         return False
-    if lowered in _FRAMING or lowered.startswith("proxy-"):
+    if lowered in _FRAMING or lowered.startswith(("proxy-", "x-forwarded-")):
         source.warn(
             "framing-header",
             f"the header parameter `{name}` was dropped",
@@ -93,6 +93,13 @@ class ParameterLowering:
                 "give it the name that goes on the wire",
             )
         if location == "header" and not sendable_header(name, node.pointer, self._source):
+            return None
+        if location == "cookie" and not _TOKEN.match(name):
+            self._source.warn(
+                "cookie-name",
+                f"`{name}` cannot be the name of a cookie; the parameter was dropped",
+                node.pointer,
+            )
             return None
         return self.build(node, name, location)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response, Server
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.lower_parameters import (
@@ -90,11 +92,26 @@ class _Exchange:
             elif location.lower() == "formdata":
                 fields.append(child)
             else:
-                parameter = self._parameter(child, location.lower())
+                parameter = self._sendable(child, location.lower())
                 if parameter is not None:
                     plain[child in own].append(parameter)
         merged = merge(plain[False], plain[True], self.source)
         return merged, self._body(bodies, fields), self._responses()
+
+    def _sendable(self, node: Node, location: str) -> Parameter | None:
+        """The parameter at `node`; an optional one that cannot be written is dropped."""
+        try:
+            return self._parameter(node, location)
+        except OperationRefusedError as refused:
+            if refused.code != "collection-format" or node.flag("required"):
+                raise
+            self.source.problems.warning(
+                refused.code,
+                f"{refused.message}; the optional parameter `{node.text('name')}` was dropped",
+                at=refused.at,
+                help=refused.help,
+            )
+            return None
 
     def _parameter(self, node: Node, location: str) -> Parameter | None:
         name = node.text("name")
@@ -142,26 +159,25 @@ class _Exchange:
         collection = node.text("collectionFormat") or "csv"
         if collection == "multi" and location != "query":
             collection = "csv"
-        if location != "query":
-            if collection != "csv" and node.text("type") == "array":
-                raise OperationRefusedError(
-                    "collection-format",
-                    f"no style of OpenAPI 3 writes `{collection}` in {location}",
-                    self.source.at(node.pointer),
-                )
-            return "simple", False
-        return self._collection(collection, node)
+        if location == "query":
+            return self._collection(collection, node)
+        if collection != "csv" and node.text("type") == "array":
+            self._refuse_collection(collection, node)
+        return "simple", False
 
     def _collection(self, collection: str, node: Node) -> tuple[str, bool]:
         style = _STYLES.get(collection)
         if style is None:
-            raise OperationRefusedError(
-                "collection-format",
-                f"no style of OpenAPI 3 writes the collection format `{collection}`",
-                self.source.at(f"{node.pointer}/collectionFormat"),
-                "use csv, multi, ssv or pipes",
-            )
+            self._refuse_collection(collection, node)
         return style if node.text("type") == "array" else ("form", True)
+
+    def _refuse_collection(self, collection: str, node: Node) -> NoReturn:
+        raise OperationRefusedError(
+            "collection-format",
+            f"no style of OpenAPI 3 writes `{collection}` in {node.text('in')}",
+            self.source.at(f"{node.pointer}/collectionFormat"),
+            "use csv; in queries and forms also multi, ssv or pipes",
+        )
 
     def _types(self, key: str) -> list[str]:
         """`consumes` or `produces`, of the operation, else of the document."""
