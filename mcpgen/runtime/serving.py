@@ -37,7 +37,7 @@ def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
     if options.check_env:
         return _check_environment(package)
     if options.http:
-        from mcpgen.runtime.transports.streamable_http import serve_http
+        from mcpgen.runtime.transports.http_server import serve_http
 
         return serve_http(
             package,
@@ -45,6 +45,10 @@ def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
             port=options.port,
             with_sse=options.sse,
             drain_timeout_seconds=options.drain_timeout,
+            allows_remote=options.allow_remote,
+            has_sessions=not options.no_sessions,
+            allowed_hosts=options.allowed_host,
+            allowed_origins=options.allowed_origin,
         )
     return serve_stdio(package, drain_timeout_seconds=options.drain_timeout)
 
@@ -78,6 +82,30 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
     add("--host", default="127.0.0.1", help="where to listen (default: %(default)s)")
     add("--port", type=int, default=DEFAULT_PORT, help="where to listen (default: %(default)s)")
     add("--sse", action="store_true", help="with --http: the 2024-11-05 transport too, at /sse")
+    add(
+        "--allow-remote",
+        action="store_true",
+        help="with --host: let other machines call the tools, with your credentials",
+    )
+    add(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="with --http: another name in the Host header under which clients reach the server",
+    )
+    add(
+        "--allowed-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="with --http: a web page's origin (https://app.example) that may use the server",
+    )
+    add(
+        "--no-sessions",
+        action="store_true",
+        help="with --http: keep nothing between requests, so that several processes can share them",
+    )
     add("--check-env", action="store_true", help="say which settings are missing, and leave")
     add(
         "--drain-timeout",

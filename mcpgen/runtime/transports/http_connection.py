@@ -1,0 +1,129 @@
+"""One TCP connection: uvicorn's, which does not wait for ever and does not take any amount."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.server import ServerState
+
+try:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as _HttpProtocol
+except ImportError:  # PyPy
+    from uvicorn.protocols.http.h11_impl import (  # type: ignore[assignment]  # alike, for us
+        H11Protocol as _HttpProtocol,
+    )
+
+from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
+
+HEAD_SECONDS: Final = 10.0
+BODY_SECONDS: Final = 30.0
+UNREAD_SECONDS: Final = 30.0  # how long a client may read nothing of what is sent
+MAX_HEAD_BYTES: Final = 64 * 1024
+MAX_WIRE_BYTES: Final = 4 * MAX_MESSAGE_BYTES  # of a body with its chunk headers and trailers
+MAX_CONNECTIONS: Final = 12_000
+_SPARE_DESCRIPTORS: Final = 200  # for the upstream, and whatever handlers open
+_BUSY: Final = (
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
+_HEAD_TOO_LARGE: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    b"content-length: 0\r\nconnection: close\r\n\r\n"
+)
+
+
+class Connection(_HttpProtocol):
+    """A connection that is refused when there are too many, and closed when its client is stuck.
+
+    Time is looked at from outside (`close_if_stuck`, about once a second), so that a request
+    costs no timer.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        max_connections: int,
+        *,
+        on_lost: Callable[[], None],
+    ) -> None:
+        super().__init__(config=config, server_state=server_state, app_state={})
+        self._max_connections = max_connections
+        self._on_lost = on_lost
+        self._head_bytes = 0
+        self._body_bytes = 0
+        self._phase: tuple[object, ...] = ()  # what the client is slow with; () for nothing
+        self._phase_since = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Serve the connection, unless it is one too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self._max_connections:
+            transport.write(_BUSY)
+            transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection, and say so."""
+        super().connection_lost(exc)
+        self._on_lost()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, unless the request they belong to has had enough."""
+        cycle = self.cycle
+        in_body = cycle is not None and cycle.more_body and not cycle.response_complete
+        super().data_received(data)
+        if self.cycle is not cycle:
+            self._head_bytes = self._body_bytes = 0
+        elif in_body:
+            self._body_bytes += len(data)
+            if self._body_bytes > MAX_WIRE_BYTES:
+                self.transport.close()
+        else:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+                self.transport.write(_HEAD_TOO_LARGE)
+                self.transport.close()
+
+    def on_url(self, url: bytes) -> None:
+        """Take the request target. One that names a host counts as another Host header."""
+        if not self.url and not url.startswith(b"/"):
+            self.headers.append((b"host", url))
+        super().on_url(url)
+
+    def close_if_stuck(self, now: float) -> None:
+        """Close the connection if its client has been slow with the same thing for too long."""
+        phase, limit = self._client_is_due()
+        if phase != self._phase:
+            self._phase, self._phase_since = phase, now
+        elif phase and now - self._phase_since >= limit:
+            self.transport.abort()
+
+    def _client_is_due(self) -> tuple[tuple[object, ...], float]:
+        """Give what is awaited from the client, and for how long; () where it is our turn."""
+        cycle: Any = self.cycle
+        if cycle is None:
+            return ("head",), HEAD_SECONDS
+        if cycle.response_complete:
+            if self.timeout_keep_alive_task is not None:
+                return (), 0.0  # uvicorn's own timer runs
+            return ("head", cycle), HEAD_SECONDS
+        if cycle.more_body:
+            return ("body", cycle), BODY_SECONDS
+        if self.flow.write_paused:
+            return ("unread", cycle, self.transport.get_write_buffer_size()), UNREAD_SECONDS
+        return (), 0.0
+
+
+def max_connections() -> int:
+    """Give how many connections the process can have, by the descriptors that it may open."""
+    try:
+        import resource
+    except ImportError:  # Windows, where sockets are no descriptors
+        return MAX_CONNECTIONS
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return max(1, min(MAX_CONNECTIONS, soft - min(_SPARE_DESCRIPTORS, soft // 2)))

@@ -1,0 +1,296 @@
+"""Streamable HTTP of 2025-03-26 to 2025-11-25: sessions, the GET stream, resuming, DELETE.
+
+What outlives a request is in the store. A `LiveSession` exists in this process only while a
+request of the session is being answered or one of its streams may still be read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from mcpgen.runtime.calls import CallRunner
+from mcpgen.runtime.protocol.jsonrpc import Encode
+from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.protocol.versions import BY_NAME
+from mcpgen.runtime.transports.http_exchange import Header, HttpExchange, RefusedError
+from mcpgen.runtime.transports.reply_stream import RETRY_MS, ReplyStream, ResumableStream
+from mcpgen.runtime.transports.sse import encode_event, encode_retry, event_id, parse_event_id
+from mcpgen.runtime.transports.store import Store, StoredSession, StoreFullError
+
+SESSION_ID: Final = b"mcp-session-id"
+STREAM_AFTER_SECONDS: Final = 2.0
+"""A call that takes longer is answered by events, so that its result can be fetched again."""
+REOPEN_SECONDS: Final = 300.0
+"""How long messages gather for a client whose GET stream broke."""
+
+
+class LiveSession:
+    """A session with something going on in this process."""
+
+    __slots__ = ("get_stream", "protocol", "stored", "streams", "users")
+
+    def __init__(self, stored: StoredSession, protocol: ServerProtocol) -> None:
+        self.stored = stored
+        self.protocol = protocol
+        self.streams: dict[str, ResumableStream] = {}  # of POSTs that are not fully answered
+        self.get_stream: ResumableStream | None = None
+        self.users = 0  # requests being served
+
+    def flush(self) -> None:
+        """Hand what the core has to say to the stream that it belongs to, and to no other."""
+        for outgoing in self.protocol.messages_to_send():
+            stream = outgoing.stream
+            if stream is None:
+                stream = self.get_stream
+            if isinstance(stream, ResumableStream):
+                stream.put(outgoing)
+                if stream.is_finished:
+                    self.streams.pop(stream.id, None)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Tell whether the store alone can remember it."""
+        return not (self.users or self.streams or self.get_stream)
+
+
+class LegacySessions:
+    """Answers what clients with a session send."""
+
+    def __init__(
+        self,
+        offering: Offering,
+        runner: CallRunner,
+        store: Store,
+        encode: Encode,
+        now: Callable[[], float],
+    ) -> None:
+        self._offering = offering
+        self._runner = runner
+        self._store = store
+        self._encode = encode
+        self._now = now
+        self._live: dict[str, LiveSession] = {}
+        prefix = secrets.token_hex(3)  # so that processes that share a store never say the same
+        self._stream_ids = (f"{prefix}{number:x}" for number in itertools.count())
+
+    async def post(self, exchange: HttpExchange, message: Any) -> None:
+        """Answer a POST; `initialize` without a session opens one."""
+        if SESSION_ID not in exchange.fields:
+            await self._open(exchange, message)
+            return
+        live = self._enter(await self._find(exchange))
+        try:
+            await self._answer(exchange, live, message)
+        finally:
+            self._leave(live)
+
+    async def _open(self, exchange: HttpExchange, message: Any) -> None:
+        if type(message) is not dict or message.get("method") != "initialize":
+            raise RefusedError(400, "the header Mcp-Session-Id is missing: send `initialize` first")
+        version = exchange.text(b"mcp-protocol-version")
+        if version is not None and BY_NAME.get(version) not in self._offering.legacy:
+            raise RefusedError(400, "MCP-Protocol-Version names no revision that is served here")
+        protocol = ServerProtocol(self._offering, encode=self._encode)
+        events = protocol.receive(message, stream=exchange, principal=exchange.principal)
+        self._runner.take(protocol, events, lambda: None)
+        headers: tuple[Header, ...] = ()
+        if protocol.session is not None:
+            try:
+                stored = await self._store.open_session(
+                    protocol.session, exchange.principal, self._now()
+                )
+            except StoreFullError as error:
+                wait = (b"retry-after", b"%d" % error.retry_after_seconds)
+                raise RefusedError(503, "too many sessions are open", (wait,)) from None
+            headers = ((SESSION_ID, stored.id.encode()),)
+        for outgoing in protocol.messages_to_send():
+            await exchange.reply(outgoing.http_status, outgoing.data, headers)
+
+    async def _answer(self, exchange: HttpExchange, live: LiveSession, message: Any) -> None:
+        protocol = live.protocol
+        stream = self._new_stream(live)
+        events = protocol.receive(
+            message, stream=stream, headers=exchange.headers, principal=exchange.principal
+        )
+        if events:
+            self._runner.take(protocol, events, live.flush)
+            await asyncio.sleep(0)  # a handler that waits for nothing has answered by then
+        live.flush()
+        await self._store.save_session(live.stored)
+        if stream.reply is not None and stream.reply.data:
+            await exchange.reply(stream.reply.http_status, stream.reply.data)
+        elif stream.is_sse or protocol.is_waiting(stream):
+            live.streams[stream.id] = stream
+            await self._answer_later(exchange, stream)
+        else:
+            await exchange.reply(202)
+
+    async def _answer_later(self, exchange: HttpExchange, stream: ResumableStream) -> None:
+        """Write what comes. A client that leaves cancels nothing: it may come back for the rest."""
+        watch = asyncio.create_task(exchange.watch(stream))
+        try:
+            while not stream.is_decided:
+                await stream.wait()
+            if stream.reply is not None and stream.reply.data:
+                await exchange.reply(stream.reply.http_status, stream.reply.data)
+            elif stream.reader:
+                await exchange.reply_events(stream)
+        finally:
+            watch.cancel()
+            if stream.reader == 1:
+                stream.detach()
+
+    async def get(self, exchange: HttpExchange) -> None:
+        """Open the stream of messages that belong to no request, or resume any stream."""
+        live = self._enter(await self._find(exchange))
+        try:
+            last_event_id = exchange.text(b"last-event-id")
+            if last_event_id is None:
+                if live.get_stream is not None:
+                    live.get_stream.finish()
+                stream = live.get_stream = self._new_stream(live)
+                stream.become_sse()
+                await self._write(exchange, stream, 1)
+            else:
+                await self._write(exchange, *await self._resume(live, last_event_id))
+        finally:
+            self._leave(live)
+
+    async def _write(self, exchange: HttpExchange, stream: ReplyStream, reader: int) -> None:
+        watch = asyncio.create_task(exchange.watch(stream, reader))
+        try:
+            await exchange.reply_events(stream, reader)
+        finally:
+            watch.cancel()
+            if stream.reader == reader:
+                stream.detach()
+
+    async def _resume(self, live: LiveSession, last_event_id: str) -> tuple[ReplyStream, int]:
+        """Give a stream that starts behind an event, and the number of its new reader."""
+        stream_id, number = parse_event_id(last_event_id) or ("", 0)
+        stream = live.streams.get(stream_id)
+        if live.get_stream is not None and live.get_stream.id == stream_id:
+            stream = live.get_stream
+        if stream is not None:
+            reader, newest = stream.attach(), stream.number
+            kept = await self._store.events_after(live.stored.id, stream_id, number) or []
+            replayed = [stream.event(it.number, it.data) for it in kept if it.number <= newest]
+            stream.pending.extendleft(reversed(replayed))
+            return stream, reader
+        events = await self._store.events_after(live.stored.id, stream_id, number)
+        if events is None:
+            raise RefusedError(400, "Last-Event-ID names nothing that is still kept")
+        ended = ReplyStream()
+        for it in events:
+            if it.data:
+                ended.push(encode_event(it.data, event_id=event_id(stream_id, it.number)))
+        if events and not events[-1].is_last:
+            ended.push(encode_retry(RETRY_MS))  # another process goes on with it
+        ended.finish()
+        return ended, ended.reader
+
+    async def delete(self, exchange: HttpExchange) -> None:
+        """End a session at once."""
+        stored = await self._find(exchange)
+        await self._store.end_session(stored.id)
+        self._end(stored.id, "the client ended the session")
+        await exchange.reply(204)
+
+    # -- from outside --------------------------------------------------------------------------
+
+    def announce(self, change: Change) -> None:
+        """Tell the clients that have a GET stream."""
+        for live in list(self._live.values()):
+            if live.get_stream is not None:
+                live.protocol.announce(change)
+                live.flush()
+
+    def open_streams(self) -> list[ReplyStream]:
+        """Give the streams that may be read now."""
+        streams: list[ReplyStream] = []
+        for live in self._live.values():
+            streams += live.streams.values()
+            if live.get_stream is not None:
+                streams.append(live.get_stream)
+        return streams
+
+    async def housekeep(self) -> None:
+        """Evict idle sessions, drop streams nobody came back to, commit slow answers to events."""
+        now = self._now()
+        for live in list(self._live.values()):
+            await self._store.find_session(live.stored.id, live.stored.principal, now)  # it is used
+            for stream in live.streams.values():
+                if now - stream.opened_at >= STREAM_AFTER_SECONDS:
+                    stream.become_sse()
+            stream_of_get = live.get_stream
+            if stream_of_get is not None and not stream_of_get.reader:
+                if now - stream_of_get.detached_at >= REOPEN_SECONDS:
+                    live.get_stream = None
+                self._drop_if_quiet(live)
+        for session_id in await self._store.evict(now):
+            self._end(session_id, "the session expired")
+
+    def close(self, reason: str, *, only_idle: bool) -> None:
+        """End the streams; those of a session with calls in flight stay when `only_idle`."""
+        for live in list(self._live.values()):
+            if not only_idle or live.protocol.calls_in_flight() == 0:
+                self._close_live(live, reason)
+
+    def _end(self, session_id: str, reason: str) -> None:
+        live = self._live.pop(session_id, None)
+        if live is not None:
+            self._close_live(live, reason)
+
+    def _close_live(self, live: LiveSession, reason: str) -> None:
+        self._runner.take(live.protocol, live.protocol.close(reason), live.flush)
+        self._runner.forget_client(live.protocol)
+        live.flush()
+        if live.get_stream is not None:
+            live.get_stream.finish()
+
+    # -- within --------------------------------------------------------------------------------
+
+    async def _find(self, exchange: HttpExchange) -> StoredSession:
+        session_id = exchange.text(SESSION_ID)
+        if session_id is None:
+            raise RefusedError(400, "the header Mcp-Session-Id is missing")
+        stored = await self._store.find_session(session_id, exchange.principal, self._now())
+        if stored is None:
+            raise RefusedError(404, "no such session: send `initialize` to open one")
+        version = exchange.text(b"mcp-protocol-version")
+        if version is not None and version != stored.state.revision.name:
+            raise RefusedError(
+                400, f"MCP-Protocol-Version must be {stored.state.revision.name}, as negotiated"
+            )
+        return stored
+
+    def _enter(self, stored: StoredSession) -> LiveSession:
+        live = self._live.get(stored.id)
+        if live is None:
+            protocol = ServerProtocol(self._offering, session=stored.state, encode=self._encode)
+            live = self._live[stored.id] = LiveSession(stored, protocol)
+        live.users += 1
+        return live
+
+    def _leave(self, live: LiveSession) -> None:
+        live.users -= 1
+        self._drop_if_quiet(live)
+
+    def _drop_if_quiet(self, live: LiveSession) -> None:
+        if live.is_quiet and self._live.get(live.stored.id) is live:
+            del self._live[live.stored.id]
+
+    def _new_stream(self, live: LiveSession) -> ResumableStream:
+        return ResumableStream(
+            next(self._stream_ids),
+            partial(self._store.append_event, live.stored.id),
+            self._now,
+            primes=live.stored.state.revision.has_sse_polling,
+        )

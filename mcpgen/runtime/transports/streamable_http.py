@@ -1,0 +1,291 @@
+"""Streamable HTTP as a raw ASGI application: one endpoint for every revision that has it.
+
+A POST of 2026-07-28 is complete in itself and handled here; what older revisions keep between
+requests is in `http_sessions.py`, and the two endpoints of 2024-11-05 are in `http_sse.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from mcpgen.runtime.calls import CallRunner
+from mcpgen.runtime.protocol.jsonrpc import Encode
+from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
+from mcpgen.runtime.protocol.session import LegacySession
+from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
+from mcpgen.runtime.transports.host_check import HostCheck
+from mcpgen.runtime.transports.http_exchange import (
+    CLOSE,
+    HttpExchange,
+    Receive,
+    RefusedError,
+    Scope,
+    Send,
+    accepts,
+    is_json,
+)
+from mcpgen.runtime.transports.http_sessions import LegacySessions
+from mcpgen.runtime.transports.http_sse import SseEndpoints
+from mcpgen.runtime.transports.json_input import (
+    MAX_MESSAGE_BYTES,
+    Decode,
+    UndecodableError,
+)
+from mcpgen.runtime.transports.reply_stream import ReplyStream
+from mcpgen.runtime.transports.sse import KEEP_ALIVE
+from mcpgen.runtime.transports.store import MemoryStore, Store
+
+MCP_PATH: Final = "/mcp"
+HEALTH_PATH: Final = "/health"
+KEEP_ALIVE_SECONDS: Final = 15.0
+RETRY_AFTER: Final = (b"retry-after", b"1")
+
+
+class _Open(NamedTuple):
+    """An answer that takes longer than its request."""
+
+    stream: ReplyStream
+    flush: Callable[[], None]
+
+
+class StreamableHttp:
+    """The ASGI application that serves an offering at `/mcp`, and its health at `/health`.
+
+    Whoever runs it calls `housekeep` about once a second, and `drain` before the end.
+    """
+
+    def __init__(
+        self,
+        offering: Offering,
+        runner: CallRunner,
+        *,
+        decode: Decode,
+        encode: Encode,
+        host_check: HostCheck | None = None,
+        store: Store | None = None,
+        has_sessions: bool = True,
+        with_sse: bool = False,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.is_draining = False
+        self._offering = offering
+        self._runner = runner
+        self._decode = decode
+        self._encode = encode
+        self._host_check = host_check or HostCheck()
+        self._store = store or MemoryStore()
+        self._has_sessions = has_sessions
+        self._now = now
+        self._open: dict[ServerProtocol, _Open] = {}
+        self._sessions = LegacySessions(offering, runner, self._store, encode, now)
+        self._sse = SseEndpoints(offering, runner, encode) if with_sse else None
+        self._next_keep_alive = now() + KEEP_ALIVE_SECONDS
+        self._store.subscribe(self._announce)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise RuntimeError(f"cannot serve ASGI scope {scope['type']!r}: run without lifespan")
+        exchange = HttpExchange(scope, receive, send)
+        try:
+            await self._route(exchange)
+        except RefusedError as error:
+            await exchange.refuse(error)
+
+    async def _route(self, exchange: HttpExchange) -> None:
+        fields, scope = exchange.fields, exchange.scope
+        refusal = self._host_check.refusal(fields.get(b"host", b""), fields.get(b"origin"))
+        if refusal is not None:
+            raise RefusedError(*refusal)
+        path, method = scope["path"].removeprefix(scope.get("root_path", "")), scope["method"]
+        if path == MCP_PATH:
+            if method == "POST":
+                await self._post(exchange)
+            else:
+                await self._serve_session_method(exchange, method)
+        elif path == HEALTH_PATH and method == "GET":
+            await exchange.reply(503 if self.is_draining else 200)
+        elif self._sse is not None and self._sse.serves(path):
+            await self._serve_sse(self._sse, exchange, path, method)
+        else:
+            raise RefusedError(404, f"nothing is here; the MCP endpoint is {MCP_PATH}")
+
+    async def _post(self, exchange: HttpExchange) -> None:
+        fields = exchange.fields
+        if not accepts(fields.get(b"accept"), "application/json", "text/event-stream"):
+            raise RefusedError(406, "Accept must take application/json and text/event-stream")
+        try:
+            message = await self._read_message(exchange)
+        except UndecodableError as error:
+            await self._answer_undecodable(exchange, error)
+            return
+        if is_modern(message, exchange.headers, self._offering):
+            await self._answer_once(exchange, message, None)
+        elif self._has_sessions:
+            await self._sessions.post(exchange, message)
+        else:
+            await self._answer_once(exchange, message, self._assumed_session(exchange, message))
+
+    async def _read_message(self, exchange: HttpExchange) -> Any:
+        """Give the decoded body.
+
+        Raises:
+            UndecodableError: it is no JSON, or over a bound.
+        """
+        if not is_json(exchange.fields.get(b"content-type")):
+            raise RefusedError(415, "Content-Type must be application/json")
+        message = self._decode(await exchange.read_body(MAX_MESSAGE_BYTES))
+        if self.is_draining:
+            raise RefusedError(503, "the server is shutting down", (RETRY_AFTER, CLOSE))
+        if self._runner.is_full and type(message) is dict and "id" in message:
+            raise RefusedError(503, "too many calls are in flight", (RETRY_AFTER,))
+        return message
+
+    async def _answer_undecodable(self, exchange: HttpExchange, error: UndecodableError) -> None:
+        protocol = ServerProtocol(self._offering)
+        protocol.refuse(error.code, error.message)
+        for outgoing in protocol.messages_to_send():
+            await exchange.reply(outgoing.http_status, outgoing.data)
+
+    def _assumed_session(self, exchange: HttpExchange, message: Any) -> LegacySession | None:
+        """Give what is known of a legacy client where no sessions are kept: its revision."""
+        if type(message) is dict and message.get("method") == "initialize":
+            return None
+        return LegacySession(self._named_revision(exchange), is_initialized=True)
+
+    def _named_revision(self, exchange: HttpExchange) -> Revision:
+        version = exchange.text(b"mcp-protocol-version")
+        revision = ASSUMED_LEGACY if version is None else BY_NAME.get(version)
+        if revision not in self._offering.legacy:
+            raise RefusedError(400, "MCP-Protocol-Version names no revision that is served here")
+        return revision
+
+    async def _answer_once(
+        self, exchange: HttpExchange, message: Any, session: LegacySession | None
+    ) -> None:
+        """Answer a POST that belongs to nothing else."""
+        protocol = ServerProtocol(self._offering, session=session, encode=self._encode)
+        stream = ReplyStream()
+
+        def flush() -> None:
+            for outgoing in protocol.messages_to_send():
+                stream.put(outgoing)
+
+        events = protocol.receive(
+            message, stream=stream, headers=exchange.headers, principal=exchange.principal
+        )
+        if events:
+            self._runner.take(protocol, events, flush)
+            await asyncio.sleep(0)  # a handler that waits for nothing has answered by then
+        flush()
+        reply = stream.reply
+        if reply is not None:
+            await exchange.reply(reply.http_status, reply.data)
+        elif stream.is_decided or protocol.is_waiting(stream):
+            await self._answer_later(exchange, protocol, stream, flush)
+        else:
+            await exchange.reply(202)
+
+    async def _answer_later(
+        self,
+        exchange: HttpExchange,
+        protocol: ServerProtocol,
+        stream: ReplyStream,
+        flush: Callable[[], None],
+    ) -> None:
+        self._open[protocol] = _Open(stream, flush)
+        watch = asyncio.create_task(exchange.watch(stream))
+        try:
+            while not stream.is_decided:
+                await stream.wait()
+            if stream.reply is not None:
+                await exchange.reply(stream.reply.http_status, stream.reply.data)
+            elif stream.is_sse:
+                await exchange.reply_events(stream)
+        finally:
+            watch.cancel()
+            stream.detach()
+            del self._open[protocol]
+            self._runner.take(protocol, protocol.disconnect(stream), flush)
+
+    async def _serve_session_method(self, exchange: HttpExchange, method: str) -> None:
+        if not self._has_sessions or not self._offering.legacy or method not in {"GET", "DELETE"}:
+            allowed = b"GET, POST, DELETE" if self._has_sessions else b"POST"
+            raise RefusedError(405, f"{method} is not for this endpoint", ((b"allow", allowed),))
+        if self.is_draining:
+            raise RefusedError(503, "the server is shutting down", (RETRY_AFTER, CLOSE))
+        if method == "DELETE":
+            await self._sessions.delete(exchange)
+        elif accepts(exchange.fields.get(b"accept"), "text/event-stream"):
+            await self._sessions.get(exchange)
+        else:
+            raise RefusedError(406, "Accept must take text/event-stream")
+
+    async def _serve_sse(
+        self, sse: SseEndpoints, exchange: HttpExchange, path: str, method: str
+    ) -> None:
+        if method == "POST" and not sse.opens(path):
+            try:
+                message = await self._read_message(exchange)
+            except UndecodableError as error:
+                await self._answer_undecodable(exchange, error)
+                return
+            await sse.post(exchange, message)
+        elif method == "GET" and sse.opens(path):
+            await sse.open(exchange)
+        else:
+            allowed = b"GET" if sse.opens(path) else b"POST"
+            raise RefusedError(405, f"{method} is not for this endpoint", ((b"allow", allowed),))
+
+    # -- from outside --------------------------------------------------------------------------
+
+    def announce(self, change: Change) -> None:
+        """Tell every client that listens, in every process that shares the store."""
+        self._store.publish(change)
+
+    def _announce(self, change: Change) -> None:
+        for protocol, (_, flush) in list(self._open.items()):
+            protocol.announce(change)
+            flush()
+        self._sessions.announce(change)
+        if self._sse is not None:
+            self._sse.announce(change)
+
+    async def housekeep(self) -> None:
+        """Evict what is idle, keep open streams alive, commit slow legacy answers to events."""
+        await self._sessions.housekeep()
+        now = self._now()
+        if now >= self._next_keep_alive:
+            self._next_keep_alive = now + KEEP_ALIVE_SECONDS
+            streams = [opened.stream for opened in self._open.values()]
+            streams += self._sessions.open_streams()
+            streams += self._sse.open_streams() if self._sse is not None else []
+            for stream in streams:
+                if stream.is_sse and not stream.pending:
+                    stream.push(KEEP_ALIVE)
+                    stream.wake()
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Take no more requests, let calls finish, then answer the rest with an error.
+
+        Streams that only listen end at once, in order; the others when they are answered.
+        """
+        self.is_draining = True
+        self._close(only_idle=True)
+        await self._runner.drain(timeout_seconds)
+        self._close(only_idle=False)
+
+    def _close(self, *, only_idle: bool) -> None:
+        reason = "the server is shutting down"
+        for protocol, (_, flush) in list(self._open.items()):
+            if not only_idle or protocol.calls_in_flight() == 0:
+                self._runner.take(protocol, protocol.close(reason), flush)
+                flush()
+        self._sessions.close(reason, only_idle=only_idle)
+        if self._sse is not None:
+            self._sse.close(reason, only_idle=only_idle)
