@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -121,12 +121,19 @@ class Credentials:
         return " and ".join(self.variables(requirement)) or "nothing: no setting serves it"
 
 
-def credentials_from_environment(contract: JsonObject, environ: Mapping[str, str]) -> Credentials:
-    """Read the credentials of every security scheme of a server's contract.
+def credentials_from_environment(
+    contract: JsonObject,
+    environ: Mapping[str, str],
+    *,
+    base_url: Callable[[], str],
+    clock: Callable[[], float],
+) -> Credentials:
+    """Read the credentials of the security schemes that have settings in a server's contract.
 
     Raises:
         ConfigurationError: a value is set that cannot travel, or a scheme is of no known type.
     """
+    from mcpgen.runtime.auth.oauth2 import OAuth2Scheme
     from mcpgen.runtime.auth.schemes import make_scheme
 
     settings: dict[str, dict[str, str]] = {}
@@ -134,10 +141,16 @@ def credentials_from_environment(contract: JsonObject, environ: Mapping[str, str
         if variable.get("scheme"):
             parts = settings.setdefault(variable["scheme"], {})
             parts[variable.get("part") or "value"] = variable["name"]
-    schemes = {}
-    for name, description in contract.get("security_schemes", {}).items():
+    schemes: dict[str, Scheme] = {}
+    for name, variables in settings.items():
+        description = contract["security_schemes"][name]
+        if description["type"] in {"oauth2", "openIdConnect"}:
+            schemes[name] = OAuth2Scheme(
+                description, variables, environ, base_url=base_url, clock=clock
+            )
+            continue
         try:
-            schemes[name] = make_scheme(description, settings.get(name, {}), environ)
+            schemes[name] = make_scheme(description, variables, environ)
         except KeyError as missing:
             raise ConfigurationError(
                 f"security scheme `{name}` has no {missing} in the server's contract"

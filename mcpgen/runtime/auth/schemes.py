@@ -29,8 +29,6 @@ def make_scheme(
         return _http(description["scheme"], variables, environ)
     if kind == "mutualTLS":
         return _mutual_tls(variables, environ)
-    if kind in {"oauth2", "openIdConnect"}:
-        return _bearer(variables, environ, part="access_token")
     raise ConfigurationError(f"security schemes of type `{kind}` are not known")
 
 
@@ -74,16 +72,16 @@ def _http(scheme: str, variables: Mapping[str, str], environ: Mapping[str, str])
     if name == "basic":
         return _basic(variables, environ)
     if name == "bearer":
-        return _bearer(variables, environ, part="value")
+        return _bearer(variables, environ)
     variable = variables["value"]
     value = setting(environ, variable)
     header = (("Authorization", f"{scheme} {value}"),)
     return StaticScheme((variable,), AppliedCredentials(header) if value else None, (value,))
 
 
-def _bearer(variables: Mapping[str, str], environ: Mapping[str, str], *, part: str) -> StaticScheme:
-    variable = variables[part]
-    token = setting(environ, variable, allowed=_TOKEN)
+def _bearer(variables: Mapping[str, str], environ: Mapping[str, str]) -> StaticScheme:
+    variable = variables["value"]
+    token = setting(environ, variable, allowed=TOKEN)
     return StaticScheme((variable,), bearer_header(token) if token else None, (token,))
 
 
@@ -117,7 +115,7 @@ def _mutual_tls(variables: Mapping[str, str], environ: Mapping[str, str]) -> Sta
 
 
 _VISIBLE = re.compile(r"[\x20-\x7e]*\Z")
-_TOKEN = re.compile(r"[\x21-\x7e]*\Z")
+TOKEN = re.compile(r"[\x21-\x7e]*\Z")
 _COOKIE_VALUE = re.compile(r"[\x21-\x2b\x2d-\x3a\x3c-\x7e]*\Z")
 _TEXT = re.compile(r"[^\x00-\x1f\x7f]*\Z")
 

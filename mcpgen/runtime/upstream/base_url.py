@@ -20,18 +20,23 @@ class BaseUrls:
     operation alone would otherwise still get the credentials of the configured one.
     """
 
-    def __init__(
-        self, servers: Sequence[JsonObject], env_prefix: str, environ: Mapping[str, str]
-    ) -> None:
+    def __init__(self, contract: JsonObject, environ: Mapping[str, str]) -> None:
         """Read the setting.
 
         Raises:
             ConfigurationError: `<PREFIX>BASE_URL` is set to what is not an http(s) URL.
         """
-        self._servers = servers
-        self._prefix = env_prefix
+        prefix = contract["env_prefix"]
+        self._servers: Sequence[JsonObject] = contract.get("servers", ())
         self._environ = environ
-        self._variable = f"{env_prefix}BASE_URL"
+        self._variable = f"{prefix}BASE_URL"
+        self._variable_prefix = f"{prefix}SERVER_"
+        names = (variable["name"] for variable in contract.get("environment", ()))
+        self._settings = {
+            _folded(name.removeprefix(self._variable_prefix)): name
+            for name in names
+            if name.startswith(self._variable_prefix)
+        }
         configured = environ.get(self._variable, "").strip()
         self._configured = _checked(configured, self._variable) if configured else ""
 
@@ -53,7 +58,7 @@ class BaseUrls:
         return _PLACEHOLDER.sub(lambda match: self._variable_value(match[1], server), url)
 
     def _variable_value(self, name: str, server: JsonObject) -> str:
-        setting = f"{self._prefix}SERVER_{re.sub(r'[^A-Za-z0-9]+', '_', name).upper()}"
+        setting = self._settings.get(_folded(name), f"{self._variable_prefix}{name.upper()}")
         variable = server.get("variables", {}).get(name, {})
         value: str = self._environ.get(setting, "").strip() or str(variable.get("default", ""))
         allowed = variable.get("enum", ())
@@ -62,6 +67,11 @@ class BaseUrls:
         if allowed and value not in allowed:
             raise ConfigurationError(f"{setting} must be one of {', '.join(map(str, allowed))}")
         return value
+
+
+def _folded(name: str) -> str:
+    """The letters and digits of a name: "myRegion" and "MY_REGION" are the same setting."""
+    return "".join(filter(str.isalnum, name)).upper()
 
 
 def _checked(url: str, variable: str) -> str:

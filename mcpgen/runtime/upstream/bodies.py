@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.upstream.parameters import UnsendableError, is_json
+from mcpgen.runtime.upstream.files import FileReader
+from mcpgen.runtime.upstream.forms import multipart, urlencoded
+from mcpgen.runtime.upstream.parameters import (
+    UnsendableError,
+    charset_of,
+    is_json,
+    json_text,
+    primitive_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +26,7 @@ class MediaTypeRule:
 
     media_type: str
     encoding: Mapping[str, JsonObject] = field(default_factory=dict)
-    schema: JsonObject | None = None
+    schema: JsonObject | bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +46,13 @@ class BodyRule:
             ConfigurationError: it names a media type that cannot be written.
         """
         rules = tuple(
-            MediaTypeRule(media["media_type"], media.get("encoding", {}), media.get("schema"))
+            MediaTypeRule(
+                _concrete(media["media_type"]), media.get("encoding", {}), media.get("schema")
+            )
             for media in entry["media_types"]
         )
         for rule in rules:
-            if not is_json(rule.media_type):
-                raise ConfigurationError(f"a body of type `{rule.media_type}` cannot be written")
+            kind_of_body(rule.media_type)
         return cls(
             argument=entry["argument"],
             required=entry.get("required", False),
@@ -75,17 +83,105 @@ class EncodedBody:
     content: bytes = field(repr=False)
 
 
-def encode_body(rule: MediaTypeRule, value: Any) -> EncodedBody:
+_CONCRETE = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
+
+
+def _concrete(media_type: str) -> str:
+    """The media type that a request names where a document allows a range."""
+    essence = media_type.partition(";")[0].strip().lower()
+    if not essence.endswith("/*"):
+        return media_type
+    return _CONCRETE.get(essence, "application/octet-stream")
+
+
+class BodyKind(enum.Enum):
+    """How a body of some media type is written."""
+
+    JSON = "json"
+    JSON_LINES = "lines of JSON"
+    URLENCODED = "urlencoded"
+    MULTIPART = "multipart"
+    TEXT = "text"
+    BYTES = "bytes"
+
+
+_JSON_LINES = frozenset(
+    {
+        "application/json-lines",
+        "application/jsonl",
+        "application/jsonlines",
+        "application/ndjson",
+        "application/x-jsonlines",
+        "application/x-ndjson",
+        "text/x-ndjson",
+    }
+)
+_TEXTUAL = frozenset(
+    {
+        "application/graphql",
+        "application/javascript",
+        "application/jwt",
+        "application/sql",
+        "application/toml",
+        "application/x-yaml",
+        "application/xml",
+        "application/yaml",
+    }
+)
+
+
+def kind_of_body(media_type: str) -> BodyKind:
+    """How a body of this media type is written.
+
+    Raises:
+        ConfigurationError: it cannot be: no media type, or one of parts without names.
+    """
+    essence = media_type.partition(";")[0].strip().lower()
+    if "*" in essence or "/" not in essence:
+        raise ConfigurationError(f"a body must have a media type of its own, not `{media_type}`")
+    if is_json(essence):
+        return BodyKind.JSON
+    if essence in _JSON_LINES:
+        return BodyKind.JSON_LINES
+    if essence == "application/x-www-form-urlencoded":
+        return BodyKind.URLENCODED
+    if essence == "multipart/form-data":
+        return BodyKind.MULTIPART
+    if essence.startswith(("multipart/", "message/")):
+        raise ConfigurationError(f"a body of type `{media_type}` cannot be written")
+    if essence.startswith("text/") or essence in _TEXTUAL or essence.endswith(("+xml", "+yaml")):
+        return BodyKind.TEXT
+    return BodyKind.BYTES
+
+
+def encode_body(rule: MediaTypeRule, value: Any, files: FileReader) -> EncodedBody:
     """Write a body in the way that `rule` says.
 
     Raises:
         UnsendableError: the value has no spelling in this media type.
     """
-    return EncodedBody(rule.media_type, _json_bytes(value))
+    kind = kind_of_body(rule.media_type)
+    if kind is BodyKind.JSON:
+        return EncodedBody(rule.media_type, json_text(value).encode())
+    if kind is BodyKind.JSON_LINES:
+        items = value if isinstance(value, (list, tuple)) else [value]
+        return EncodedBody(rule.media_type, "".join(f"{json_text(i)}\n" for i in items).encode())
+    if kind is BodyKind.URLENCODED:
+        return EncodedBody(rule.media_type, urlencoded(value, rule.encoding))
+    if kind is BodyKind.MULTIPART:
+        form = multipart(value, rule.encoding, rule.schema, files)
+        return EncodedBody(f"multipart/form-data; boundary={form.boundary}", form.content)
+    if kind is BodyKind.TEXT:
+        return EncodedBody(rule.media_type, _text_bytes(value, rule.media_type))
+    return EncodedBody(rule.media_type, files.read(value).content)
 
 
-def _json_bytes(value: Any) -> bytes:
+def _text_bytes(value: Any, media_type: str) -> bytes:
+    if isinstance(value, (dict, list, tuple)):
+        raise UnsendableError(f"must be a string: it travels as `{media_type}`")
     try:
-        return msgspec.json.encode(value)
+        return primitive_text(value).encode(charset_of(media_type))
+    except LookupError:
+        return primitive_text(value).encode()
     except UnicodeEncodeError:
-        raise UnsendableError("has half of a surrogate pair, which is no character") from None
+        raise UnsendableError(f"has a character that `{media_type}` cannot hold") from None

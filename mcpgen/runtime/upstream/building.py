@@ -10,6 +10,7 @@ from mcpgen.runtime.absent import ABSENT, Absent
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
 from mcpgen.runtime.upstream.bodies import EncodedBody, encode_body
+from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.parameters import (
     ParameterRule,
     UnsendableError,
@@ -48,6 +49,7 @@ def build_parts(
     querystring: Any = ABSENT,
     body: Any = ABSENT,
     content_type: str | Absent = ABSENT,
+    files: FileReader | None = None,
 ) -> RequestParts:
     """Spell a request; `values` are by location, then wire name, and ABSENT ones are left out.
 
@@ -64,7 +66,7 @@ def build_parts(
         location: {name: value for name, value in by_name.items() if value is not ABSENT}
         for location, by_name in values.items()
     }
-    encoded_body = _body(tool, rules, body, content_type)
+    encoded_body = _body(tool, rules, body, content_type, files or FileReader())
     query: list[str] = []
     for name, value in given["query"].items():
         query += _spell(tool, _rule(tool, rules, "query", name), value, query_pairs)
@@ -142,7 +144,7 @@ def _path(tool: str, rules: RequestRules, values: JsonObject) -> tuple[str, list
 
 
 def _body(
-    tool: str, rules: RequestRules, value: Any, content_type: str | Absent
+    tool: str, rules: RequestRules, value: Any, content_type: str | Absent, files: FileReader
 ) -> EncodedBody | None:
     if value is ABSENT:
         return None
@@ -155,6 +157,6 @@ def _body(
     except UnsendableError as error:
         raise _refused(tool, rules.body.content_type_argument, error) from None
     try:
-        return encode_body(chosen, value)
+        return encode_body(chosen, value, files)
     except UnsendableError as error:
         raise _refused(tool, rules.body.argument, error) from None

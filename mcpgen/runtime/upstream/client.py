@@ -22,6 +22,7 @@ from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
 from mcpgen.runtime.upstream.base_url import BaseUrls
 from mcpgen.runtime.upstream.building import RequestParts, build_parts
 from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
+from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
 from mcpgen.runtime.upstream.parameters import percent_encode
 from mcpgen.runtime.upstream.redaction import Redactor
@@ -65,11 +66,15 @@ class ApiClient:
             ConfigurationError: a setting has a value that cannot be used.
         """
         self._name: str = contract["name"]
-        self._base_urls = BaseUrls(contract.get("servers", ()), contract["env_prefix"], environ)
-        self._credentials = credentials_from_environment(contract, environ)
+        self._surroundings = surroundings or Surroundings()
+        self._base_urls = BaseUrls(contract, environ)
+        self._credentials = credentials_from_environment(
+            contract, environ, base_url=self._base_urls.base_url, clock=self._surroundings.clock
+        )
+        self.files = FileReader.from_environment(contract["env_prefix"], environ)
         self._send = send
         self._owned_sender: Callable[[], Awaitable[None]] | None = None
-        self._surroundings = surroundings or Surroundings()
+        self._redactor: Redactor | None = None
         self._policy = RetryPolicy()
         self._budget = RetryBudget(self._surroundings.clock)
         self._deadline_seconds = deadline_seconds
@@ -86,7 +91,10 @@ class ApiClient:
 
     def redactor(self) -> Redactor:
         """Masks what this client knows to be secret at the moment."""
-        return Redactor(self._credentials.secrets)
+        secrets = self._credentials.secrets  # fetched tokens are among them
+        if self._redactor is None or self._redactor.secrets != secrets:
+            self._redactor = Redactor(secrets)
+        return self._redactor
 
     def bind(self, tool: str, rules: RequestRules) -> ToolApi:
         """The view of this client that the handler of one tool gets as `ctx.api`."""
@@ -272,6 +280,7 @@ class ToolApi:
             querystring=querystring,
             body=body,
             content_type=content_type,
+            files=self._client.files,
         )
         accept = () if returns is None else self._rules.accept
         self.last_response, self.last_value = await self._client.exchange(

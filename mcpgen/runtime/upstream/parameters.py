@@ -117,6 +117,15 @@ def is_json(media_type: str) -> bool:
     return essence in {"application/json", "text/json"} or essence.endswith("+json")
 
 
+def charset_of(content_type: str) -> str:
+    """The `charset` parameter of a media type, "utf-8" without one."""
+    for parameter in content_type.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            return value.strip().strip('"') or "utf-8"
+    return "utf-8"
+
+
 def _content_text(value: Any, media_type: str) -> str:
     """Spell the value of a parameter that has `content` instead of a style."""
     return json_text(value) if is_json(media_type) else primitive_text(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from urllib.parse import quote
 
 MAX_EXCERPT = 1000
@@ -40,7 +39,8 @@ def visible(text: str) -> tuple[str, int]:
 class Redactor:
     """Masks the secrets of one server, and whatever looks like a token."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        self.secrets = secrets
         spellings = {
             spelling
             for secret in secrets
@@ -48,14 +48,14 @@ class Redactor:
             for spelling in (secret, quote(secret, safe=""), secret.replace('"', '\\"'))
         }
         longest_first = sorted(spellings, key=lambda spelling: (-len(spelling), spelling))
-        self._secrets = (
+        self._pattern = (
             re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         )
 
     def clean(self, text: str) -> str:
         """`text` with every secret masked."""
-        if self._secrets is not None:
-            text = self._secrets.sub(_MASK, text)
+        if self._pattern is not None:
+            text = self._pattern.sub(_MASK, text)
         return _TOKEN_SHAPES.sub(lambda match: f"{match[1] or ''} {_MASK}".lstrip(), text)
 
     def excerpt(self, text: str, limit: int = MAX_EXCERPT) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.upstream.errors import MalformedResponseError, UpstreamStatusError
 from mcpgen.runtime.upstream.http import HttpResponse
-from mcpgen.runtime.upstream.parameters import is_json
+from mcpgen.runtime.upstream.parameters import charset_of, is_json
 from mcpgen.runtime.upstream.redaction import Redactor
 
 _TEXT_TYPES = frozenset(
@@ -133,19 +133,11 @@ def _json_value(response: HttpResponse, redactor: Redactor) -> Any:
 
 
 def _text(response: HttpResponse, *, errors: str) -> str:
-    charset = _charset(response.header("Content-Type"))
+    charset = charset_of(response.header("Content-Type"))
     try:
         return response.body.decode(charset, errors)
     except LookupError:
         return response.body.decode("utf-8", errors)
-
-
-def _charset(content_type: str) -> str:
-    for parameter in content_type.split(";")[1:]:
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset":
-            return value.strip().strip('"') or "utf-8"
-    return "utf-8"
 
 
 # Errors

@@ -206,8 +206,8 @@ def test_header_that_steers_the_connection_is_refused_at_load(name: str) -> None
         (
             [
                 {
-                    "url": "https://{my-region}.a.example",
-                    "variables": {"my-region": {"default": "eu", "enum": ["eu", "us"]}},
+                    "url": "https://{myRegion}.a.example",
+                    "variables": {"myRegion": {"default": "eu", "enum": ["eu", "us"]}},
                 }
             ],
             {"PETSTORE_SERVER_MY_REGION": "us"},
@@ -225,6 +225,7 @@ def test_base_url_comes_from_configuration_then_from_the_document(
     make_client, contract, upstream, get_rules, run, servers, environ, expected
 ) -> None:
     contract["servers"] = servers
+    contract["environment"] = [{"name": "PETSTORE_SERVER_MY_REGION"}]
     run(make_client(environ).bind("list_pets", get_rules).request("GET", "/pets", returns=dict))
     assert upstream.only_request.url == f"{expected}/pets"
 

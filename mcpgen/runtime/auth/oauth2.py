@@ -1,0 +1,239 @@
+"""OAuth 2 towards the API: tokens of the server itself, fetched when needed, kept in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote_plus, urlencode, urljoin, urlsplit
+
+import msgspec
+
+from mcpgen.runtime.auth.credentials import AppliedCredentials
+from mcpgen.runtime.auth.schemes import TOKEN, bearer_header, setting
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.upstream.errors import UpstreamError
+from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
+
+_DEFAULT_LIFETIME = 300.0  # of a token whose issuer does not tell
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class OAuth2Scheme:
+    """An `oauth2` or `openIdConnect` scheme (RFC 6749; OpenID Connect Discovery 1.0).
+
+    A configured access token is used as it is. Else a token is fetched by the refresh token or, by
+    client credentials, for the scopes of the operation; concurrent calls share one fetch, and a
+    token is renewed before it runs out.
+    """
+
+    def __init__(
+        self,
+        description: JsonObject,
+        variables: Mapping[str, str],
+        environ: Mapping[str, str],
+        *,
+        base_url: Callable[[], str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Read the settings; `base_url` resolves a relative token URL.
+
+        Raises:
+            ConfigurationError: a setting has characters that cannot travel.
+        """
+        self._description = description
+        self._names = variables
+        self._base_url = base_url
+        self._clock = clock
+        self._access_token = _part(variables, environ, "access_token")
+        self._refresh_token = _part(variables, environ, "refresh_token")
+        self._client_id = _part(variables, environ, "client_id")
+        self._client_secret = _part(variables, environ, "client_secret")
+        self._tokens: dict[str, tuple[str, float]] = {}  # by scopes: token, when to renew it
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._discovered = ""
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether there is a token, or what is needed to fetch one."""
+        return bool(
+            self._access_token
+            or (self._refresh_token and self._can_refresh)
+            or (self._client_id and self._client_secret and self._can_fetch)
+        )
+
+    @property
+    def _can_refresh(self) -> bool:
+        return bool(self._discovery_url or self._refresh_url)
+
+    @property
+    def _can_fetch(self) -> bool:
+        return bool(self._discovery_url or self._flows.get("clientCredentials", {}).get("tokenUrl"))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables to set: of the client where it can fetch tokens, else of a token."""
+        parts = ("client_id", "client_secret") if self._can_fetch else ("access_token",)
+        return tuple(self._names[part] for part in parts if part in self._names)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret and every token held."""
+        fetched = (token for token, _ in self._tokens.values())
+        return (self._access_token, self._refresh_token, self._client_secret, *fetched)
+
+    @property
+    def _flows(self) -> JsonObject:
+        flows: JsonObject = self._description.get("flows", {})
+        return flows
+
+    @property
+    def _discovery_url(self) -> str:
+        url: str = self._description.get("openid_connect_url", "")
+        return url
+
+    @property
+    def _refresh_url(self) -> str:
+        # Refresh tokens come with the flows of a user, so the client's own flow is asked last.
+        for name in sorted(self._flows, key=lambda name: (name == "clientCredentials", name)):
+            url: str = self._flows[name].get("refreshUrl") or self._flows[name].get("tokenUrl", "")
+            if url:
+                return url
+        return ""
+
+    async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:
+        """A bearer token that is good for these scopes.
+
+        Raises:
+            ToolError: the issuer gave none.
+        """
+        if self._access_token:
+            return bearer_header(self._access_token)
+        scope = " ".join(sorted(scopes))
+        async with self._locks.setdefault(scope, asyncio.Lock()):
+            token, renew_at = self._tokens.get(scope, ("", 0.0))
+            if not token or self._clock() >= renew_at:
+                token = await self._fetch(send, scope)
+        return bearer_header(token)
+
+    def forget(self) -> bool:
+        """Drop what was fetched; a configured access token stays, being all there is."""
+        if self._access_token:
+            return False
+        had_tokens = bool(self._tokens)
+        self._tokens.clear()
+        return had_tokens
+
+    async def _fetch(self, send: Sender, scope: str) -> str:
+        url = await self._token_url(send)
+        form = {"grant_type": "client_credentials"}
+        if self._refresh_token:
+            form = {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
+        if scope:
+            form["scope"] = scope
+        headers = [
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Accept", "application/json"),
+        ]
+        if self._client_id and self._client_secret:
+            # RFC 6749, section 2.3.1: both are form-encoded before they are joined.
+            pair = f"{quote_plus(self._client_id)}:{quote_plus(self._client_secret)}"
+            headers.append(("Authorization", f"Basic {b64encode(pair.encode()).decode()}"))
+        elif self._client_id:
+            form["client_id"] = self._client_id
+        request = HttpRequest("POST", url, tuple(headers), urlencode(form).encode())
+        answer = _granted(await _sent(send, request), self.variables)
+        token: str = answer["access_token"]
+        # Some issuers give a new refresh token each time, and then only that one is good.
+        rotated = answer.get("refresh_token")
+        if self._refresh_token and isinstance(rotated, str) and rotated:
+            self._refresh_token = rotated
+        lifetime = _lifetime(answer)
+        self._tokens[scope] = (token, self._clock() + lifetime - min(60.0, lifetime / 5))
+        return token
+
+    async def _token_url(self, send: Sender) -> str:
+        url = self._discovered
+        if not url and self._refresh_token:
+            url = self._refresh_url
+        if not url:
+            url = self._flows.get("clientCredentials", {}).get("tokenUrl", "")
+        if not url:
+            url = self._discovered = await self._discover(send)
+        return _secured(urljoin(f"{self._base_url()}/", url) if "://" not in url else url)
+
+    async def _discover(self, send: Sender) -> str:
+        request = HttpRequest("GET", _secured(self._discovery_url))
+        response = await _sent(send, request)
+        url = _object(response).get("token_endpoint") if response.status == 200 else None
+        if not isinstance(url, str):
+            raise ToolError(
+                "The API's OpenID Connect discovery gave no token endpoint, so nothing was sent."
+            )
+        return url
+
+
+def _part(variables: Mapping[str, str], environ: Mapping[str, str], part: str) -> str:
+    return setting(environ, variables[part], allowed=TOKEN) if part in variables else ""
+
+
+def _secured(url: str) -> str:
+    """Give a URL back when credentials may go there: https, or this machine.
+
+    Raises:
+        ConfigurationError: they may not.
+    """
+    parts = urlsplit(url)
+    is_local = parts.scheme == "http" and parts.hostname in _LOCAL_HOSTS
+    if not is_local and (parts.scheme != "https" or not parts.hostname):
+        raise ConfigurationError(
+            "the token URL of the API is not https, so no secret is sent there"
+        )
+    if parts.username or parts.fragment:
+        raise ConfigurationError("the token URL of the API has a user or a fragment in it")
+    return url
+
+
+async def _sent(send: Sender, request: HttpRequest) -> HttpResponse:
+    try:
+        return await send(request)
+    except UpstreamError as error:
+        raise ToolError(f"No access token could be had: the request for it {error}") from None
+
+
+def _object(response: HttpResponse) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(response.body)
+    except (ValueError, RecursionError):
+        return {}
+    return decoded if isinstance(decoded, dict) else {}
+
+
+def _granted(response: HttpResponse, variables: tuple[str, ...]) -> dict[str, Any]:
+    """The issuer's answer, once it holds a token that can travel (RFC 6749, section 5).
+
+    Raises:
+        ToolError: it does not.
+    """
+    answer = _object(response)
+    token = answer.get("access_token")
+    if response.status == 200 and isinstance(token, str) and token and TOKEN.match(token):
+        return answer
+    code = answer.get("error")
+    is_code = isinstance(code, str) and code.isascii() and code.isprintable() and len(code) < 50
+    told = f" (`{code}`)" if is_code else ""
+    raise ToolError(
+        f"No access token could be had: its issuer answered {response.status}{told}. Whoever runs "
+        f"this server can check {' and '.join(variables)}."
+    )
+
+
+def _lifetime(answer: Mapping[str, Any]) -> float:
+    try:
+        lifetime = float(answer.get("expires_in", _DEFAULT_LIFETIME))
+    except (TypeError, ValueError):
+        return _DEFAULT_LIFETIME
+    return lifetime if 0 < lifetime < float("inf") else _DEFAULT_LIFETIME

@@ -1,0 +1,97 @@
+"""Files as arguments: base64, a `data:` URI, or a `file:` URI below a configured folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
+
+from mcpgen.runtime.upstream.parameters import UnsendableError
+
+MAX_FILE_BYTES = 32 * 1024 * 1024
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """The bytes of a file, with its name and media type where the caller gave them."""
+
+    content: bytes = field(repr=False)
+    name: str = ""
+    media_type: str = ""
+
+
+class FileReader:
+    """Reads file arguments. Folders are readable only by the operator's setting."""
+
+    def __init__(self, roots: tuple[Path, ...] = (), setting: str = "") -> None:
+        self._roots = roots
+        self._setting = setting
+
+    @classmethod
+    def from_environment(cls, env_prefix: str, environ: Mapping[str, str]) -> FileReader:
+        """Allow the folders in `<PREFIX>FILE_ROOTS`, separated as in `PATH`."""
+        setting = f"{env_prefix}FILE_ROOTS"
+        given = filter(None, environ.get(setting, "").split(os.pathsep))
+        return cls(tuple(Path(folder).resolve() for folder in given), setting)
+
+    def read(self, value: object) -> FileContent:
+        """The file that an argument stands for.
+
+        Raises:
+            UnsendableError: it is none of the three forms, or a file that may not be read.
+        """
+        if not isinstance(value, str):
+            raise UnsendableError("must be a string: the content of a file, in base64")
+        scheme = value[:5].lower()
+        if scheme == "data:":
+            return _from_data_uri(value)
+        if scheme == "file:":
+            return self._from_file_uri(value)
+        return FileContent(_from_base64(value))
+
+    def _from_file_uri(self, uri: str) -> FileContent:
+        if not self._roots:
+            raise UnsendableError(
+                "must be base64 or a `data:` URI: this server may read no files"
+                f" (whoever runs it can allow a folder in {self._setting})"
+            )
+        parts = urlsplit(uri)
+        path = Path(unquote(parts.path))
+        if parts.netloc not in {"", "localhost"} or "\x00" in parts.path or not path.is_absolute():
+            raise UnsendableError("must be a `file:` URI with an absolute path of this machine")
+        real = Path(os.path.realpath(path))
+        if not any(real.is_relative_to(root) for root in self._roots):
+            raise UnsendableError(f"must be a file below a folder of {self._setting}")
+        try:
+            with real.open("rb") as file:
+                content = file.read(MAX_FILE_BYTES + 1)
+        except OSError:
+            raise UnsendableError("is a file that is not there or cannot be read") from None
+        if len(content) > MAX_FILE_BYTES:
+            raise UnsendableError(f"is a file of more than {MAX_FILE_BYTES:,} bytes")
+        return FileContent(content, path.name)
+
+
+def _from_data_uri(uri: str) -> FileContent:
+    """Read a `data:` URI (RFC 2397); a parameter `name` gives the file's name."""
+    head, comma, data = uri[5:].partition(",")
+    if not comma:
+        raise UnsendableError("must have a comma in its `data:` URI, before the data")
+    media_type, *parameters = head.split(";")
+    named = [unquote(item[5:]) for item in parameters if item.lower().startswith("name=")]
+    is_base64 = any(item.strip().lower() == "base64" for item in parameters)
+    content = _from_base64(unquote(data)) if is_base64 else unquote_to_bytes(data)
+    return FileContent(content, named[0] if named else "", media_type.strip().lower())
+
+
+def _from_base64(text: str) -> bytes:
+    compact = _SPACE.sub("", text)
+    try:
+        return b64decode(compact + "=" * (-len(compact) % 4), validate=True)
+    except ValueError:  # also for text that is not ASCII
+        raise UnsendableError("must be base64: it is the content of a file") from None
