@@ -10,7 +10,6 @@ from mcpgen.ir.api import (
     Encoding,
     MediaType,
     Parameter,
-    RequestBody,
     SecurityRequirement,
     SecurityScheme,
     Server,
@@ -32,7 +31,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             scheme.id: _security_scheme(scheme) for scheme in plan.api.security_schemes
         },
         "environment": [_environment_variable(variable) for variable in plan.environment],
-        "groups": [group.module for group in plan.groups],
+        "groups": [str(group.module) for group in plan.groups],
     }
 
 
@@ -63,7 +62,7 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     entry: JsonObject = {
         "operation": tool.operation.key,
         "listing": _listed(tool),
-        "arguments": {argument.name: argument.identifier for argument in tool.arguments},
+        "arguments": {argument.name: str(argument.identifier) for argument in tool.arguments},
         "result_key": tool.result_key,
         "request": _request(plan, tool),
     }
@@ -98,10 +97,9 @@ def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         "accept": list(tool.accept),
     }
     body = argument_of.get(("body", ""))
-    if body is not None and operation.request_body is not None:
-        request["body"] = _body(
-            body, argument_of.get(("content_type", "")), operation.request_body, plan.api.schemas
-        )
+    if body is not None:
+        content_type = argument_of.get(("content_type", ""))
+        request["body"] = _body(body, content_type, tool.body, plan.api.schemas)
     if tool.security:
         request["security"] = [_requirement(alternative) for alternative in tool.security]
     if operation.servers not in ((), plan.api.servers, plan.base_servers):
@@ -128,13 +126,13 @@ def _travel(parameter: Parameter) -> JsonObject:
 def _body(
     argument: Argument,
     content_type: Argument | None,
-    body: RequestBody,
+    media_types: Iterable[MediaType],
     schemas: Mapping[str, JsonSchema],
 ) -> JsonObject:
     entry: JsonObject = {
         "argument": argument.name,
-        "required": body.required,
-        "media_types": [_body_media_type(media_type, schemas) for media_type in body.content],
+        "required": argument.required,
+        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
     }
     if content_type is not None:
         entry["content_type_argument"] = content_type.name

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.identifiers import safe_filename
+from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
 from mcpgen.render.views import handler_module, package_view
 
 
-def render(plan: ServerPlan) -> FileSet:
-    """Write out `_generated/` and what its tests read; the models are made elsewhere."""
+def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
+    """Write out `_generated/` and `tests/generated/`; the models are made elsewhere."""
     package = f"src/{plan.package}/_generated"
     texts = {
         f"{package}/__init__.py": _template("__init__.py", package=package_view(plan)),
@@ -26,6 +28,7 @@ def render(plan: ServerPlan) -> FileSet:
     data = {
         f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
         f"{package}/listing.jsonl": json_text.lines(contracts.listing(plan)),
+        "tests/generated/cases.json": json_text.pretty(list(cases)),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
     for group in plan.groups:

@@ -62,7 +62,7 @@ class HandlerView:
     returns: Source
     docstring: DocText
     request: tuple[Source, ...]
-    gives_nothing: bool
+    statement: Source  # "return await", or "await" where nothing comes back
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +139,15 @@ class _NamesUsed:
 def _handler(tool: ToolPlan, names: _NamesUsed) -> HandlerView:
     _refuse_shadowing(tool)
     returns = names.spell(tool.returns)
+    function = identifier(tool.function)
     return HandlerView(
         tool_name=literal(tool.name),
-        function=identifier(tool.function),
-        signature=_signature(tool.arguments, names),
+        function=function,
+        signature=_signature(function, tool.arguments, returns, names),
         returns=returns,
         docstring=docstring(tool),
         request=_request(tool, returns),
-        gives_nothing=returns == "None",
+        statement=Source("await" if returns == "None" else "return await"),
     )
 
 
@@ -160,9 +161,14 @@ def _refuse_shadowing(tool: ToolPlan) -> None:
         raise ValueError(f"`{tool.name}` has two arguments of one name")
 
 
-def _signature(arguments: Iterable[Argument], names: _NamesUsed) -> Source:
+def _signature(
+    function: Source, arguments: Iterable[Argument], returns: Source, names: _NamesUsed
+) -> Source:
     parameters = [_parameter(argument, names) for argument in arguments]
-    return Source(", ".join(["ctx: Context", *(["*"] if parameters else []), *parameters]))
+    spelled = ", ".join(["ctx: Context", *(["*"] if parameters else []), *parameters])
+    line = f"async def {function}({spelled}) -> {returns}:"
+    # The comma makes the formatter give each parameter a line of its own.
+    return Source(f"{spelled}," if len(line) > LINE_LENGTH else spelled)
 
 
 def _parameter(argument: Argument, names: _NamesUsed) -> Source:
@@ -201,13 +207,19 @@ def docstring(tool: ToolPlan) -> DocText:
     """
     room = LINE_LENGTH - len('    """"""')
     key = doc_text(f"`{tool.operation.key}`.")
-    sentence = first_sentence(tool.description) or one_line(tool.title) or tool.name
+    sentence = purpose(tool)
     inline = doc_text(f"{sentence}: ")
     if len(inline) + len(key) <= room:
         return DocText(f"{inline}{key}")
     summary = shorten(sentence, room - len("."))
     summary += "" if summary.endswith(("…", "!", "?")) else "."
     return DocText(f"{doc_text(summary)}\n\n    {key}\n    ")
+
+
+def purpose(tool: ToolPlan) -> str:
+    """Give what a tool does as one sentence, without the operation's key."""
+    sentence = first_sentence(tool.description).removesuffix(f"(`{tool.operation.key}`)").rstrip()
+    return sentence or one_line(tool.title) or tool.name
 
 
 @functools.lru_cache(maxsize=4096)

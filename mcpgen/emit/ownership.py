@@ -1,0 +1,29 @@
+"""Whose each file of a generated project is, decided by its path alone."""
+
+from __future__ import annotations
+
+from mcpgen.ir.file_set import Owner
+from mcpgen.ir.identifiers import Identifier
+
+LOCK_FILE = "mcpgen.lock"
+STATE_FOLDER = ".mcpgen"
+_GENERATED_FILES = frozenset({LOCK_FILE, ".copier-answers.yml"})
+_GENERATED_FOLDERS = (f"{STATE_FOLDER}/", "openapi/", "tests/generated/")
+_OWNED_FILES = frozenset({"mcpgen.yaml"})
+_OWNED_FOLDERS = ("overlays/", "tests/")
+
+
+def owner_of(path: str, package: Identifier) -> Owner:
+    """Say whose the file at `path` is; `package` is the server's Python package.
+
+    `generated`: rewritten by every run. `owned`: the user's, written once. What is neither is the
+    skeleton, which both may change.
+    """
+    is_document = path in {"openapi.json", "openapi.yaml"}
+    if is_document or path in _GENERATED_FILES or path.startswith(_GENERATED_FOLDERS):
+        return Owner.GENERATED
+    if path.startswith(f"src/{package}/_generated/"):
+        return Owner.GENERATED
+    if path in _OWNED_FILES or path.startswith((f"src/{package}/handlers/", *_OWNED_FOLDERS)):
+        return Owner.OWNED
+    return Owner.MERGED

@@ -1,0 +1,94 @@
+"""The last look at new files before the disk: each parses, and code is only what templates emit."""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from pathlib import PurePosixPath
+
+from mcpgen.ir.file_set import FileSet, PlannedFile
+from mcpgen.ir.identifiers import Identifier
+
+_STATEMENTS = (
+    ast.AnnAssign,
+    ast.Assign,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Expr,
+    ast.ImportFrom,
+    ast.Pass,
+    ast.Return,
+)
+_NEVER = (ast.Lambda, ast.JoinedStr, ast.comprehension, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+_CALLABLES = frozenset({"ToolGroup.load", "TypedDict", "ctx.api.request", "tools.handler"})
+_MODULES = frozenset({"__future__", "mcpgen.runtime", "typing"})
+
+
+class ProofFailedError(Exception):
+    """A new file is not what it should be: a bug in mcpgen, and nothing was written."""
+
+
+def prove(files: FileSet, package: Identifier) -> None:
+    """Check all files of a project.
+
+    Raises:
+        ProofFailedError: one does not parse, holds code that no template emits, or would lie
+            outside the project.
+    """
+    seen: set[str] = set()
+    for file in files:
+        path = PurePosixPath(file.path)
+        if path.is_absolute() or ".." in path.parts or "\\" in file.path or file.path in seen:
+            raise ProofFailedError(f"{file.path!r} is no path of its own inside the project")
+        seen.add(file.path)
+        try:
+            _prove(file, package)
+        except (ValueError, SyntaxError, RecursionError) as error:
+            raise ProofFailedError(f"{file.path}: {error}") from error
+
+
+def _prove(file: PlannedFile, package: Identifier) -> None:
+    match PurePosixPath(file.path).suffix:
+        case ".py":
+            tree = ast.parse(file.content)
+            if f"src/{package}/_generated/" in file.path:
+                _prove_code(tree, package)
+        case ".json" if not file.path.startswith("openapi"):
+            json.loads(file.content)
+        case ".jsonl":
+            for line in file.content.splitlines():
+                json.loads(line)
+        case ".toml":
+            tomllib.loads(file.content.decode())
+
+
+def _prove_code(tree: ast.Module, package: Identifier) -> None:
+    for node in ast.walk(tree):
+        if _is_foreign(node, package):
+            line = getattr(node, "lineno", 0)
+            raise ValueError(f"line {line}: no template emits {ast.unparse(node):.60}")
+
+
+def _is_foreign(node: ast.AST, package: Identifier) -> bool:
+    match node:
+        case ast.ImportFrom(module=module):
+            return not _is_known(module or "", package)
+        case ast.Call(func=function):
+            return ast.unparse(function) not in _CALLABLES
+        case ast.Expr(value=value):
+            return not _is_docstring_or_request(value)
+        case ast.stmt():
+            return not isinstance(node, _STATEMENTS)
+        case _:
+            return isinstance(node, _NEVER)
+
+
+def _is_known(module: str, package: Identifier) -> bool:
+    return module in _MODULES or module.startswith(f"{package}._generated.models.")
+
+
+def _is_docstring_or_request(value: ast.expr) -> bool:
+    return (isinstance(value, ast.Constant) and isinstance(value.value, str)) or isinstance(
+        value, ast.Await
+    )

@@ -1,0 +1,78 @@
+"""The project around the generated code, rendered by copier as a library.
+
+copier asks, validates and renders into a temporary folder, shielded from the user's own settings;
+what is done with the files is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from mcpgen.emit.ownership import owner_of
+from mcpgen.ir.file_set import FileSet, PlannedFile
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.safe_text import SafeText
+
+ANSWERS_FILE = ".copier-answers.yml"
+QUESTIONS = ("name", "namespace", "python_version")
+
+
+class AnswerRefusedError(Exception):
+    """An answer is to no question, or is not what the question asks for; says which."""
+
+
+def render_skeleton(
+    template: Path,
+    package: Identifier,
+    facts: Mapping[str, SafeText],
+    answers: Mapping[str, str],
+) -> FileSet:
+    """Render the skeleton at `template` into files.
+
+    Raises:
+        AnswerRefusedError: `answers` has an unknown name or a value that its question refuses.
+    """
+    _refuse_unknown(answers)
+    if raw := [name for name, text in facts.items() if not isinstance(text, SafeText)]:
+        raise TypeError(f"facts that nothing has escaped: {', '.join(raw)}")
+    # Imported here: copier costs half a second, which `mcpgen check` must not pay.
+    from copier import Settings, run_copy
+    from copier.errors import CopierError
+
+    with tempfile.TemporaryDirectory(prefix="mcpgen-skeleton-") as folder:
+        try:
+            run_copy(
+                str(template),
+                folder,
+                data={**answers, "facts": {name: str(text) for name, text in facts.items()}},
+                settings=Settings(),
+                defaults=True,
+                quiet=True,
+                overwrite=True,
+                skip_tasks=True,
+            )
+        except (CopierError, ValueError) as error:
+            raise AnswerRefusedError(str(error).strip()) from error
+        return _read(Path(folder), package)
+
+
+def _refuse_unknown(answers: Mapping[str, str]) -> None:
+    """Refuse names that copier would accept in silence."""
+    for name in answers:
+        if name not in QUESTIONS:
+            close = difflib.get_close_matches(name, QUESTIONS, n=1)
+            hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(QUESTIONS)}"
+            raise AnswerRefusedError(f"the skeleton has no question `{name}`; {hint}")
+
+
+def _read(folder: Path, package: Identifier) -> FileSet:
+    files = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            relative = path.relative_to(folder).as_posix()
+            text = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
+            files.append(PlannedFile(relative, text.encode(), owner_of(relative, package)))
+    return tuple(files)

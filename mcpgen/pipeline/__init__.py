@@ -1,0 +1,25 @@
+"""Where the stages are joined: `new`, `generate` and `check`."""
+
+from mcpgen.pipeline.check import check
+from mcpgen.pipeline.generate import generate
+from mcpgen.pipeline.new import new
+from mcpgen.pipeline.options import (
+    CheckReport,
+    FileDiff,
+    GenerateOptions,
+    Options,
+    Progress,
+    Report,
+)
+
+__all__ = [
+    "CheckReport",
+    "FileDiff",
+    "GenerateOptions",
+    "Options",
+    "Progress",
+    "Report",
+    "check",
+    "generate",
+    "new",
+]

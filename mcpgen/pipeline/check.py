@@ -1,0 +1,114 @@
+"""`check`: is a project what its inputs and mcpgen would make of it today? Reads hashes only."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.emit.lock import Lock, sha256
+from mcpgen.emit.ownership import STATE_FOLDER
+from mcpgen.emit.write import is_interrupted
+from mcpgen.ir.file_set import Owner
+from mcpgen.pipeline.options import CONFLICT, DONE, INTERRUPTED, STALE, USAGE, CheckReport
+from mcpgen.pipeline.project_folder import (
+    ANSWERS_FILE,
+    MANIFEST_FILE,
+    read_file,
+    read_lock,
+    toolchain,
+)
+
+
+def check(target: Path) -> CheckReport:
+    """Say whether the project at `target` is current and its generated files are unedited.
+
+    Writes nothing. An edited file weighs more than a stale one; both are told.
+    """
+    problems = Problems()
+    if is_interrupted(target):
+        problems.error(
+            "interrupted",
+            "an earlier run was cut while it was writing",
+            at=Location(target.as_posix()),
+            why="some files are already new and some are still old",
+            help="run `mcpgen generate`; it finishes that run first",
+        )
+        return CheckReport(problems, INTERRUPTED, target)
+    lock = read_lock(target, problems)
+    if lock is None:
+        return CheckReport(problems, USAGE, target)
+    stale = _changed_inputs(target, lock, problems) + _changed_tools(lock, problems)
+    missing, edited = _changed_files(target, lock, problems)
+    edited += _unresolved(target, problems)
+    stale += missing
+    exit_code = CONFLICT if edited else STALE if stale else DONE
+    return CheckReport(problems, exit_code, target, tuple(stale), tuple(edited))
+
+
+def _changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
+    recorded = {**lock.document.sha256, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
+    changed: list[str] = []
+    for path, digest in recorded.items():
+        content = read_file(target, path)
+        if content is None or sha256(content) != digest:
+            changed.append(path)
+            _stale(problems, path, "is missing" if content is None else "has changed", path)
+    return changed
+
+
+def _changed_tools(lock: Lock, problems: Problems) -> list[str]:
+    now = {"mcpgen": importlib.metadata.version("mcpgen"), **toolchain()}
+    then = {"mcpgen": lock.mcpgen, **lock.toolchain}
+    changed = [name for name in sorted(now.keys() | then.keys()) if now.get(name) != then.get(name)]
+    for name in changed:
+        _stale(problems, name, f"was {then.get(name, 'absent')}, is {now.get(name, 'absent')}", "")
+    return changed
+
+
+def _stale(problems: Problems, what: str, how: str, path: str) -> None:
+    problems.warning(
+        "stale",
+        f"{what} {how} since the project was generated",
+        at=Location(path) if path else None,
+        why="what the project serves may no longer be what its inputs say",
+        help="run `mcpgen generate` and review its diff",
+    )
+
+
+def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[str], list[str]]:
+    """Give the generated files that are missing, and those that somebody edited."""
+    inputs = {*lock.document.sha256, ANSWERS_FILE}
+    missing: list[str] = []
+    edited: list[str] = []
+    for path, locked in lock.files.items():
+        if locked.owner is not Owner.GENERATED or path in inputs:
+            continue
+        content = read_file(target, path)
+        if content is None:
+            missing.append(path)
+            _stale(problems, path, "was deleted", path)
+        elif sha256(content) != locked.sha256:
+            edited.append(path)
+            problems.error(
+                "hand-edit",
+                f"{path} was edited by hand",
+                at=Location(path),
+                why="the next `mcpgen generate` would lose the edit, and refuses",
+                help="move the change to `handlers/` or `mcpgen.yaml`, then `mcpgen generate`",
+            )
+    return missing, edited
+
+
+def _unresolved(target: Path, problems: Problems) -> list[str]:
+    folder = target / STATE_FOLDER / "conflicts"
+    left = [path for path in sorted(folder.rglob("*")) if path.is_file()] if folder.is_dir() else []
+    names = [path.relative_to(target).as_posix() for path in left]
+    for name in names:
+        problems.error(
+            "conflict",
+            f"{name} holds a conflict that nobody resolved",
+            at=Location(name),
+            help="take what you need of it into the file of the same name, and delete it",
+        )
+    return names

@@ -1,0 +1,73 @@
+"""`new`: from an API description to a project that did not exist."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.reconcile import reconcile
+from mcpgen.emit.write import BusyError, exclusive
+from mcpgen.ir.document import Document
+from mcpgen.pipeline.options import DONE, REJECTED, USAGE, Options, Progress, Report
+from mcpgen.pipeline.project_folder import commit, make_lock, refuse_target, told_by_the_disk
+from mcpgen.spec.fetch import without_secrets
+
+
+def new(source: str, target: Path | None, options: Options, progress: Progress) -> Report:
+    """Make a server project from the API description at `source`, a path or a URL.
+
+    Without `target` it goes to `<name>-mcp` here. The folder is written as a whole or not at all;
+    every reason stands in the report's problems.
+    """
+    problems = Problems()
+    if target is not None and refuse_target(target, problems):
+        return Report(problems, USAGE, target)
+    # Imported here: the stages load a validator, templates and YAML, which `check` does without.
+    from mcpgen.pipeline import stages
+    from mcpgen.plan.policy import Policy
+
+    try:
+        understood = stages.understand(
+            source, problems, progress, outside_judge=options.outside_judge
+        )
+        name = options.name or stages.server_name(understood.api.title)
+        stages.check_name(name, problems)
+        policy = Policy(name, options.include, options.exclude, options.models)
+        plan = stages.plan_server(understood.api, policy, problems, strict=options.strict)
+        target = target or Path(plan.distribution)
+        if refuse_target(target, problems):
+            return Report(problems, USAGE, target, plan)
+        document = stages.vendored(understood.document)
+        project = stages.make_project(
+            plan,
+            document,
+            options.answers,
+            problems,
+            progress,
+            selection=(options.include, options.exclude),
+            cache=options.cache,
+        )
+    except RejectedError:
+        return Report(problems, REJECTED, target or Path())
+
+    progress(f"writing {target}")
+    changes = reconcile(project.files, {}, _nothing_is_there)
+    lock = make_lock(project, document, source_name(understood.document), changes.files)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with exclusive(target):
+            written = commit(target, changes, lock)
+    except (OSError, BusyError) as error:
+        return Report(problems, told_by_the_disk(error, target, problems), target, plan)
+    return Report(problems, DONE, target, plan, written)
+
+
+def _nothing_is_there(_: str) -> None:
+    """What a new project's folder holds."""
+
+
+def source_name(document: Document) -> str:
+    """Say where a document came from: its URL without credentials, or its bare file name."""
+    if document.url is not None:
+        return without_secrets(document.url)
+    return PurePosixPath(document.files[0].name).name

@@ -1,0 +1,82 @@
+"""What a run is asked for, and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.file_set import FileSet
+from mcpgen.ir.tool_plan import ServerPlan
+
+Progress = Callable[[str], None]
+"""Hears what the run is doing now, in a few words."""
+
+DONE, STALE, USAGE, REJECTED, CONFLICT, INTERRUPTED = 0, 1, 2, 3, 4, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `new` is asked for."""
+
+    name: str = ""  # "" calls the server after the API
+    include: tuple[str, ...] = ()  # globs over tags, paths, operationIds and keys
+    exclude: tuple[str, ...] = ()
+    models: bool = True
+    strict: bool = False  # an operation that is left out refuses the document
+    answers: Mapping[str, str] = field(default_factory=dict)  # to the skeleton's questions
+    outside_judge: bool | None = None  # openapi-spec-validator; None: where it takes seconds
+    cache: Path | None = None  # None: the user's cache folder
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """What `generate` is asked for."""
+
+    dry_run: bool = False
+    force: bool = False  # overwrite generated files that were edited, after keeping a copy
+    strict: bool = False
+    diff: bool = False  # fill `Report.diffs`
+    outside_judge: bool | None = None
+    cache: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project in memory: everything but its lock."""
+
+    plan: ServerPlan
+    files: FileSet
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """How a run changes one file, as a unified diff."""
+
+    path: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run found and did. With a dry run, `written` and `deleted` are what it would do."""
+
+    problems: Problems
+    exit_code: int
+    target: Path
+    plan: ServerPlan | None = None
+    written: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    diffs: tuple[FileDiff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Whether a project is current. Each reason stands in `problems`."""
+
+    problems: Problems
+    exit_code: int
+    target: Path
+    stale: tuple[str, ...] = ()  # inputs and files for which `generate` has work to do
+    edited: tuple[str, ...] = ()  # generated files that somebody edited

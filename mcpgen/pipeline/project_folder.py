@@ -1,0 +1,159 @@
+"""A project's folder: what is read of it, and what may become one."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.emit.lock import (
+    Lock,
+    LockedDocument,
+    LockedFile,
+    LockUnreadableError,
+    dump_lock,
+    parse_lock,
+    sha256,
+)
+from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.emit.reconcile import Changes
+from mcpgen.emit.write import BusyError, write
+from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.pipeline.options import INTERRUPTED, USAGE, Project
+
+ANSWERS_FILE = ".copier-answers.yml"
+MANIFEST_FILE = "mcpgen.yaml"
+_TOOLS = ("copier", "datamodel-code-generator", "jinja2", "ruff")
+
+
+def read_file(target: Path, path: str) -> bytes | None:
+    """Read a file of the project; None where there is none."""
+    try:
+        return (target / path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+
+
+def read_lock(target: Path, problems: Problems) -> Lock | None:
+    """Read the project's lock; None, and why, where there is none that can be read."""
+    content = read_file(target, LOCK_FILE)
+    at = Location((target / LOCK_FILE).as_posix())
+    if content is None:
+        problems.error(
+            "not-a-project",
+            f"{target} is no project of mcpgen's: it has no {LOCK_FILE}",
+            at=at,
+            why="the lock says what mcpgen wrote, and so what it may change",
+            help="name the folder that `mcpgen new` made, or make one with `mcpgen new SOURCE`",
+        )
+        return None
+    try:
+        return parse_lock(content)
+    except LockUnreadableError as error:
+        problems.error(
+            "lock-unreadable",
+            str(error),
+            at=at,
+            why="without it nothing tells your edits from what mcpgen wrote",
+            help=f"take {LOCK_FILE} as one side of the merge has it, or upgrade mcpgen",
+        )
+        return None
+
+
+def refuse_target(target: Path, problems: Problems) -> bool:
+    """Say why a new project cannot be made at `target`, if it cannot."""
+    at = Location(target.as_posix())
+    if target.is_dir():
+        held = sorted(path.name for path in target.iterdir() if path.name != ".git")
+        if held:
+            problems.error(
+                "target-not-empty",
+                f"{target} is not empty: it holds {held[0]}"
+                + (f" and {len(held) - 1} more" if len(held) > 1 else ""),
+                at=at,
+                why="`mcpgen new` never writes among files that it did not make",
+                help="name another folder; in an existing project run `mcpgen generate`",
+            )
+            return True
+    parent = target
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        reason = "cannot be written to" if parent.is_dir() else "is not a folder"
+        problems.error(
+            "target-unwritable",
+            f"cannot make {target}: {parent} {reason}",
+            at=at,
+            why="the project has to go somewhere",
+            help="name a folder that you can write to",
+        )
+        return True
+    return False
+
+
+def toolchain() -> dict[str, str]:
+    """Give the versions of the tools that decide bytes of the output."""
+    return {name: importlib.metadata.version(name) for name in _TOOLS}
+
+
+def make_lock(
+    project: Project,
+    document: Mapping[str, bytes],
+    source: str,
+    files: Mapping[str, LockedFile],
+    manifest: bytes | None = None,
+) -> Lock:
+    """Make a project's lock. `manifest` is the one on the disk, if there is one already."""
+    made = {file.path: file.content for file in project.files}
+    return Lock(
+        mcpgen=importlib.metadata.version("mcpgen"),
+        toolchain=toolchain(),
+        document=LockedDocument(
+            source=source,
+            root=next(iter(document)),
+            sha256={path: sha256(content) for path, content in document.items()},
+        ),
+        manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),
+        answers=sha256(made[ANSWERS_FILE]),
+        files=files,
+        operations={tool.operation.key: tool.name for tool in project.plan.tools},
+    )
+
+
+def commit(target: Path, changes: Changes, lock: Lock) -> tuple[str, ...]:
+    """Write the changes and then the lock; give the paths of what was written.
+
+    Raises:
+        OSError: the disk refused; nothing was written.
+    """
+    locked = PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED)
+    files = changes.written
+    if read_file(target, LOCK_FILE) != locked.content:
+        files = (*files, locked)
+    if files or changes.deleted:
+        write(target, files, changes.deleted)
+    return tuple(file.path for file in files)
+
+
+def told_by_the_disk(error: OSError | BusyError, target: Path, problems: Problems) -> int:
+    """Say why nothing could be written, and give the exit code that tells it."""
+    at = Location(target.as_posix())
+    if isinstance(error, BusyError):
+        problems.error(
+            "busy",
+            str(error),
+            at=at,
+            why="two runs at once would write over each other",
+            help="wait until it ends",
+        )
+        return INTERRUPTED
+    problems.error(
+        "target-unwritable",
+        f"cannot write to {target}: {error.strerror or error}",
+        at=at,
+        why="a project is written as a whole or not at all; nothing was",
+        help="make room, or name a folder that you can write to",
+    )
+    return USAGE

@@ -1,0 +1,226 @@
+"""The stages, joined: from a document's source to the files of a project, all of it in memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.format import format_files
+from mcpgen.emit.models import ModelRun, ModelsFailedError
+from mcpgen.emit.ownership import owner_of
+from mcpgen.emit.proof import prove
+from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
+from mcpgen.ir.api import Api
+from mcpgen.ir.document import Document
+from mcpgen.ir.file_set import PlannedFile
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.pipeline.options import Progress, Project
+from mcpgen.plan.naming import snake_case
+from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.policy import Policy
+from mcpgen.render import render
+from mcpgen.render.environment import template_root
+from mcpgen.render.skeleton_facts import skeleton_facts
+from mcpgen.spec.load import load
+from mcpgen.spec.lower import lower
+from mcpgen.spec.manifest import NAME_RULE, is_server_name
+from mcpgen.spec.resolve import resolve
+
+# openapi-spec-validator takes a second for a MiB; above this it is asked only on request.
+_JUDGED_BYTES = 2 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A document that has gone through all stages that read it."""
+
+    document: Document
+    api: Api
+
+
+def understand(
+    source: str,
+    problems: Problems,
+    progress: Progress,
+    *,
+    fetched_from: str | None = None,
+    outside_judge: bool | None = None,
+) -> Understood:
+    """Load, validate, resolve and lower a document.
+
+    `fetched_from` is the URL of a document that was vendored: relative server URLs are meant
+    relative to it.
+
+    Raises:
+        RejectedError: nothing can be made of it; `problems` says why.
+    """
+    progress(f"reading {source}")
+    document = load(source, problems)
+    if fetched_from is not None:
+        document = replace(document, url=fetched_from)
+    progress("checking the document")
+    size = sum(len(file.content) for file in document.files)
+    is_judged = size <= _JUDGED_BYTES if outside_judge is None else outside_judge
+    _validate(document, problems, is_judged)
+    document = resolve(document, problems)
+    progress("understanding its operations")
+    return Understood(document, lower(document, problems))
+
+
+def plan_server(api: Api, policy: Policy, problems: Problems, *, strict: bool) -> ServerPlan:
+    """Plan the tools.
+
+    Raises:
+        RejectedError: there is none, a selector is wrong, or with `strict` an operation is left
+            out.
+    """
+    plan = plan_tools(api, policy, problems)
+    if not problems.has_errors and not plan.tools:
+        problems.error(
+            "no-tools",
+            "no operation of the document can be served",
+            at=None,
+            why="a server without tools is of no use to a client",
+            help="the warnings above say what each operation lacks",
+        )
+    if strict and plan.left_out:
+        problems.error(
+            "left-out",
+            f"{len(plan.left_out)} operations are left out, and --strict allows none",
+            why="each of them has a warning of its own",
+            help="mend the document, or run without --strict",
+        )
+    if problems.has_errors:
+        raise RejectedError
+    return plan
+
+
+_NOISE = re.compile(r"(api|rest|restful|http|https|openapi|swagger|spec|specification|v?[0-9]+)\Z")
+
+
+def server_name(title: str) -> str:
+    """Call a server after its API: "GitHub v3 REST API" becomes "github"."""
+    words = snake_case(title).split("_")
+    telling = [word for word in words if word and not _NOISE.match(word)] or ["api"]
+    name = telling[0]
+    for word in telling[1:]:
+        if len(name) + 1 + len(word) <= 40:
+            name += f"-{word}"
+    name = name[:40]
+    return name if name[0].isalpha() else f"api-{name}"
+
+
+def check_name(name: str, problems: Problems) -> None:
+    """Refuse a name that is none.
+
+    Raises:
+        RejectedError: `name` cannot be a server's.
+    """
+    if not is_server_name(name):
+        problems.error("server-name", f"`{name}` cannot be a server's name", help=NAME_RULE)
+        raise RejectedError
+
+
+def vendored(document: Document) -> dict[str, bytes]:
+    """Give the document's files as they lie in the project, by path; the root file first."""
+    root, *others = document.files
+    suffix = "json" if root.content.lstrip()[:1] in (b"{", b"[") else "yaml"
+    if not others:
+        return {f"openapi.{suffix}": root.content}
+    return {f"openapi/{file.name}": file.content for file in document.files}
+
+
+def make_project(
+    plan: ServerPlan,
+    document: Mapping[str, bytes],
+    answers: Mapping[str, str],
+    problems: Problems,
+    progress: Progress,
+    *,
+    selection: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    cache: Path | None = None,
+) -> Project:
+    """Make every file of the project from its plan; `document` is the vendored one.
+
+    Raises:
+        RejectedError: an answer is refused, or the models cannot be made.
+    """
+    progress(f"writing {len(plan.tools)} tools")
+    include, exclude = selection
+    root = next(iter(document))
+    facts = skeleton_facts(
+        plan, root, include=include, exclude=exclude, has_models=bool(plan.models)
+    )
+    try:
+        with ModelRun(plan, (cache or user_cache()) / "models") as models:
+            files = render(plan, _cases(plan))
+            files += render_skeleton(
+                template_root() / "skeleton",
+                plan.package,
+                facts,
+                {**answers, "name": plan.name},
+            )
+            progress("waiting for the models")
+            files += models.join()
+    except AnswerRefusedError as error:
+        problems.error("answer", str(error), help="answers are given with --data KEY=VALUE")
+        raise RejectedError from None
+    except ModelsFailedError as error:
+        problems.error(
+            "models-failed",
+            str(error),
+            why="handlers take their types from the models",
+            help="`--no-models` does without them; please report the document",
+        )
+        raise RejectedError from None
+    progress("formatting")
+    files = format_files(files)
+    files += tuple(
+        PlannedFile(path, content, owner_of(path, plan.package))
+        for path, content in document.items()
+    )
+    prove(files, plan.package)
+    return Project(plan, tuple(sorted(files, key=lambda file: file.path)))
+
+
+def recorded_answers(content: bytes | None) -> dict[str, str]:
+    """Read the answers that an earlier run recorded in `.copier-answers.yml`."""
+    answers: dict[str, str] = {}
+    for line in (content or b"").decode("utf-8", "replace").splitlines():
+        found = re.fullmatch(r'([a-z_]+): "([^"\\]*)"', line)
+        if found:
+            answers[found[1]] = found[2]
+    return answers
+
+
+def user_cache() -> Path:
+    """Give mcpgen's folder in the user's cache."""
+    if os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "mcpgen"
+
+
+def _validate(document: Document, problems: Problems, is_judged: bool) -> None:
+    try:
+        from mcpgen.spec.validate import validate
+    except ImportError:
+        return
+    validate(document, problems, outside_judge=is_judged)
+
+
+def _cases(plan: ServerPlan) -> list[JsonObject]:
+    try:
+        from mcpgen.plan.cases import make_cases
+    except ImportError:
+        return []
+    return make_cases(plan)

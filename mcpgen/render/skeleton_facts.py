@@ -1,0 +1,121 @@
+"""What the project skeleton shows of the plan, already escaped for the file that shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.safe_text import SafeText
+from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
+from mcpgen.render.filters import (
+    Markdown,
+    doc_text,
+    first_sentence,
+    markdown_code,
+    markdown_text,
+    one_line,
+    scalar_text,
+    shorten,
+    toml_string,
+)
+from mcpgen.render.views import purpose
+
+_REGISTRY_TEXT_LIMIT = 100  # of `description` and `title` in server.json (MCP registry)
+
+
+def skeleton_facts(
+    plan: ServerPlan,
+    document: str,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    has_models: bool = True,
+) -> dict[str, SafeText]:
+    """Give everything of the plan that the skeleton's templates show, by name.
+
+    `document` is the vendored document's path; `include`, `exclude` and `has_models` are what the
+    first manifest records of the command line.
+    """
+    title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
+    description = one_line(plan.description) or f"{title}, as MCP tools"
+    summary = first_sentence(description) or title
+    return {
+        "title_markdown": markdown_text(title),
+        "title_docstring": doc_text(shorten(title, 60)),
+        "title_json": _json(title),
+        "description_markdown": markdown_text(description),
+        "description_toml": toml_string(shorten(summary, 200)),
+        "short_description_json": _json(shorten(summary, _REGISTRY_TEXT_LIMIT)),
+        "document": _json(document),
+        "environment_file": _environment_file(plan.environment),
+        "environment_json": _environment_json(plan.environment),
+        "environment_markdown": _environment_table(plan),
+        "selection_yaml": _selection(include, exclude, has_models),
+        "tools_markdown": _tool_table(plan.tools),
+    }
+
+
+def _json(value: JsonValue, indent: int | None = None) -> SafeText:
+    # ASCII only, so that YAML, TOML and every editor read it as JSON does.
+    return SafeText(json.dumps(value, indent=indent))
+
+
+def _environment_file(environment: Iterable[EnvironmentVariable]) -> SafeText:
+    entries: list[str] = []
+    for variable in environment:
+        kind = "required" if variable.required else "optional"
+        secret = ", secret" if variable.secret else ""
+        comment = shorten(one_line(variable.description), 160)
+        example = f" Example: {one_line(variable.example)}" if variable.example else ""
+        entries.append(f"# {comment} ({kind}{secret}).{example}\n{_name(variable)}=")
+    return SafeText("\n\n".join(entries))
+
+
+def _environment_json(environment: Iterable[EnvironmentVariable]) -> SafeText:
+    entries = [
+        {
+            "name": _name(variable),
+            "description": shorten(scalar_text(one_line(variable.description)), 200),
+            "isRequired": variable.required,
+            "isSecret": variable.secret,
+            "format": "string",
+        }
+        for variable in environment
+    ]
+    return SafeText(_json(entries, indent=2).replace("\n", "\n      "))
+
+
+def _environment_table(plan: ServerPlan) -> Markdown:
+    rows = [
+        f"| {markdown_code(_name(variable))} | {markdown_text(variable.description)} |"
+        f" {'yes' if variable.required else 'no'} |"
+        for variable in plan.environment
+    ]
+    return Markdown("\n".join(["| variable | what it is | required |", "|---|---|---|", *rows]))
+
+
+def _tool_table(tools: Iterable[ToolPlan]) -> Markdown:
+    rows = [
+        f"| {markdown_code(tool.name)} | {markdown_code(tool.operation.key)} |"
+        f" {markdown_text(shorten(purpose(tool), 120))} |"
+        for tool in tools
+    ]
+    return Markdown("\n".join(["| tool | operation | does |", "|---|---|---|", *rows]))
+
+
+def _selection(include: Sequence[str], exclude: Sequence[str], has_models: bool) -> SafeText:
+    lines: list[str] = []
+    if include or exclude:
+        lines += ["", "select:"]
+        lines += [f"  - exclude: {_json(pattern)}" for pattern in exclude]
+        lines += [f"  - include: {_json(pattern)}" for pattern in include]
+    if not has_models:
+        lines += ["", "models: false"]
+    return SafeText("\n".join(lines))
+
+
+def _name(variable: EnvironmentVariable) -> str:
+    if not variable.name.isidentifier() or not variable.name.isascii():
+        raise ValueError(f"not the name of an environment variable: {variable.name!r}")
+    return variable.name
