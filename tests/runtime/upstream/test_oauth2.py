@@ -21,7 +21,7 @@ CLIENT = {"PETSTORE_LOGIN_CLIENT_ID": "me", "PETSTORE_LOGIN_CLIENT_SECRET": "s3c
 REFRESH = {"PETSTORE_LOGIN_REFRESH_TOKEN": "refresh-1", "PETSTORE_LOGIN_CLIENT_ID": "me"}
 FLOWS: dict[str, Any] = {
     "clientCredentials": {"tokenUrl": "https://login.example/token"},
-    "authorizationCode": {"tokenUrl": "/oauth/refresh"},
+    "authorizationCode": {"tokenUrl": "https://id.example/oauth/refresh"},
 }
 
 
@@ -111,9 +111,7 @@ def test_refresh_token_is_used_and_its_successor_kept(
         await call(client)
 
     run(twice())
-    assert [grant.url for grant in issuer.grants] == [
-        "https://petstore.example/v1/oauth/refresh"
-    ] * 2 or [grant.url for grant in issuer.grants] == ["https://login.example/token"] * 2
+    assert [grant.url for grant in issuer.grants] == ["https://id.example/oauth/refresh"] * 2
     forms = [parse_qs((grant.body or b"").decode()) for grant in issuer.grants]
     assert forms[0] == {
         "grant_type": ["refresh_token"],
