@@ -11,12 +11,13 @@ from mcpgen.ir.document import Document
 from mcpgen.ir.json_types import JsonSchema
 from mcpgen.spec import lower_swagger as swagger
 from mcpgen.spec.lower_content import ContentLowering
-from mcpgen.spec.lower_parameters import ParameterLowering, match_template, merge
+from mcpgen.spec.lower_parameters import ParameterLowering, merge
 from mcpgen.spec.lower_references import names_reached
 from mcpgen.spec.lower_schema import SchemaLowering
 from mcpgen.spec.lower_security import read_schemes, read_security
 from mcpgen.spec.lower_servers import read_servers
 from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
+from mcpgen.spec.lower_templates import match_template
 
 _METHODS = ("delete", "get", "head", "options", "patch", "post", "put", "trace")
 _METHOD_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,32}\Z")
@@ -157,14 +158,6 @@ class _Lowering:
             raise OperationRefusedError(
                 "path-template", f"a path starts with `/`, unlike `{path}`", at, "add the slash"
             )
-        for character, what in (("?", "query"), ("#", "fragment")):
-            if character in re.sub(r"\{[^{}]*\}", "", path):
-                raise OperationRefusedError(
-                    f"path-{what}",
-                    f"the path holds a {what}, which is no part of a path",
-                    at,
-                    "declare query parameters for it" if character == "?" else "take it out",
-                )
 
     def _servers(self, node: Node, item: Node) -> tuple[Server, ...]:
         for holder in (node, item):

@@ -26,7 +26,6 @@ _FRAMING = frozenset(
         "upgrade", "via",
     }
 )  # fmt: skip
-_TEMPLATE_VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 def sendable_header(name: str, pointer: str, source: Source) -> bool:
@@ -210,47 +209,3 @@ def merge(shared: list[Parameter], own: list[Parameter], source: Source) -> list
 def _identity(parameter: Parameter) -> tuple[str, str]:
     name = parameter.name.lower() if parameter.location == "header" else parameter.name
     return (name, parameter.location)
-
-
-def match_template(
-    path: str, parameters: list[Parameter], node: Node, source: Source
-) -> list[Parameter]:
-    """Bring path parameters and the variables of `path` to agree, and report what that took."""
-    variables = list(dict.fromkeys(_TEMPLATE_VARIABLE.findall(path)))
-    for variable in variables:
-        if not variable:
-            raise OperationRefusedError(
-                "path-template", "a variable of the path has no name", source.at(node.pointer)
-            )
-    declared = {parameter.name for parameter in parameters if parameter.location == "path"}
-    kept = []
-    for parameter in parameters:
-        if parameter.location == "path" and parameter.name not in variables:
-            source.problems.warning(
-                "unused-path-parameter",
-                f"the path parameter `{parameter.name}` does not occur in `{path}`; it was dropped",
-                at=parameter.at,
-            )
-        else:
-            kept.append(parameter)
-    missing = []
-    for variable in variables:
-        if variable not in declared:
-            source.warn(
-                "missing-path-parameter",
-                f"`{{{variable}}}` of the path is not declared; it was taken for a string",
-                node.pointer,
-                help=f"declare a parameter `{variable}` in: path",
-            )
-            missing.append(
-                Parameter(
-                    name=variable,
-                    location="path",
-                    required=True,
-                    schema={"type": "string"},
-                    style="simple",
-                    explode=False,
-                    at=source.at(node.pointer),
-                )
-            )
-    return missing + kept

@@ -134,13 +134,18 @@ def _path(tool: str, rules: RequestRules, values: JsonObject) -> tuple[str, list
     template, _, query = template.partition("?")
     by_name = {name: _rule(tool, rules, "path", name) for name in values}
     try:
-        return expand_path(template, by_name, values), query.split("&") if query else []
+        return expand_path(template, by_name, values), _fixed_pairs(query)
     except UnsendablePathError as error:
         raise _refused(tool, by_name[error.name].argument or error.name, error) from None
     except KeyError as missing:
         raise ConfigurationError(
             f"the handler of `{tool}` gives no value for {missing} in `{rules.path}`"
         ) from None
+
+
+def _fixed_pairs(query: str) -> list[str]:
+    """The pairs that a path says itself; those with a variable are parameters of the query."""
+    return [pair for pair in query.split("&") if pair and "{" not in pair]
 
 
 def _body(
