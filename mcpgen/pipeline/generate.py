@@ -78,9 +78,10 @@ def _generate(
         project.files, lock.files, lambda path: read_file(target, path), force=options.force
     )
     _tell(changes, options, problems)
-    diffs = _diffs(target, changes) if options.diff else ()
     if changes.hand_edits and not options.force:
-        return Report(problems, CONFLICT, target, project.plan, diffs=diffs)
+        edits = tuple(FileDiff(edit.path, edit.diff) for edit in changes.hand_edits)
+        return Report(problems, CONFLICT, target, project.plan, diffs=edits)
+    diffs = _diffs(target, changes) if options.diff else ()
     if options.dry_run:
         written = tuple(file.path for file in changes.written)
     else:
@@ -139,7 +140,7 @@ def _tell(changes: Changes, options: GenerateOptions, problems: Problems) -> Non
             "hand-edit",
             f"{edit.path} was edited by hand",
             at=Location(edit.path),
-            why=f"mcpgen rewrites it, and the edit would be lost:\n{edit.diff}",
+            why="mcpgen rewrites it, and the edit would be lost",
             help="move the change to `handlers/` or `mcpgen.yaml`; `mcpgen generate --force`"
             " overwrites it and keeps a copy in .mcpgen/rescued/",
         )

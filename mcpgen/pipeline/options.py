@@ -60,7 +60,10 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run found and did. With a dry run, `written` and `deleted` are what it would do."""
+    """What a run found and did. With a dry run, `written` and `deleted` are what it would do.
+
+    `diffs` show what it changes where that was asked for, and the hand edits that it refused.
+    """
 
     problems: Problems
     exit_code: int

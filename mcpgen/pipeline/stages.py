@@ -21,7 +21,7 @@ from mcpgen.ir.file_set import PlannedFile
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.options import Progress, Project
-from mcpgen.plan.naming import snake_case
+from mcpgen.plan.naming import plain_ascii
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.render import render
@@ -101,18 +101,49 @@ def plan_server(api: Api, policy: Policy, problems: Problems, *, strict: bool) -
     return plan
 
 
-_NOISE = re.compile(r"(api|rest|restful|http|https|openapi|swagger|spec|specification|v?[0-9]+)\Z")
+_WORD = re.compile(r"[a-z0-9]+")
+_VERSION = re.compile(r"v?[0-9]+\Z")
+_SAYS_NOTHING = frozenset(
+    {
+        "a",
+        "an",
+        "and",
+        "api",
+        "apis",
+        "by",
+        "description",
+        "document",
+        "for",
+        "http",
+        "https",
+        "of",
+        "official",
+        "openapi",
+        "public",
+        "rest",
+        "restful",
+        "s",
+        "service",
+        "spec",
+        "specification",
+        "swagger",
+        "the",
+        "version",
+    }
+)
+_LONGEST_NAME = 30
 
 
 def server_name(title: str) -> str:
     """Call a server after its API: "GitHub v3 REST API" becomes "github"."""
-    words = snake_case(title).split("_")
-    telling = [word for word in words if word and not _NOISE.match(word)] or ["api"]
-    name = telling[0]
-    for word in telling[1:]:
-        if len(name) + 1 + len(word) <= 40:
-            name += f"-{word}"
-    name = name[:40]
+    words = _WORD.findall(plain_ascii(title).lower())
+    telling = [word for word in words if word not in _SAYS_NOTHING and not _VERSION.match(word)]
+    name = ""
+    for word in telling or words or ["api"]:
+        longer = f"{name}-{word}" if name else word[:_LONGEST_NAME]
+        if len(longer) > _LONGEST_NAME:
+            break
+        name = longer
     return name if name[0].isalpha() else f"api-{name}"
 
 

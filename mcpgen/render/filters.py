@@ -6,6 +6,7 @@ a Python literal, a docstring's text, a TOML string, a cell of a Markdown table.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import unicodedata
@@ -112,14 +113,16 @@ def plain(text: str) -> Plain:
     return Plain(text)
 
 
+_CONTROLS_AS_SPACES = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
+_NEVER_SHOWN = frozenset({"Cf", "Cs", "Co", "Cn"})  # format, surrogate, private, unassigned
+
+
 def one_line(text: str) -> str:
     """Give `text` as one line: whitespace becomes single spaces, what does not show is dropped."""
-    kept = "".join(
-        " " if ch.isspace() or unicodedata.category(ch) == "Cc" else ch
-        for ch in text
-        if unicodedata.category(ch) not in {"Cf", "Cs", "Co", "Cn"}
-    )
-    return " ".join(kept.split())
+    shown = text.translate(_CONTROLS_AS_SPACES)
+    if not shown.isascii():
+        shown = "".join(ch for ch in shown if unicodedata.category(ch) not in _NEVER_SHOWN)
+    return " ".join(shown.split())
 
 
 def scalar_text(text: str) -> str:
@@ -127,13 +130,16 @@ def scalar_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _SENTENCE_END = re.compile(r"(?<=[^.\s][.!?])\s+(?=[^a-z\s])")
 _NOT_AN_END = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Nr|No)\.\Z")
 
 
+@functools.lru_cache(maxsize=4096)
 def first_sentence(text: str) -> str:
     """Give the first sentence of the first paragraph that has one, on one line, unpunctuated."""
-    paragraph = next((one_line(part) for part in re.split(r"\n\s*\n", text) if one_line(part)), "")
+    parts = (one_line(part) for part in _PARAGRAPH_END.split(text, maxsplit=8))
+    paragraph = next((part for part in parts if part), "")
     for end in _SENTENCE_END.finditer(paragraph):
         if not _NOT_AN_END.search(paragraph[: end.start()]):
             paragraph = paragraph[: end.start()]
