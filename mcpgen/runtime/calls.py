@@ -71,6 +71,7 @@ class CallRunner:
         self._features = features
         self._sealer = sealer
         self._peers: dict[ServerProtocol, Flush] = {}
+        self.publish: Callable[[Change], None] = self.announce  # or a store's, for all processes
         self._client_timeout_seconds = client_timeout_seconds
         self._max_in_flight = max_in_flight
         self._tasks: dict[Call, asyncio.Task[None]] = {}
@@ -102,6 +103,17 @@ class CallRunner:
                 self._cancel(event)
             elif type(event) is ClientAnswer:
                 self._answer(protocol, event)
+
+    async def run(self, call: Call, flush: Flush) -> None:
+        """Run the handler of a call in the task of whoever awaits this, and answer the call.
+
+        A transport that has a task for each request saves one so. Cancelling the call cancels
+        what its handler waits for, and not the task.
+        """
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks[call] = task
+        await self._run(call, flush)
 
     def attach(self, protocol: ServerProtocol, flush: Flush) -> None:
         """Tell this peer of changes from now on, as far as it listens."""
@@ -162,7 +174,7 @@ class CallRunner:
             call,
             flush=flush,
             ask=self._ask_client,
-            announce=self.announce,
+            announce=self.publish,
             state=self._open_state(call),
         )
         try:

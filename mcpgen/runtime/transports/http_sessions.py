@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.protocol.jsonrpc import Encode
-from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.versions import BY_NAME
+from mcpgen.runtime.transports.http_calls import run_events
 from mcpgen.runtime.transports.http_exchange import Header, HttpExchange, RefusedError
 from mcpgen.runtime.transports.reply_stream import RETRY_MS, ReplyStream, ResumableStream
 from mcpgen.runtime.transports.sse import encode_event, encode_retry, event_id, parse_event_id
@@ -119,15 +119,22 @@ class LegacySessions:
         events = protocol.receive(
             message, stream=stream, headers=exchange.headers, principal=exchange.principal
         )
-        if events:
-            self._runner.take(protocol, events, live.flush)
-            await asyncio.sleep(0)  # a handler that waits for nothing has answered by then
-        live.flush()
+        if protocol.is_waiting(stream):
+            live.streams[stream.id] = stream
+        later = await run_events(
+            self._runner,
+            protocol,
+            events,
+            stream,
+            live.flush,
+            lambda: self._answer_later(exchange, stream),
+        )
         await self._store.save_session(live.stored)
-        if stream.reply is not None and stream.reply.data:
+        if later is not None:
+            await later
+        elif stream.reply is not None and stream.reply.data:
             await exchange.reply(stream.reply.http_status, stream.reply.data)
         elif stream.is_sse or protocol.is_waiting(stream):
-            live.streams[stream.id] = stream
             await self._answer_later(exchange, stream)
         else:
             await exchange.reply(202)
@@ -157,6 +164,7 @@ class LegacySessions:
                     live.get_stream.finish()
                 stream = live.get_stream = self._new_stream(live)
                 stream.become_sse()
+                self._runner.attach(live.protocol, live.flush)
                 await self._write(exchange, stream, 1)
             else:
                 await self._write(exchange, *await self._resume(live, last_event_id))
@@ -205,13 +213,6 @@ class LegacySessions:
 
     # -- from outside --------------------------------------------------------------------------
 
-    def announce(self, change: Change) -> None:
-        """Tell the clients that have a GET stream."""
-        for live in list(self._live.values()):
-            if live.get_stream is not None:
-                live.protocol.announce(change)
-                live.flush()
-
     def open_streams(self) -> list[ReplyStream]:
         """Give the streams that may be read now."""
         streams: list[ReplyStream] = []
@@ -233,6 +234,7 @@ class LegacySessions:
             if stream_of_get is not None and not stream_of_get.reader:
                 if now - stream_of_get.detached_at >= REOPEN_SECONDS:
                     live.get_stream = None
+                    self._runner.detach(live.protocol)
                 self._drop_if_quiet(live)
         for session_id in await self._store.evict(now):
             self._end(session_id, "the session expired")
@@ -251,6 +253,7 @@ class LegacySessions:
     def _close_live(self, live: LiveSession, reason: str) -> None:
         self._runner.take(live.protocol, live.protocol.close(reason), live.flush)
         self._runner.forget_client(live.protocol)
+        self._runner.detach(live.protocol)
         live.flush()
         if live.get_stream is not None:
             live.get_stream.finish()

@@ -9,7 +9,6 @@ from urllib.parse import parse_qs
 
 from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.protocol.jsonrpc import Encode
-from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.http_exchange import HttpExchange, RefusedError, accepts
@@ -66,6 +65,7 @@ class SseEndpoints:
         endpoint = f"{root}{MESSAGES_PATH}?{_SESSION}={session_id}"
         protocol = ServerProtocol(self._offering, encode=self._encode)
         connection = self._connections[session_id] = SseConnection(protocol, endpoint)
+        self._runner.attach(protocol, connection.flush)
         watch = asyncio.create_task(exchange.watch(connection.stream))
         try:
             await exchange.reply_events(connection.stream)
@@ -73,6 +73,7 @@ class SseEndpoints:
             watch.cancel()
             connection.stream.detach()
             del self._connections[session_id]
+            self._runner.detach(protocol)
             self._close(connection, "the client closed its stream")
 
     async def post(self, exchange: HttpExchange, message: Any) -> None:
@@ -85,12 +86,6 @@ class SseEndpoints:
         self._runner.take(connection.protocol, events, connection.flush)
         await exchange.reply(202)
         connection.flush()
-
-    def announce(self, change: Change) -> None:
-        """Tell every connected client."""
-        for connection in list(self._connections.values()):
-            connection.protocol.announce(change)
-            connection.flush()
 
     def open_streams(self) -> list[ReplyStream]:
         """Give the streams that are open now."""

@@ -27,12 +27,22 @@ class ReplyStream:
     stream of server-sent events, whose bytes gather in `pending` until they are written.
     """
 
-    __slots__ = ("_readers", "_waiter", "is_finished", "is_sse", "pending", "reader", "reply")
+    __slots__ = (
+        "_readers",
+        "_waiter",
+        "is_finished",
+        "is_sse",
+        "on_sse",
+        "pending",
+        "reader",
+        "reply",
+    )
 
     def __init__(self) -> None:
         self.reply: Outgoing | None = None
         self.pending: deque[bytes] = deque()
         self.is_sse = False
+        self.on_sse: Callable[[], None] | None = None  # called when it becomes events
         self.is_finished = False  # nothing will be added
         self.reader = 1  # number of the connection that it is written to; 0 for none
         self._readers = 1
@@ -47,9 +57,16 @@ class ReplyStream:
         if outgoing.is_last and not self.is_sse:
             self.reply = outgoing
         elif outgoing.data:
-            self.is_sse = True
+            self.become_sse()
             self.push(self.encode(outgoing))
         self.wake()
+
+    def become_sse(self) -> None:
+        """Commit to events, whether there is one or not."""
+        if not self.is_sse:
+            self.is_sse = True
+            if self.on_sse is not None:
+                self.on_sse()
 
     def encode(self, outgoing: Outgoing) -> bytes:
         """Give a message as an event."""
@@ -123,8 +140,6 @@ class ResumableStream(ReplyStream):
         if not outgoing.data and not outgoing.is_last:
             self.release()
             return
-        if not outgoing.is_last:
-            self.become_sse()
         if self.is_sse and outgoing.is_last and not outgoing.data:
             self._keep_event(outgoing)  # a replay must see that the stream ended
         super().put(outgoing)
@@ -139,10 +154,10 @@ class ResumableStream(ReplyStream):
         return encode_event(data, event_id=event_id(self.id, number))
 
     def become_sse(self) -> None:
-        """Commit to events before there is one, so that the client can come back for them."""
+        """Commit to events; the first one tells a client from where it can resume."""
         if self.is_sse or self.is_finished:
             return
-        self.is_sse = True
+        super().become_sse()
         if self.primes:
             self.push(encode_priming_event(event_id(self.id, self.number)))
         self.wake()

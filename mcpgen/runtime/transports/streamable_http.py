@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.protocol.jsonrpc import Encode
-from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
 from mcpgen.runtime.transports.host_check import HostCheck
+from mcpgen.runtime.transports.http_calls import run_events
 from mcpgen.runtime.transports.http_exchange import (
     CLOSE,
     HttpExchange,
@@ -44,13 +44,6 @@ MCP_PATH: Final = "/mcp"
 HEALTH_PATH: Final = "/health"
 KEEP_ALIVE_SECONDS: Final = 15.0
 RETRY_AFTER: Final = (b"retry-after", b"1")
-
-
-class _Open(NamedTuple):
-    """An answer that takes longer than its request."""
-
-    stream: ReplyStream
-    flush: Callable[[], None]
 
 
 class StreamableHttp:
@@ -81,11 +74,12 @@ class StreamableHttp:
         self._store = store or MemoryStore()
         self._has_sessions = has_sessions
         self._now = now
-        self._open: dict[ServerProtocol, _Open] = {}
+        self._open: dict[ServerProtocol, tuple[ReplyStream, Callable[[], None]]] = {}
         self._sessions = LegacySessions(offering, runner, self._store, encode, now)
         self._sse = SseEndpoints(offering, runner, encode) if with_sse else None
         self._next_keep_alive = now() + KEEP_ALIVE_SECONDS
-        self._store.subscribe(self._announce)
+        runner.publish = self._store.publish
+        self._store.subscribe(runner.announce)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -179,12 +173,18 @@ class StreamableHttp:
         events = protocol.receive(
             message, stream=stream, headers=exchange.headers, principal=exchange.principal
         )
-        if events:
-            self._runner.take(protocol, events, flush)
-            await asyncio.sleep(0)  # a handler that waits for nothing has answered by then
-        flush()
+        later = await run_events(
+            self._runner,
+            protocol,
+            events,
+            stream,
+            flush,
+            lambda: self._answer_later(exchange, protocol, stream, flush),
+        )
         reply = stream.reply
-        if reply is not None:
+        if later is not None:
+            await later
+        elif reply is not None:
             await exchange.reply(reply.http_status, reply.data)
         elif stream.is_decided or protocol.is_waiting(stream):
             await self._answer_later(exchange, protocol, stream, flush)
@@ -198,7 +198,8 @@ class StreamableHttp:
         stream: ReplyStream,
         flush: Callable[[], None],
     ) -> None:
-        self._open[protocol] = _Open(stream, flush)
+        self._open[protocol] = (stream, flush)
+        self._runner.attach(protocol, flush)
         watch = asyncio.create_task(exchange.watch(stream))
         try:
             while not stream.is_decided:
@@ -211,6 +212,7 @@ class StreamableHttp:
             watch.cancel()
             stream.detach()
             del self._open[protocol]
+            self._runner.detach(protocol)
             self._runner.take(protocol, protocol.disconnect(stream), flush)
 
     async def _serve_session_method(self, exchange: HttpExchange, method: str) -> None:
@@ -244,25 +246,13 @@ class StreamableHttp:
 
     # -- from outside --------------------------------------------------------------------------
 
-    def announce(self, change: Change) -> None:
-        """Tell every client that listens, in every process that shares the store."""
-        self._store.publish(change)
-
-    def _announce(self, change: Change) -> None:
-        for protocol, (_, flush) in list(self._open.items()):
-            protocol.announce(change)
-            flush()
-        self._sessions.announce(change)
-        if self._sse is not None:
-            self._sse.announce(change)
-
     async def housekeep(self) -> None:
         """Evict what is idle, keep open streams alive, commit slow legacy answers to events."""
         await self._sessions.housekeep()
         now = self._now()
         if now >= self._next_keep_alive:
             self._next_keep_alive = now + KEEP_ALIVE_SECONDS
-            streams = [opened.stream for opened in self._open.values()]
+            streams = [stream for stream, _ in self._open.values()]
             streams += self._sessions.open_streams()
             streams += self._sse.open_streams() if self._sse is not None else []
             for stream in streams:
