@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import msgspec
@@ -49,13 +49,19 @@ def branch(
     *,
     levels: int,
     is_exact: bool,
+    names: Collection[str] = (),
 ) -> Built:
-    """A schema around `children`; `own` is what it would be without them, for its size."""
-    size, height, names = len(_encode(own)), 0, frozenset[str]()
+    """A schema around `children`; `own` is what it would be without them, for its size.
+
+    `names` are the keys of `children` where they are properties.
+    """
+    size, height, needed = len(_encode(own)), 0, frozenset[str]()
+    if names:
+        size += 16 + sum(map(len, names)) + 3 * len(names)
     for child in children:
         size += child.size + 1
         height = max(height, child.height)
         if child.names:
-            names |= child.names
+            needed |= child.names
         is_exact = is_exact and child.is_exact
-    return Built(schema, size, height + levels, names, is_exact)
+    return Built(schema, size, height + levels, needed, is_exact)

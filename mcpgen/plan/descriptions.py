@@ -12,6 +12,7 @@ from mcpgen.ir.api import Operation
 MAX_TOOL_DESCRIPTION = 1024
 _LEAST = 40  # shorter than this, a model learns too little
 _MAX_TITLE = 80
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,400}>|<!--.{0,2000}?-->", re.DOTALL)
 _IMAGE = re.compile(r"!\[([^\]\n]{0,200})\]\([^)\n]{0,600}\)")
 _LINK = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{0,600}\)")
@@ -35,7 +36,9 @@ def clean(text: str) -> str:
         text = _TAG.sub(" ", text)
     if "&" in text:
         text = html.unescape(text)
-    text = "".join(character for character in text if is_visible(character))
+    text = _CONTROL.sub("", text)
+    if not text.isascii():
+        text = "".join(character for character in text if is_visible(character))
     if "[" in text:
         text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
     if "|" in text:
@@ -49,7 +52,7 @@ def clean(text: str) -> str:
 def is_visible(character: str) -> bool:
     """Whether a reader can see `character`, or it parts words or lines."""
     if character.isascii():
-        return character.isprintable() or character in "\n\t\r"
+        return not _CONTROL.match(character)
     if character in "\u2028\u2029\x85":
         return False
     return unicodedata.category(character) not in ("Cc", "Cf", "Co", "Cs", "Cn")

@@ -199,7 +199,6 @@ class InputProfile:
         schema = dict(own)
         if properties:
             schema["properties"] = {name: child.schema for name, child in properties.items()}
-            own["properties"] = dict.fromkeys(properties, 0)
         if isinstance(extra, dict) and extra:
             child = build(extra)
             schema["additionalProperties"] = child.schema
@@ -207,7 +206,7 @@ class InputProfile:
         if extra is False and not is_exact:
             del schema["additionalProperties"]
         levels = 1 if children else 0
-        return branch(schema, own, children, levels=levels, is_exact=is_exact)
+        return branch(schema, own, children, levels=levels, is_exact=is_exact, names=properties)
 
     def _choice(self, keywords: JsonObject, types: list[str], choice: str, build: Build) -> Built:
         members = keywords[choice]

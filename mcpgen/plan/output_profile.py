@@ -43,13 +43,13 @@ class OutputProfile:
         schema = _types(shape)
         own = dict(schema)
         levels = 0
+        properties: dict[str, Built] = {}
         if "properties" in keywords and "object" in (shape.types or ("object",)):
             properties = {
                 name: build(value) for name, value in sorted(keywords["properties"].items())
             }
             children += properties.values()
             schema["properties"] = {name: child.schema for name, child in properties.items()}
-            own["properties"] = dict.fromkeys(properties, 0)
             levels = 1
         elif isinstance(keywords.get("additionalProperties"), dict):
             child = build(keywords["additionalProperties"])
@@ -78,7 +78,7 @@ class OutputProfile:
         told = self.description(keywords)
         if told:
             schema["description"] = own["description"] = told
-        return branch(schema, own, children, levels=levels, is_exact=True)
+        return branch(schema, own, children, levels=levels, is_exact=True, names=properties)
 
 
 def _types(shape: Shape) -> JsonObject:
