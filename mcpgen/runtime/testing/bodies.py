@@ -1,0 +1,214 @@
+"""A request body read back into a value, by its media type.
+
+Bytes that are no text (a file, a picture) are read as their base64, which is how they are written
+in arguments and in cases.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mcpgen.runtime.testing.description import Encoding, MediaType, essence, is_json
+from mcpgen.runtime.testing.pairs import Pairs, unescaped
+from mcpgen.runtime.testing.schemas import JsonSchema, Schemas
+from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
+
+
+def read_body(
+    content: tuple[MediaType, ...], content_type: str, body: bytes, schemas: Schemas
+) -> tuple[Reading | None, str]:
+    """Read a body that was sent as `content_type`; gives what it says, and what is wrong with it.
+
+    `content` are the media types that the operation takes.
+    """
+    if not content_type:
+        return None, "it was sent without `Content-Type`"
+    described = find_media_type(content, content_type)
+    if described is None:
+        offered = ", ".join(f"`{entry.media_type}`" for entry in content)
+        return None, f"`{content_type}` was sent, and the operation takes {offered}"
+    try:
+        reading = _read(described, content_type, body, schemas)
+    except _UnreadableError as error:
+        return None, str(error)
+    return reading, reading.problem
+
+
+def find_media_type(content: Iterable[MediaType], content_type: str) -> MediaType | None:
+    """Give the entry of a `content` map that holds for a media type: the most specific one."""
+    kind = essence(content_type)
+    entries = {entry.essence: entry for entry in content}
+    for wanted in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
+        if wanted in entries:
+            return entries[wanted]
+    return None
+
+
+class _UnreadableError(ValueError):
+    """The bytes are not of the media type that they were sent as."""
+
+
+def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas) -> Reading:
+    kind = essence(content_type)
+    if is_json(kind):
+        return read_values([_json(body)], described.schema, schemas)
+    if kind == "application/x-www-form-urlencoded":
+        return _read_form(described, body, schemas)
+    if kind.startswith("multipart/"):
+        return _read_multipart(described, content_type, body, schemas)
+    if _is_text(kind):
+        return read_shapes([_text(body, content_type)], described.schema, schemas)
+    return read_values([b64encode(body).decode()], described.schema, schemas)
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise _UnreadableError(f"it is not JSON: {error}") from None
+
+
+def _is_text(kind: str) -> bool:
+    return kind.startswith("text/") or kind.endswith(("/xml", "+xml", "/yaml", "+yaml"))
+
+
+def _text(body: bytes, content_type: str) -> str:
+    charset = re.search(r'charset\s*=\s*"?([\w.-]+)', content_type, re.IGNORECASE)
+    try:
+        return body.decode(charset[1] if charset else "utf-8")
+    except (LookupError, UnicodeDecodeError) as error:
+        raise _UnreadableError(f"it is not text: {error}") from None
+
+
+# Forms
+
+
+def _read_form(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
+    """Read `application/x-www-form-urlencoded` (OpenAPI 3.2, "Encoding the x-www-form...")."""
+    try:
+        pairs = Pairs(body.decode("ascii"))
+    except UnicodeDecodeError:
+        raise _UnreadableError("a form is ASCII, everything else is percent-encoded") from None
+    found: dict[str, Shape] = {}
+    for name in _form_names(described, pairs, schemas):
+        schema = schemas.property_schema(described.schema, name)
+        encoding = described.encoding.get(name, Encoding())
+        shape = _form_shape(name, schema, encoding, pairs, schemas)
+        if shape is not None:
+            found[name] = shape
+    for name in pairs.names_left():  # what is neither declared nor in brackets
+        found[name] = _one_or_all(pairs.take(name))
+    return read_shapes([found], described.schema, schemas)
+
+
+def _form_names(described: MediaType, pairs: Pairs, schemas: Schemas) -> list[str]:
+    """Declared names, and those that stand before a bracket, in the order of the form."""
+    sent = [re.sub(r"(?<=.)\[.*", "", name, flags=re.DOTALL) for name in pairs.names_left()]
+    declared = sorted(schemas.property_names(described.schema), key=len, reverse=True)
+    return list(dict.fromkeys([*declared, *sent]))
+
+
+def _form_shape(
+    name: str, schema: JsonSchema, encoding: Encoding, pairs: Pairs, schemas: Schemas
+) -> Shape | None:
+    if encoding.is_styled and encoding.style != "deepObject" and encoding.explode is False:
+        texts = pairs.take(name)
+        if len(texts) != 1:
+            return _one_or_all(texts) if texts else None
+        if "array" in schemas.likely_types(schema):
+            separator = {"spaceDelimited": r"\+|%20", "pipeDelimited": r"\||%7[Cc]"}
+            items = re.split(separator.get(encoding.style, ","), texts[0])
+            return [unescaped(item, plus=True) for item in items]
+        return _one_or_all(texts)
+    return pairs.take_tree(name)
+
+
+def _one_or_all(texts: list[str]) -> Shape:
+    decoded: list[Shape] = [unescaped(text, plus=True) for text in texts]
+    return decoded[0] if len(decoded) == 1 else decoded
+
+
+# Multipart
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a multipart body."""
+
+    name: str
+    filename: str
+    content_type: str
+    content: bytes
+
+
+def _read_multipart(
+    described: MediaType, content_type: str, body: bytes, schemas: Schemas
+) -> Reading:
+    """Read `multipart/form-data` (RFC 7578) by the schema of its properties."""
+    found: dict[str, list[object]] = {}
+    for part in multipart_parts(content_type, body):
+        schema = schemas.property_schema(described.schema, part.name)
+        found.setdefault(part.name, []).append(_part_value(part, schema, schemas))
+    value = {
+        name: values if _is_list(name, values, described.schema, schemas) else values[0]
+        for name, values in found.items()
+    }
+    return read_values([value], described.schema, schemas)
+
+
+def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schemas) -> bool:
+    if len(values) > 1:
+        return True
+    declared = schemas.property_schema(schema, name)
+    return schemas.likely_types(declared) == {"array"} and not isinstance(values[0], list)
+
+
+def _part_value(part: Part, schema: JsonSchema, schemas: Schemas) -> object:
+    if is_json(part.content_type):
+        return _json(part.content)
+    if part.filename or (part.content_type and not _is_text(essence(part.content_type))):
+        return b64encode(part.content).decode()
+    types = schemas.likely_types(schema)
+    item = schemas.item_schema(schema) if "array" in types else schema
+    return read_shapes([_text(part.content, part.content_type)], item, schemas).value
+
+
+def multipart_parts(content_type: str, body: bytes) -> list[Part]:
+    """Split a multipart body into its parts.
+
+    Raises:
+        ValueError: there is no boundary, or the body is not cut by it.
+    """
+    boundary = re.search(r'boundary\s*=\s*(?:"([^"]+)"|([^\s;]+))', content_type)
+    if boundary is None:
+        raise _UnreadableError("a multipart body was sent without a boundary")
+    marker = b"\r\n--" + (boundary[1] or boundary[2]).encode()
+    pieces = (b"\r\n" + body).split(marker)
+    if len(pieces) < 2 or not pieces[-1].startswith(b"--"):
+        raise _UnreadableError("a multipart body does not end with its boundary")
+    return [_part(piece) for piece in pieces[1:-1]]
+
+
+def _part(piece: bytes) -> Part:
+    head, blank_line, content = piece.partition(b"\r\n\r\n")
+    if not blank_line:
+        raise _UnreadableError("a part has no blank line after its headers")
+    headers: dict[str, str] = {}
+    for line in head.decode("utf-8", "replace").split("\r\n"):
+        field, _, value = line.partition(":")
+        headers[field.strip().lower()] = value.strip()
+    disposition = headers.get("content-disposition", "")
+    name = re.search(r'(?<![*\w])name="([^"]*)"', disposition)
+    if name is None:
+        raise _UnreadableError("a part has no name")
+    filename = re.search(r'filename="([^"]*)"', disposition)
+    return Part(
+        unescaped(name[1]),
+        filename[1] if filename else "",
+        headers.get("content-type", ""),
+        content,
+    )

@@ -1,0 +1,436 @@
+"""An HTTP request read back into values, as its operation describes them.
+
+The inverse of every `style` of the Parameter Object (OpenAPI 3.2, with the tables of 3.0 and 3.1),
+written against the specification alone: it judges what the upstream client sends. Where the
+specification leaves room, every spelling that it allows is read:
+
+- `|` and `,` between items raw or percent-encoded; `+` or `%20` for a space in queries and forms;
+- `label` without `explode` as `.a,b` or `.a.b`;
+- lists under `deepObject` as `a[0]=x`, `a[]=x` or a repeated `a=x`;
+- values nested deeper than their style reaches as JSON;
+- several values of a cookie as cookies of one name, or joined with `&`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.testing.bodies import read_body
+from mcpgen.runtime.testing.description import Operation, Parameter, is_json
+from mcpgen.runtime.testing.pairs import Pairs, unescaped
+from mcpgen.runtime.testing.schemas import Schemas
+from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
+
+_ILLEGAL_IN_URLS = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{}#]")
+_ALWAYS_SENT = frozenset(
+    {
+        *("accept", "accept-encoding", "connection", "content-length", "content-type"),
+        *("cookie", "host", "keep-alive", "transfer-encoding", "user-agent"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawRequest:
+    """What arrived. `path` and `query` are as they stood on the wire, below the base URL."""
+
+    method: str
+    path: str
+    query: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """All fields of this name, whatever its case, joined as HTTP says; None without one."""
+        found = [value for key, value in self.headers if key.lower() == name.lower()]
+        return ", ".join(found) if found else None
+
+
+@dataclass(slots=True)
+class DecodedRequest:
+    """What a request says: readings by wire name, and everything that does not fit."""
+
+    path: dict[str, Reading] = field(default_factory=dict)
+    query: dict[str, Reading] = field(default_factory=dict)
+    header: dict[str, Reading] = field(default_factory=dict)
+    cookie: dict[str, Reading] = field(default_factory=dict)
+    querystring: Reading | None = None
+    body: Reading | None = None
+    content_type: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def values(self, location: str) -> JsonObject:
+        """Give the likeliest values of one location ("path", "query", "header", "cookie")."""
+        readings: dict[str, Reading] = getattr(self, location)
+        return {name: reading.value for name, reading in readings.items()}
+
+
+def decode_request(
+    operation: Operation,
+    raw: RawRequest,
+    schemas: Schemas,
+    *,
+    credentials: Iterable[tuple[str, str]] = (),
+) -> DecodedRequest:
+    """Read a request as `operation` describes it.
+
+    `credentials` are the places that security schemes account for, as ("query", "api_key") or
+    ("header", "authorization"); anything else that no parameter accounts for is a problem.
+    """
+    decoder = _Decoder(operation, raw, schemas, frozenset(credentials))
+    decoder.read_path()
+    decoder.read_query()
+    decoder.read_headers()
+    decoder.read_cookies()
+    decoder.read_body()
+    return decoder.decoded
+
+
+class _Decoder:
+    """Reads one request, part by part, into `decoded`."""
+
+    def __init__(
+        self,
+        operation: Operation,
+        raw: RawRequest,
+        schemas: Schemas,
+        credentials: frozenset[tuple[str, str]],
+    ) -> None:
+        self.operation = operation
+        self.raw = raw
+        self.schemas = schemas
+        self.credentials = credentials
+        self.decoded = DecodedRequest()
+
+    def _keep(self, parameter: Parameter, reading: Reading) -> None:
+        if parameter.location == "querystring":
+            self.decoded.querystring = reading
+        else:
+            getattr(self.decoded, parameter.location)[parameter.name] = reading
+        if reading.problem:
+            self._complain(f"{_named(parameter)}: {reading.problem}")
+
+    def _complain(self, problem: str) -> None:
+        self.decoded.problems.append(problem)
+
+    def _read(self, parameter: Parameter, shapes: Iterable[Shape]) -> None:
+        found = list(shapes)
+        if not found:
+            self._complain(f"{_named(parameter)}: `{parameter.style}` does not look like this")
+            return
+        self._keep(parameter, read_shapes(found, parameter.schema, self.schemas))
+
+    def _read_content(self, parameter: Parameter, text: str) -> None:
+        """Read a parameter that has `content`: its text is of a media type."""
+        if not is_json(parameter.content_type):
+            self._read(parameter, [text])
+            return
+        try:
+            values = [json.loads(text)]
+        except ValueError:
+            self._complain(f"{_named(parameter)}: `{text}` is not JSON")
+            return
+        self._keep(parameter, read_values(values, parameter.schema, self.schemas))
+
+    def _miss(self, parameter: Parameter) -> None:
+        if parameter.required:
+            self._complain(f"{_named(parameter)} is required and was not sent")
+
+    # Path
+
+    def read_path(self) -> None:
+        illegal = _ILLEGAL_IN_URLS.search(self.raw.path)
+        if illegal:
+            self._complain(f"the path has a raw `{illegal[0]}`, which must be percent-encoded")
+        texts = path_texts(self.operation.path, self.raw.path) or {}
+        for parameter in self.operation.parameters_in("path"):
+            text = texts.get(parameter.name)
+            if text is None:
+                self._miss(parameter)
+            elif parameter.content_type:
+                self._read_content(parameter, unescaped(text))
+            else:
+                self._read(parameter, _path_shapes(parameter, text))
+
+    # Query
+
+    def read_query(self) -> None:
+        illegal = _ILLEGAL_IN_URLS.search(self.raw.query)
+        if illegal:
+            self._complain(f"the query has a raw `{illegal[0]}`, which must be percent-encoded")
+        whole = self.operation.parameters_in("querystring")
+        if whole:
+            self._read_querystring(whole[0])
+            return
+        pairs = Pairs(self.raw.query)
+        for place, name in self.credentials:
+            if place == "query":
+                pairs.take(name)
+        for name, value in literal_query(self.operation.path):
+            pairs.take_pair(name, value)
+        for parameter in sorted(self.operation.parameters_in("query"), key=self._is_spread):
+            self._read_query_parameter(parameter, pairs)
+        for name in pairs.names_left():
+            self._complain(f"query parameter `{name}` is not described, or not in this way")
+
+    def _is_spread(self, parameter: Parameter) -> bool:
+        """Exploded objects take the names that are left, after all others took theirs."""
+        types = self.schemas.likely_types(parameter.schema)
+        return parameter.style == "form" and parameter.explode and "object" in types
+
+    def _read_querystring(self, parameter: Parameter) -> None:
+        if not self.raw.query:
+            self._miss(parameter)
+            return
+        if is_json(parameter.content_type):
+            self._read_content(parameter, unescaped(self.raw.query))
+        else:
+            pairs = Pairs(self.raw.query)
+            shape = {name: _one_or_all(pairs.take(name)) for name in pairs.names_left()}
+            self._keep(parameter, read_shapes([shape], parameter.schema, self.schemas))
+
+    def _read_query_parameter(self, parameter: Parameter, pairs: Pairs) -> None:
+        if parameter.content_type:
+            texts = pairs.take(parameter.name)
+            if texts:
+                self._read_content(parameter, unescaped(texts[0], plus=True))
+            else:
+                self._miss(parameter)
+            return
+        shapes = list(query_shapes(parameter, pairs, self.schemas))
+        if not shapes:
+            self._miss(parameter)
+        elif parameter.allow_empty_value and "" in shapes:
+            self._keep(parameter, Reading(("", [], {}, None)))
+        else:
+            self._read(parameter, shapes)
+
+    # Headers and cookies
+
+    def read_headers(self) -> None:
+        known = {name.lower() for place, name in self.credentials if place == "header"}
+        for parameter in self.operation.parameters_in("header"):
+            known.add(parameter.name.lower())
+            text = self.raw.header(parameter.name)
+            if text is None:
+                self._miss(parameter)
+            elif parameter.content_type:
+                self._read_content(parameter, text.strip())
+            else:
+                self._read(parameter, simple_shapes(text.strip(), parameter.explode, str.strip))
+        for name, _ in self.raw.headers:
+            if name.lower() not in known | _ALWAYS_SENT:
+                self._complain(f"header `{name}` is not described")
+
+    def read_cookies(self) -> None:
+        sent = [value for name, value in self.raw.headers if name.lower() == "cookie"]
+        pairs = Pairs(re.sub(r";\s*", "&", ";".join(sent)), plus_is_space=False)
+        for place, name in self.credentials:
+            if place == "cookie":
+                pairs.take(name)
+        for parameter in self.operation.parameters_in("cookie"):
+            self._read_cookie(parameter, pairs)
+        for name in pairs.names_left():
+            self._complain(f"cookie `{name}` is not described")
+
+    def _read_cookie(self, parameter: Parameter, pairs: Pairs) -> None:
+        if parameter.content_type:
+            texts = pairs.take(parameter.name)
+            if texts:
+                self._read_content(parameter, unescaped(texts[0]))
+            else:
+                self._miss(parameter)
+            return
+        is_raw = parameter.style == "cookie"
+        shapes = list(query_shapes(parameter, pairs, self.schemas, is_raw=is_raw))
+        if shapes:
+            self._read(parameter, shapes)
+        else:
+            self._miss(parameter)
+
+    # Body
+
+    def read_body(self) -> None:
+        content_type = self.raw.header("content-type") or ""
+        self.decoded.content_type = content_type
+        if not self.raw.body and not content_type:
+            if self.operation.body_required:
+                self._complain("a body is required and was not sent")
+            return
+        if not self.operation.body:
+            self._complain("a body was sent, and the operation has none")
+            return
+        reading, problem = read_body(self.operation.body, content_type, self.raw.body, self.schemas)
+        self.decoded.body = reading
+        if problem:
+            self._complain(f"body: {problem}")
+
+
+def _named(parameter: Parameter) -> str:
+    return f"{parameter.location} parameter `{parameter.name}`"
+
+
+def _one_or_all(texts: list[str]) -> Shape:
+    decoded: list[Shape] = [unescaped(text, plus=True) for text in texts]
+    return decoded[0] if len(decoded) == 1 else decoded
+
+
+# Paths
+
+
+def literal_query(template: str) -> list[tuple[str, str]]:
+    """Give the query that some documents write into the path itself, as decoded pairs."""
+    _, _, query = template.partition("#")[0].partition("?")
+    pairs = (pair.partition("=") for pair in query.split("&") if pair and "{" not in pair)
+    return [(unquote(name), unquote(value)) for name, _, value in pairs]
+
+
+def path_texts(template: str, path: str) -> dict[str, str] | None:
+    """Match a path against a template: the raw text of each parameter, or None for no match."""
+    path_template = template.partition("#")[0].partition("?")[0]
+    wanted, found = path_template.split("/"), path.split("/")
+    if len(wanted) != len(found):
+        return None
+    texts: dict[str, str] = {}
+    for segment, text in zip(wanted, found, strict=True):
+        names = re.findall(r"\{([^{}]*)\}", segment)
+        literals = re.split(r"\{[^{}]*\}", segment)
+        if not names:
+            if unquote(segment) != unquote(text):
+                return None
+            continue
+        pattern = "(.+?)".join(re.escape(literal) for literal in literals)
+        match = re.fullmatch(pattern, text)
+        if match is None:
+            return None
+        texts.update(zip(names, match.groups(), strict=True))
+    return texts
+
+
+def _path_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
+    if parameter.style == "label":
+        if text.startswith("."):
+            yield from _label_shapes(text[1:], parameter.explode)
+    elif parameter.style == "matrix":
+        if text.startswith(";"):
+            yield from _matrix_shapes(text[1:], parameter)
+    else:
+        yield from simple_shapes(text, parameter.explode, unescaped)
+
+
+def simple_shapes(
+    text: str, explode: bool, decode: Callable[[str], str], separator: str = ","
+) -> Iterator[Shape]:
+    """Give what a text can mean in style `simple`: itself, a list, or an object."""
+    yield decode(text)
+    items = text.split(separator) if text else []
+    yield [decode(item) for item in items]
+    if not text:
+        yield [""]
+    if explode:
+        if all("=" in item for item in items):
+            members = [item.partition("=") for item in items]
+            yield {decode(name): decode(value) for name, _, value in members}
+    elif len(items) % 2 == 0:
+        yield {decode(items[at]): decode(items[at + 1]) for at in range(0, len(items), 2)}
+
+
+def _label_shapes(text: str, explode: bool) -> Iterator[Shape]:
+    if not explode:
+        yield from simple_shapes(text, explode, unescaped)
+    yield from simple_shapes(text, explode, unescaped, ".")
+
+
+def _matrix_shapes(text: str, parameter: Parameter) -> Iterator[Shape]:
+    pairs = [item.partition("=") for item in text.split(";")]
+    named = [value for name, _, value in pairs if unescaped(name) == parameter.name]
+    if len(named) == len(pairs):
+        if len(named) == 1 and not parameter.explode:
+            yield from simple_shapes(named[0], False, unescaped)
+        elif len(named) == 1:
+            yield unescaped(named[0])
+        if parameter.explode:
+            yield [unescaped(value) for value in named]
+    if parameter.explode:
+        yield {unescaped(name): unescaped(value) for name, _, value in pairs}
+
+
+# Queries
+
+
+def query_shapes(
+    parameter: Parameter, pairs: Pairs, schemas: Schemas, *, is_raw: bool = False
+) -> Iterator[Shape]:
+    """Take a parameter's pairs and give what they can mean; nothing where there are none."""
+    decode = _decoder(parameter, is_raw, pairs.plus_is_space)
+    types = schemas.likely_types(parameter.schema)
+    if parameter.style == "deepObject":
+        tree = pairs.take_tree(parameter.name)
+        if tree is not None:
+            yield tree
+        return
+    texts = pairs.take(parameter.name)
+    if texts:
+        yield from _named_shapes(parameter, texts, decode)
+    elif parameter.explode and "object" in types:
+        spread = _spread(parameter, pairs, schemas, decode)
+        if spread:
+            yield spread
+
+
+def _decoder(parameter: Parameter, is_raw: bool, plus_is_space: bool) -> Callable[[str], str]:
+    if is_raw:
+        return str
+    plus = plus_is_space and not parameter.allow_reserved
+    return lambda text: unescaped(text, plus=plus)
+
+
+def _named_shapes(
+    parameter: Parameter, texts: list[str], decode: Callable[[str], str]
+) -> Iterator[Shape]:
+    if parameter.explode:
+        if len(texts) == 1:
+            yield decode(texts[0])
+        yield [decode(text) for text in texts]
+        return
+    if len(texts) > 1:
+        return
+    separator = _SEPARATORS.get(parameter.style, ",")
+    yield from _split_shapes(texts[0], separator, decode)
+
+
+_SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
+
+
+def _split_shapes(text: str, separator: str, decode: Callable[[str], str]) -> Iterator[Shape]:
+    """Split at raw separators, or else at encoded ones."""
+    yield decode(text)
+    spellings = {",": r",", "|": r"\||%7[Cc]", " ": r"\+|%20"}
+    items = re.split(spellings[separator], text) if text else []
+    if separator == "," and len(items) == 1:
+        items = re.split(r"%2[Cc]", text)
+    decoded = [decode(item) for item in items]
+    yield list(decoded)
+    if not text:
+        yield [""]
+    if decoded and len(decoded) % 2 == 0:
+        yield {decoded[at]: decoded[at + 1] for at in range(0, len(decoded), 2)}
+
+
+def _spread(
+    parameter: Parameter, pairs: Pairs, schemas: Schemas, decode: Callable[[str], str]
+) -> dict[str, Shape]:
+    """The members of an exploded object, which travel under their own names."""
+    declared = schemas.property_names(parameter.schema)
+    takes_any = schemas.property_schema(parameter.schema, "\0") is not False
+    names = [name for name in pairs.names_left() if name in declared or takes_any]
+    found: dict[str, Shape] = {}
+    for name in names:
+        texts: list[Shape] = [decode(text) for text in pairs.take(name)]
+        found[name] = texts[0] if len(texts) == 1 else texts
+    return found

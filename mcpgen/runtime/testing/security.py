@@ -1,0 +1,126 @@
+"""Which security requirement a request satisfies, and with what."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcpgen.runtime.testing.decode import RawRequest
+from mcpgen.runtime.testing.description import Operation, SecurityScheme
+from mcpgen.runtime.testing.pairs import Pairs, unescaped
+
+Secrets = Mapping[str, Mapping[str, str]]
+"""Scheme id -> part ("value", "username", "password", "access_token") -> what must be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityVerdict:
+    """The alternative that a request satisfies, the places it uses, and what is wrong."""
+
+    alternative: tuple[str, ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+
+
+def judge_security(
+    operation: Operation,
+    schemes: Mapping[str, SecurityScheme],
+    raw: RawRequest,
+    secrets: Secrets,
+    *,
+    has_certificate: bool | None,
+) -> SecurityVerdict:
+    """Hold a request against the security requirements of its operation.
+
+    Of several satisfied alternatives the one with the most schemes counts. A scheme without
+    `secrets` is satisfied by any credential of its kind. `has_certificate` is None where it
+    cannot be known, which passes.
+    """
+    if not operation.security:
+        return SecurityVerdict()
+    verdicts = [
+        _judge(alternative, schemes, raw, secrets, has_certificate)
+        for alternative in sorted(operation.security, key=len, reverse=True)
+    ]
+    for verdict in verdicts:
+        if not verdict.problem:
+            return verdict
+    first = verdicts[0].problem
+    others = f" (nor any other of {len(verdicts)} alternatives)" if len(verdicts) > 1 else ""
+    return SecurityVerdict(problem=f"{first}{others}")
+
+
+def _judge(
+    alternative: tuple[str, ...],
+    schemes: Mapping[str, SecurityScheme],
+    raw: RawRequest,
+    secrets: Secrets,
+    has_certificate: bool | None,
+) -> SecurityVerdict:
+    places = []
+    for name in alternative:
+        scheme = schemes.get(name)
+        if scheme is None:
+            return SecurityVerdict(problem=f"`{name}` is no security scheme of the document")
+        if scheme.type == "mutualTLS":
+            if has_certificate is False:
+                return SecurityVerdict(problem=f"`{name}`: no client certificate was used")
+            continue
+        sent = _sent(scheme, raw)
+        problem = _problem(scheme, sent, secrets.get(name, {}))
+        if problem:
+            return SecurityVerdict(problem=f"`{name}`: {problem}")
+        places.append(_place(scheme))
+    return SecurityVerdict(alternative, tuple(places))
+
+
+def _place(scheme: SecurityScheme) -> tuple[str, str]:
+    if scheme.type != "apiKey":
+        return ("header", "authorization")
+    name = scheme.name.lower() if scheme.location == "header" else scheme.name
+    return (scheme.location, name)
+
+
+def _sent(scheme: SecurityScheme, raw: RawRequest) -> str | None:
+    """What stands in the place of a scheme; None for nothing."""
+    location, name = _place(scheme)
+    if location == "header":
+        return raw.header(name)
+    if location == "query":
+        texts = Pairs(raw.query).take(name)
+        return unescaped(texts[0], plus=True) if len(texts) == 1 else None
+    pairs = (pair.strip().partition("=") for pair in (raw.header("cookie") or "").split(";"))
+    return next((value for key, _, value in pairs if key == name), None)
+
+
+def _problem(scheme: SecurityScheme, sent: str | None, secrets: Mapping[str, str]) -> str:
+    location, name = _place(scheme)
+    if not sent:
+        return f"no credential was sent in {location} `{name}`"
+    if scheme.type == "apiKey":
+        return _mismatch(sent, secrets.get("value"))
+    kind = scheme.http_scheme if scheme.type == "http" else "bearer"
+    found, _, credential = sent.partition(" ")
+    if found.lower() != kind or not credential:
+        return f"`Authorization` is not of the scheme `{kind}`"
+    if kind == "basic":
+        return _basic_problem(credential, secrets)
+    return _mismatch(credential, secrets.get("access_token", secrets.get("value")))
+
+
+def _basic_problem(credential: str, secrets: Mapping[str, str]) -> str:
+    try:
+        pair = b64decode(credential, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return "the credential is not base64"
+    if ":" not in pair:
+        return "the credential has no colon between user and password"
+    if not secrets:
+        return ""
+    return _mismatch(pair, f"{secrets.get('username', '')}:{secrets.get('password', '')}")
+
+
+def _mismatch(sent: str, expected: str | None) -> str:
+    return "" if expected is None or sent == expected else "another credential was expected"
