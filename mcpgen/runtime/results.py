@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import secrets
-from typing import Any
-
-import msgspec
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from mcpgen.runtime.content import (
     Audio,
@@ -19,40 +20,55 @@ from mcpgen.runtime.content import (
 )
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.media import Media
+from mcpgen.runtime.shorten import MAX_CHARACTERS, shortened
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
+from mcpgen.runtime.upstream.redaction import visible
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.validation import SchemaValidator
 
 _log = logging.getLogger(__name__)
 
 STATUS_KEY = "mcpgen/status"
 RETRY_AFTER_KEY = "mcpgen/retryAfterMs"
 REFERENCE_KEY = "mcpgen/reference"
+TRUNCATED_KEY = "mcpgen/truncated"
+REMOVED_KEY = "mcpgen/invisibleCharactersRemoved"
+DEPARTURES_KEY = "mcpgen/schemaDepartures"
 
 
-def result_of(
-    value: Any, *, operation: str, result_key: str, uri: str, promises_object: bool = False
-) -> ToolResult:
+@dataclass(frozen=True, slots=True)
+class ResultShape:
+    """What a tool's contract says of its result.
+
+    `uri` names bytes that have no name of their own. `output` gives the validator of the listed
+    output schema; None where the tool lists none.
+    """
+
+    operation: str
+    result_key: str = ""
+    uri: str = ""
+    output: Callable[[], SchemaValidator] | None = None
+
+
+def result_of(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> ToolResult:
     """The result that carries a handler's value.
 
-    A `ToolResult` stands as it is. JSON becomes structured content, under `result_key` when the
-    contract has one, with text that says the same; text, pictures, sounds and other bytes become
-    content of their kind. `uri` names what has no name of its own. Where the tool
-    `promises_object`, an empty answer is an empty object, since clients insist on one.
+    A `ToolResult` stands as it is. JSON becomes structured content, under the result key where
+    the contract has one, with text that says the same; text, pictures, sounds and other bytes
+    become content of their kind. `is_cut_off` says that the response went on.
     """
     if isinstance(value, ToolResult):
         return value
-    if value is None and not result_key:
-        empty: JsonObject | None = {} if promises_object else None
-        return ToolResult((Text(f"Done: `{operation}` gave no content."),), empty)
     if isinstance(value, Media):
-        return ToolResult((_media_content(value, uri),))
-    if isinstance(value, str) and not result_key:
-        return ToolResult((Text(value),))
-    if isinstance(value, dict) and not result_key:
-        structured: JsonObject = value
-    else:
-        structured = {result_key or "result": value}
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return ToolResult((Text(text),), structured)
+        return ToolResult((_media_content(value, shape.uri),))
+    if value is None and not shape.result_key:
+        # Clients insist on structured content where a schema promises it.
+        empty: JsonObject | None = None if shape.output is None else {}
+        return ToolResult((Text(f"Done: `{shape.operation}` gave no content."),), empty)
+    if isinstance(value, str) and not shape.result_key:
+        return _text_result(value, is_cut_off=is_cut_off)
+    return _json_result(value, shape)
 
 
 def _media_content(media: Media, uri: str) -> Content:
@@ -61,6 +77,71 @@ def _media_content(media: Media, uri: str) -> Content:
     if media.media_type.startswith("audio/"):
         return Audio(media.data, media.media_type)
     return EmbeddedResource(uri, media.media_type, blob=media.data)
+
+
+def _text_result(text: str, *, is_cut_off: bool) -> ToolResult:
+    shown, removed = visible(text)
+    meta: JsonObject = {REMOVED_KEY: removed} if removed else {}
+    content = [Text(shown[:MAX_CHARACTERS])]
+    if len(shown) > MAX_CHARACTERS:
+        meta[TRUNCATED_KEY] = True
+        content.append(Text(f"Cut: this is {MAX_CHARACTERS:,} of {len(shown):,} characters."))
+    elif is_cut_off:
+        meta[TRUNCATED_KEY] = True
+        content.append(Text("Cut: the response went on, and this is its beginning."))
+    return ToolResult(tuple(content), meta=meta)
+
+
+def _json_result(value: Any, shape: ResultShape) -> ToolResult:
+    short = shortened(value)
+    meta: JsonObject = {}
+    notes: list[str] = []
+    if short.notes:
+        meta[TRUNCATED_KEY] = True
+        notes.append(
+            f"Cut, since the whole is too long: {'; '.join(short.notes)}. "
+            "A filter, fewer fields or a smaller page shows the rest."
+        )
+    if isinstance(short.value, dict) and not shape.result_key:
+        structured: JsonObject = short.value
+    else:
+        structured = {shape.result_key or "result": short.value}
+    if shape.output is not None:
+        structured, departures = fitted(structured, shape.output())
+        if departures:
+            meta[DEPARTURES_KEY] = list(departures)
+            notes.append(
+                "The response departs from its schema, and the structured content has null in "
+                f"these places: {'; '.join(departures)}."
+            )
+    text = short.value if isinstance(short.value, str) else short.text
+    return ToolResult((Text(text), *map(Text, notes)), structured, meta=meta)
+
+
+def fitted(
+    structured: JsonObject, validator: SchemaValidator
+) -> tuple[JsonObject, tuple[str, ...]]:
+    """Structured content that fits its schema, and what had to give way for that.
+
+    Clients refuse a result that breaks its schema, whole; so what breaks it becomes null, which
+    every member of a listed output schema may be, and the text still has all of it.
+    """
+    if validator.is_valid(structured):
+        return structured, ()
+    departures = validator.problems(structured)
+    copy = deepcopy(structured)
+    for path in validator.places(structured):
+        _put_null(copy, path)
+    return copy if validator.is_valid(copy) else {}, departures
+
+
+def _put_null(value: Any, path: list[str | int]) -> None:
+    for step in path[:-1]:
+        if value is None:
+            return  # what holds this place gave way already
+        value = value[step]
+    if path and value is not None:
+        value[path[-1]] = None
 
 
 def result_of_exception(error: Exception, *, tool: str) -> ToolResult:

@@ -18,7 +18,7 @@ from mcpgen.runtime.errors import (
     ProtocolError,
     UnknownToolError,
 )
-from mcpgen.runtime.results import result_of, result_of_exception
+from mcpgen.runtime.results import ResultShape, result_of, result_of_exception
 from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.rules import RequestRules
 
@@ -38,7 +38,8 @@ class Tool:
         self.contract = contract
         self.handler: Handler | None = None
         self._rules: RequestRules | None = None
-        self._validator: SchemaValidator | None = None
+        self._input: SchemaValidator | None = None
+        self._output: SchemaValidator | None = None
 
     @property
     def operation(self) -> str:
@@ -81,11 +82,27 @@ class Tool:
         keywords = self.keywords
         if unknown := [name for name in arguments if name not in keywords]:
             raise InvalidArgumentsError(self.name, (unknown_names((), unknown, list(keywords)),))
-        if self._validator is None:
-            self._validator = SchemaValidator(self.input_schema)
-        if problems := self._validator.problems(arguments):
+        if self._input is None:
+            self._input = SchemaValidator(self.input_schema)
+        if problems := self._input.problems(arguments):
             raise InvalidArgumentsError(self.name, problems)
         return {keywords[name]: value for name, value in arguments.items()}
+
+    def result_shape(self, server: str) -> ResultShape:
+        """What the contract says of the tool's result."""
+        return ResultShape(
+            operation=self.operation,
+            result_key=self.contract.get("result_key", ""),
+            uri=f"{server}:/{self.name}",
+            output=self._output_validator if "outputSchema" in self.contract["listing"] else None,
+        )
+
+    def _output_validator(self) -> SchemaValidator:
+        from mcpgen.runtime.validation import SchemaValidator
+
+        if self._output is None:
+            self._output = SchemaValidator(self.contract["listing"]["outputSchema"])
+        return self._output
 
 
 class ToolGroup:
@@ -217,12 +234,11 @@ class Toolbox:
         value = await tool.handler(context, **keywords)
         if value is None:
             value = api.last_value  # what the document does not promise is still not thrown away
+        response = api.last_response
         return result_of(
             value,
-            operation=tool.operation,
-            result_key=tool.contract.get("result_key", ""),
-            uri=f"{self._client.name}:/{tool.name}",
-            promises_object="outputSchema" in tool.contract["listing"],
+            tool.result_shape(self._client.name),
+            is_cut_off=response is not None and response.is_cut_off,
         )
 
     async def aclose(self) -> None:

@@ -53,6 +53,10 @@ class SchemaValidator:
             found[MAX_PROBLEMS:] = [f"and {rest} more"]
         return tuple(found)
 
+    def places(self, instance: Any) -> list[list[str | int]]:
+        """Where the instance breaks the schema, as steps from its root."""
+        return [list(violation.instance_path) for violation in self._compiled.iter_errors(instance)]
+
     def _violations(self, instance: Any) -> Iterable[Violation]:
         if _has_at_most(_SMALL_INSTANCE, instance):
             return self._compiled.iter_errors(instance)
@@ -146,7 +150,7 @@ def _rule(violation: Violation) -> str:
     kinds = jsonschema_rs.ValidationErrorKind
     match violation.kind:
         case kinds.Type(types=types):
-            return f"must be {_one_of([_ARTICLES.get(name, name) for name in types])}"
+            return f"must be {_type_names(types)}"
         case kinds.Enum(options=options):
             shown = [_shown(option) for option in options[:20]]
             return f"must be {_one_of([*shown, *(['…'] if len(options) > 20 else [])])}"
@@ -197,6 +201,11 @@ _ARTICLES = {
 }
 
 
+def _type_names(types: Sequence[str]) -> str:
+    null_last = sorted(types, key=lambda name: name == "null")
+    return _one_of([_ARTICLES.get(name, name) for name in null_last])
+
+
 def _one_of(options: Sequence[str]) -> str:
     if len(options) < 2:
         return "".join(options)
@@ -230,8 +239,7 @@ def _no_branch_fits(where: str, branches: Sequence[Sequence[Violation]], given: 
     closest = min(deepest, key=len)
     if len(deepest) > 1 and all(error.kind.name == "type" for b in deepest for error in b):
         types = [name for b in deepest for error in b for name in _types(error)]
-        options = [_ARTICLES.get(name, name) for name in dict.fromkeys(types)]
-        return f"{where} must be {_one_of(options)}, not {given}"
+        return f"{where} must be {_type_names(list(dict.fromkeys(types)))}, not {given}"
     reasons = "; ".join(describe(error) for error in closest[:3])
     return f"{where} fits none of its {len(branches)} alternatives; the closest says: {reasons}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import zlib
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from mcpgen.runtime.upstream.errors import (
     ResponseTooLargeError,
     UpstreamError,
 )
-from mcpgen.runtime.upstream.http import ClientCertificate, HttpRequest, HttpResponse
+from mcpgen.runtime.upstream.http import ClientCertificate, HttpRequest, HttpResponse, is_stream
 
 CONNECT_SECONDS = 5.0
 MAX_CONNECTIONS = 100
@@ -77,12 +78,20 @@ class AiohttpSender:
             allow_redirects=False,
             ssl=self._tls(request.client_certificate),
         ) as response:
+            headers_received = tuple(response.headers.items())
+            body = _BoundedBody(response, request.max_response_bytes)
             try:
-                body = await _read_bounded(response, request.max_response_bytes)
+                if is_stream(response.headers.get("Content-Type", "")):
+                    is_cut_off = await body.listen(request.stream_seconds)
+                else:
+                    await body.read()
+                    is_cut_off = False
             except BaseException:
                 response.close()  # not released: what is left of the body is not wanted
                 raise
-            return HttpResponse(response.status, tuple(response.headers.items()), body)
+            if is_cut_off:
+                response.close()
+            return HttpResponse(response.status, headers_received, bytes(body.content), is_cut_off)
 
     def _tls(self, certificate: ClientCertificate | None) -> ssl.SSLContext | bool:
         if certificate is None:
@@ -106,27 +115,56 @@ class AiohttpSender:
             await session.close()
 
 
-async def _read_bounded(response: aiohttp.ClientResponse, bound: int) -> bytes:
-    encoding = response.headers.get("Content-Encoding", "").strip().lower()
-    announced = response.content_length
-    if encoding in {"", "identity"} and announced is not None and announced > bound:
-        raise _too_large(bound, f"it announced {announced:,} bytes")
-    decoder = _decoder(encoding)
-    body = bytearray()
-    received = 0
-    async for chunk in response.content.iter_any():
-        received += len(chunk)
-        for piece in decoder.feed(chunk):
-            body += piece
-            if len(body) > bound:
-                raise _too_large(bound, "the rest was not read")
-            if len(body) > max(received * MAX_RATIO, _SMALLEST_BOMB):
-                raise ResponseTooLargeError(
-                    f"answered with {received:,} compressed bytes that unpack to more than "
-                    f"{MAX_RATIO} times as many; the rest was not read."
-                )
-    decoder.finish()
-    return bytes(body)
+class _BoundedBody:
+    """The decompressed body of a response, as far as it was read."""
+
+    def __init__(self, response: aiohttp.ClientResponse, bound: int) -> None:
+        self.content = bytearray()
+        self._response = response
+        self._bound = bound
+        self._encoding = response.headers.get("Content-Encoding", "").strip().lower()
+        self._decoder = _decoder(self._encoding)
+
+    async def read(self) -> None:
+        """Read to the end.
+
+        Raises:
+            ResponseTooLargeError: the end lies beyond the bound.
+        """
+        announced = self._response.content_length
+        is_plain = self._encoding in {"", "identity"}
+        if is_plain and announced is not None and announced > self._bound:
+            raise _too_large(self._bound, f"it announced {announced:,} bytes")
+        await self._fill()
+
+    async def _fill(self) -> None:
+        received = 0
+        async for chunk in self._response.content.iter_any():
+            received += len(chunk)
+            for piece in self._decoder.feed(chunk):
+                self.content += piece
+                if len(self.content) > self._bound:
+                    raise _too_large(self._bound, "the rest was not read")
+                if len(self.content) > max(received * MAX_RATIO, _SMALLEST_BOMB):
+                    raise ResponseTooLargeError(
+                        f"answered with {received:,} compressed bytes that unpack to more than "
+                        f"{MAX_RATIO} times as many; the rest was not read."
+                    )
+        self._decoder.finish()
+
+    async def listen(self, seconds: float) -> bool:
+        """Read a stream for some time, within the bound; whether it went on."""
+        try:
+            async with asyncio.timeout(seconds) as patience:
+                await self._fill()
+        except TimeoutError:
+            if not patience.expired():
+                raise
+        except ResponseTooLargeError:
+            del self.content[self._bound :]
+        else:
+            return False
+        return True
 
 
 def _too_large(bound: int, detail: str) -> ResponseTooLargeError:

@@ -24,6 +24,7 @@ from mcpgen.runtime.upstream.building import RequestParts, build_parts
 from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
 from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
+from mcpgen.runtime.upstream.load import CircuitBreaker, ConcurrencyLimit, OverloadedError
 from mcpgen.runtime.upstream.parameters import percent_encode
 from mcpgen.runtime.upstream.redaction import Redactor
 from mcpgen.runtime.upstream.responses import decode_response, status_error
@@ -77,6 +78,8 @@ class ApiClient:
         self._redactor: Redactor | None = None
         self._policy = RetryPolicy()
         self._budget = RetryBudget(self._surroundings.clock)
+        self._limit = ConcurrencyLimit()
+        self._breaker = CircuitBreaker(self._surroundings.clock, self._surroundings.chance)
         self._deadline_seconds = deadline_seconds
 
     @property
@@ -127,6 +130,7 @@ class ApiClient:
                 credential_variables=variables,
             )
         except TimeoutError:
+            self._breaker.record(failed=True)
             raise TimeoutExceededError(
                 f"`{operation}` gave no complete answer within {self._deadline_seconds:g} seconds. "
                 "It may have taken effect all the same."
@@ -163,11 +167,7 @@ class ApiClient:
         self._budget.count_request()
         attempts = 0
         while True:
-            outcome: HttpResponse | UpstreamError
-            try:
-                outcome = await send(request)
-            except UpstreamError as error:
-                outcome = error
+            outcome = await self._attempt(send, request)
             attempts += 1
             delay = self._policy.delay_seconds(
                 request.method,
@@ -182,6 +182,21 @@ class ApiClient:
                     raise outcome
                 return outcome
             await around.sleep(delay)
+
+    async def _attempt(self, send: Sender, request: HttpRequest) -> HttpResponse | UpstreamError:
+        """What came of sending a request once, if that is worth trying now."""
+        outcome: HttpResponse | UpstreamError
+        try:
+            self._breaker.check()
+            async with self._limit.slot():
+                outcome = await send(request)
+        except OverloadedError as refused:
+            return refused
+        except UpstreamError as error:
+            outcome = error
+        has_failed = isinstance(outcome, UpstreamError) or outcome.status >= 500
+        self._breaker.record(failed=has_failed)
+        return outcome
 
     def _sender(self) -> Sender:
         if self._send is None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 HeaderFields: TypeAlias = tuple[tuple[str, str], ...]
 
 MAX_RESPONSE_BYTES = 10 * 1024 * 1024
+STREAM_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +33,38 @@ class HttpRequest:
     headers: HeaderFields = field(default=(), repr=False)
     body: bytes | None = field(default=None, repr=False)
     max_response_bytes: int = MAX_RESPONSE_BYTES  # after decompression
+    stream_seconds: float = STREAM_SECONDS  # how long an endless response is listened to
     client_certificate: ClientCertificate | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What came back, whole: `body` is decompressed and within the request's bound."""
+    """What came back: `body` is decompressed and within the request's bound.
+
+    It is whole, unless the response is a stream of events or lines that went on: then it
+    `is_cut_off`.
+    """
 
     status: int
     headers: HeaderFields = ()
     body: bytes = field(default=b"", repr=False)
+    is_cut_off: bool = False
 
     def header(self, name: str) -> str:
         """The first field of this name, whatever its case; "" when there is none."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), "")
+
+
+_STREAMS = frozenset(
+    {"application/json-seq", "application/jsonl", "application/x-ndjson", "application/ndjson",
+     "text/event-stream"}
+)  # fmt: skip
+
+
+def is_stream(content_type: str) -> bool:
+    """Whether a response of this media type may go on without an end."""
+    return content_type.partition(";")[0].strip().lower() in _STREAMS
 
 
 Sender: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponse]]

@@ -54,7 +54,7 @@ def decode_response(response: HttpResponse, accept: tuple[str, ...], redactor: R
     if not media_type or (not _is_accepted(media_type, accept) and _looks_like_json(response)):
         return _guessed_value(response)
     if not _is_accepted(media_type, accept):
-        excerpt = redactor.excerpt(_text(response, errors="replace"))
+        excerpt = redactor.excerpt(_text(response))
         shown = "" if _is_binary(media_type) else f" It begins: {excerpt}"
         raise MalformedResponseError(
             f"answered {response.status} with `{media_type}`, where {_listed(accept)} was "
@@ -62,7 +62,7 @@ def decode_response(response: HttpResponse, accept: tuple[str, ...], redactor: R
         )
     if _is_binary(media_type):
         return Media(response.body, media_type)
-    return _text(response, errors="replace")
+    return _text(response)
 
 
 def _is_accepted(media_type: str, accept: tuple[str, ...]) -> bool:
@@ -126,18 +126,18 @@ def _json_value(response: HttpResponse, redactor: Redactor) -> Any:
             f"answered {response.status} with JSON that is nested too deeply to be read"
         ) from None
     except ValueError:
-        excerpt = redactor.excerpt(_text(response, errors="replace"), 300)
+        excerpt = redactor.excerpt(_text(response), 300)
         raise MalformedResponseError(
             f"answered {response.status} with what should be JSON and is not. It begins: {excerpt}"
         ) from None
 
 
-def _text(response: HttpResponse, *, errors: str) -> str:
+def _text(response: HttpResponse) -> str:
     charset = charset_of(response.header("Content-Type"))
     try:
-        return response.body.decode(charset, errors)
+        return response.body.decode(charset, "replace")
     except LookupError:
-        return response.body.decode("utf-8", errors)
+        return response.body.decode("utf-8", "replace")
 
 
 # Errors
@@ -212,7 +212,7 @@ def _said(response: HttpResponse, problem: dict[str, Any] | None, redactor: Reda
             return redactor.excerpt(f"{'. '.join(texts)}. {rest}")
     if not response.body or _is_binary(media_type_of(response) or "text/plain"):
         return ""
-    text = _text(response, errors="replace")
+    text = _text(response)
     if media_type_of(response) in {"text/html", "application/xhtml+xml"}:
         return ""  # an error page is made for eyes, and says what the status says
     return redactor.excerpt(text)

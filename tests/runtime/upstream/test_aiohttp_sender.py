@@ -211,6 +211,20 @@ def test_bomb_is_cut_off_by_its_ratio(run) -> None:
         exchange(run, raw(response(bomb, "Content-Encoding: gzip")))
 
 
+def test_endless_stream_is_listened_to_for_a_while(run) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    got, _ = exchange(run, raw(head + b"data: 1\n\n"), stream_seconds=0.1)
+    assert (got.body, got.is_cut_off) == (b"data: 1\n\n", True)
+
+
+def test_long_stream_is_cut_at_its_bound_and_a_finished_one_is_whole(run) -> None:
+    line = "Content-Type: application/x-ndjson; charset=utf-8"
+    got, _ = exchange(run, raw(response(b"1\n" * 40, line)), max_response_bytes=70)
+    assert (got.body, got.is_cut_off) == (b"1\n" * 35, True)
+    got, _ = exchange(run, raw(response(b"1\n2\n", line)))
+    assert (got.body, got.is_cut_off) == (b"1\n2\n", False)
+
+
 def test_refused_connection_was_never_sent(run) -> None:
     async def refused() -> None:
         listener = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)

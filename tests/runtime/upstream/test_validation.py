@@ -54,7 +54,7 @@ SCHEMA: dict[str, Any] = {
         ({"limit": 1, "tags": ["a", "a"]}, "`/tags` must not have the same item twice"),
         ({"limit": 1, "tags": list("abc")}, "`/tags` must have at most 2 items"),
         ({"limit": 1, "when": "soon"}, '`/when` must be a `date`, not "soon"'),
-        ({"limit": 1, "price": "x"}, '`/price` must be null or a number, not "x"'),
+        ({"limit": 1, "price": "x"}, '`/price` must be a number or null, not "x"'),
         ({"limit": 1, "price": 0.3}, "`/price` must be a multiple of 0.5, not 0.3"),
         ({"limit": 1, "kind": "cat"}, '`/kind` must be "dog", not "cat"'),
         ({"limit": 1, "owner": {}}, "`/owner/id` is required and was not given"),
