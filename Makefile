@@ -45,7 +45,7 @@ bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/inst
 
 peers: $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
 
-corpus: $(TEST_TOOLS)
+corpus: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.corpus
 
 update-examples: $(INSTALLED)

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer
+
 
 @dataclass(frozen=True, slots=True)
 class GeneratedPackage:
@@ -41,7 +44,12 @@ class GeneratedPackage:
             for setting in self.contract.get("environment", ())
             if setting.get("secret") and setting["name"] not in os.environ
         }
-        return {**stand_ins, f"{self.contract['env_prefix']}BASE_URL": base_url}
+        return {**stand_ins, self.base_url_variable: base_url}
+
+    @property
+    def base_url_variable(self) -> str:
+        """The environment variable that says where the API is."""
+        return f"{self.contract['env_prefix']}BASE_URL"
 
     def upstream(self) -> dict[str, Any]:
         """Read what the mock upstream knows of the API.
@@ -61,3 +69,14 @@ def find_package(directory: Path) -> GeneratedPackage | None:
         return None
     contract = json.loads(contracts[0].read_bytes())
     return GeneratedPackage(directory, contracts[0].parents[1].name, contract)
+
+
+def refuse_package(printer: Printer, directory: Path) -> int:
+    """Say that `directory` holds no generated package, and give the exit code."""
+    printer.error(
+        "no-package",
+        f"`{directory}` holds no package that `mcpgen new` made",
+        why="there is no src/*/_generated/contract.json in it",
+        help="`mcpgen new SOURCE DIR` makes one",
+    )
+    return printer.finish("usage", ExitCode.USAGE)
