@@ -171,6 +171,8 @@ class Call:
         Raises:
             ValueError: `level` is none of the eight that MCP has.
         """
+        if level not in LOG_LEVELS:
+            raise ValueError(f"{level!r} is none of MCP's log levels: {', '.join(LOG_LEVELS)}")
         wanted = self._wanted_log_level()
         if LOG_LEVELS.index(level) < (LOG_LEVELS.index(wanted) if wanted else len(LOG_LEVELS)):
             return
@@ -193,6 +195,9 @@ class Call:
             ClientCannotError: the client did not declare what `method` needs.
         """
         check_client_can(method, params, self.revision, self.client_capabilities)
+        session = self.protocol.session
+        if session is None or not session.is_initialized:
+            raise ClientCannotError("this client has not said `notifications/initialized` yet")
         return self.protocol.ask_client(method, params, self.stream)
 
     def require_input(self, requests: Mapping[str, JsonObject], state: str = "") -> None:
@@ -202,7 +207,10 @@ class Call:
 
         Raises:
             ClientCannotError: the client did not declare what one of them needs.
+            ValueError: there is neither a request nor a state, or the client is a legacy one.
         """
+        if not self.revision.is_modern or not (requests or state):
+            raise ValueError("only a modern client can go on later, with requests or a state")
         for request in requests.values():
             check_client_can(
                 request["method"], request["params"], self.revision, self.client_capabilities

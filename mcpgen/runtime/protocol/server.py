@@ -364,10 +364,14 @@ class ServerProtocol:
         }
 
     def ask_client(self, method: str, params: JsonObject, stream: Stream) -> RequestId:
-        """Send a request to the client of a legacy session; its id comes back with the answer."""
+        """Send a request to the client of a legacy session; its id comes back with the answer.
+
+        Raises:
+            ValueError: there is no session, so nobody who could answer.
+        """
         session = self.session
         if session is None:
-            raise ProtocolError(INTERNAL_ERROR, "only a client with a session can be asked")
+            raise ValueError("only a client with a session can be asked")
         request_id = session.next_request_id
         session.next_request_id += 1
         self._asked[request_id] = stream

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec.json import Encoder
 
 from mcpgen.runtime.calls import CallRunner
-from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.json_input import UndecodableError, hot_decoder
-from mcpgen.runtime.upstream.http import Sender
 
 
 class MemoryConnection:
     """The client's end of a connection to a server in this process.
 
     Behaves as a pipe does: both eras may be spoken on it, answers come in the order in which
-    they are ready.
+    they are ready. To a package: `MemoryConnection(package.offering, package.make_runner(...))`.
     """
 
     def __init__(self, offering: Offering, runner: CallRunner) -> None:
@@ -30,20 +27,6 @@ class MemoryConnection:
         self._protocol = ServerProtocol(offering, encode=Encoder().encode)
         self._sent: asyncio.Queue[bytes] = asyncio.Queue()
         runner.attach(self._protocol, self._flush)
-
-    @classmethod
-    def to_package(
-        cls,
-        package: ServerPackage,
-        *,
-        environ: Mapping[str, str] | None = None,
-        send: Sender | None = None,
-    ) -> MemoryConnection:
-        """Connect to a server of this package, with its own handlers and settings.
-
-        `send` stands in for the network: it gets the HTTP requests that tools make.
-        """
-        return cls(package.offering, package.make_runner(environ or {}, send=send))
 
     async def send(self, message: Any) -> None:
         """Give the server a message, decoded or as bytes."""

@@ -1,0 +1,260 @@
+"""What a server asks of a client: requests on legacy, `InputRequiredResult` on 2026-07-28."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.content import ToolResult
+from mcpgen.runtime.errors import ClientCannotError
+from mcpgen.runtime.protocol.messages import ClientAnswer
+from tests.protocol.harness import ALL, LEGACY, MODERN, Peer
+
+FORM = {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}
+URL = {"mode": "url", "message": "Pay.", "url": "https://pay.example/1", "elicitationId": "e1"}
+SAMPLE = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "Hello"}}],
+    "maxTokens": 10,
+}
+EVERYTHING = {
+    "elicitation": {"form": {}, "url": {}},
+    "roots": {"listChanged": True},
+    "sampling": {"tools": {}},
+}
+
+
+@pytest.mark.requirement("L005", "L113")
+@pytest.mark.parametrize("revision", LEGACY)
+def test_a_request_to_the_client_goes_out_on_the_calls_stream_and_comes_back(revision: str) -> None:
+    peer = Peer(revision, capabilities=EVERYTHING)
+    call = peer.call(stream="post")
+    request_id = call.ask_client("roots/list", {})
+    (outgoing,) = peer.outgoing()
+    (frame,) = peer._decoded(outgoing)
+    assert frame == {"jsonrpc": "2.0", "id": request_id, "method": "roots/list"}
+    assert (outgoing.stream, outgoing.is_last) == ("post", False)
+    answer = {"jsonrpc": "2.0", "id": request_id, "result": {"roots": []}}
+    assert peer.send(answer) == [ClientAnswer(request_id, {"roots": []})]
+    assert peer.send(answer) == []
+    assert peer.frames() == []
+
+
+@pytest.mark.requirement("L005")
+@pytest.mark.parametrize("revision", LEGACY)
+def test_ids_of_requests_to_the_client_are_never_used_twice(revision: str) -> None:
+    peer = Peer(revision, capabilities=EVERYTHING)
+    call = peer.call()
+    ids = [call.ask_client("sampling/createMessage", SAMPLE) for _ in range(20)]
+    assert len(set(ids)) == 20
+    assert all(isinstance(each, int | str) for each in ids)
+    peer.frames()
+
+
+@pytest.mark.requirement("L024", "L025")
+@pytest.mark.parametrize("revision", LEGACY)
+def test_a_request_that_is_given_up_is_cancelled_and_its_late_answer_ignored(revision: str) -> None:
+    peer = Peer(revision, capabilities=EVERYTHING)
+    request_id = peer.call(stream="post").ask_client("roots/list", {})
+    peer.frames()
+    peer.protocol.cancel_client_request(request_id, "no answer came")
+    (outgoing,) = peer.outgoing()
+    (frame,) = peer._decoded(outgoing)
+    assert frame["method"] == "notifications/cancelled"
+    assert frame["params"] == {"requestId": request_id, "reason": "no answer came"}
+    assert outgoing.stream == "post"
+    assert peer.send({"jsonrpc": "2.0", "id": request_id, "result": {}}) == []
+    peer.protocol.cancel_client_request(request_id, "again")
+    assert peer.frames() == []
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+@pytest.mark.parametrize(
+    "answer",
+    [{"error": {"code": -1, "message": "no"}}, {"error": "no"}, {"result": 7}, {"error": None}],
+    ids=repr,
+)
+def test_an_answer_without_a_result_object_is_an_error(revision: str, answer: Any) -> None:
+    peer = Peer(revision, capabilities=EVERYTHING)
+    request_id = peer.call().ask_client("roots/list", {})
+    peer.frames()
+    (event,) = peer.send({"jsonrpc": "2.0", "id": request_id, **answer})
+    assert isinstance(event, ClientAnswer)
+    assert event.result is None
+    assert isinstance(event.error, dict)
+
+
+@pytest.mark.requirement("N007")
+@pytest.mark.parametrize("revision", ALL)
+def test_a_response_to_nothing_is_ignored_on_a_pipe(revision: str) -> None:
+    peer = Peer(revision)
+    for answered in (1, "x", None):
+        assert peer.send({"jsonrpc": "2.0", "id": answered, "result": {}}) == []
+    assert peer.frames() == []
+
+
+@pytest.mark.requirement("N001", "N007")
+def test_a_response_posted_to_a_modern_server_is_refused() -> None:
+    peer = Peer(MODERN)
+    headers = [(b"mcp-protocol-version", MODERN.encode())]
+    message = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert peer.protocol.receive(message, stream="post", headers=headers) == []
+    (outgoing,) = peer.outgoing()
+    assert b'"code":-32600' in outgoing.data
+    assert outgoing.http_status == 400
+
+
+@pytest.mark.requirement("L021")
+@pytest.mark.parametrize("revision", LEGACY)
+def test_a_client_is_asked_nothing_before_it_is_initialized(revision: str) -> None:
+    peer = Peer(revision, capabilities=EVERYTHING, is_initialized=False)
+    with pytest.raises(ClientCannotError, match="initialized"):
+        peer.call().ask_client("roots/list", {})
+    assert peer.frames() == []
+
+
+CANNOT: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("roots/list", {}, {}),
+    ("roots/list", {}, {"sampling": {}, "elicitation": {}}),
+    ("sampling/createMessage", SAMPLE, {"roots": {}}),
+    ("sampling/createMessage", {**SAMPLE, "tools": []}, {"sampling": {}}),
+    ("elicitation/create", FORM, {}),
+    ("elicitation/create", FORM, {"elicitation": {"url": {}}}),
+    ("elicitation/create", URL, {"elicitation": {}}),
+    ("elicitation/create", URL, {"elicitation": {"form": {}}}),
+    ("elicitation/create", FORM, {"elicitation": None}),
+]
+
+
+@pytest.mark.requirement(
+    "L022", "L023", "L113", "L116", "L123", "N016", "N061", "N118", "N123", "N125"
+)
+@pytest.mark.parametrize(("method", "params", "declared"), CANNOT)
+@pytest.mark.parametrize("revision", ALL)
+def test_a_client_is_never_asked_what_it_did_not_declare(
+    revision: str, method: str, params: dict[str, Any], declared: dict[str, Any]
+) -> None:
+    peer = Peer(revision, capabilities=declared)
+    call = peer.call()
+    requests = {"key": {"method": method, "params": params}}
+    with pytest.raises(ClientCannotError) as caught:
+        call.require_input(requests) if revision == MODERN else call.ask_client(method, params)
+    assert caught.value.required
+    assert peer.frames() == []
+    assert call.is_open
+
+
+@pytest.mark.requirement("L120", "L123", "N118")
+@pytest.mark.parametrize("revision", ALL)
+def test_elicitation_exists_from_2025_06_18_and_urls_from_2025_11_25(revision: str) -> None:
+    peer = Peer(revision, capabilities=EVERYTHING)
+    for params, since in ((FORM, "2025-06-18"), (URL, "2025-11-25")):
+        call = peer.call()
+        if revision < since:
+            with pytest.raises(ClientCannotError):
+                call.ask_client("elicitation/create", params)
+        elif revision == MODERN:
+            call.require_input({"key": {"method": "elicitation/create", "params": params}})
+        else:
+            call.ask_client("elicitation/create", params)
+    peer.frames()
+
+
+@pytest.mark.requirement("N016")
+@pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
+@pytest.mark.parametrize("revision", ALL)
+def test_the_client_is_told_what_it_would_have_to_declare(revision: str, method: str) -> None:
+    peer = Peer(revision)
+    params: dict[str, dict[str, Any]] = {
+        "tools/call": {"name": "tool_0"},
+        "prompts/get": {"name": "review", "arguments": {"code": "x"}},
+        "resources/read": {"uri": "test://note/1"},
+    }
+    call = peer.call(method, stream="post", **params[method])
+    call.fail(ClientCannotError("no sampling here", {"sampling": {}}))
+    (outgoing,) = peer.outgoing()
+    (frame,) = peer._decoded(outgoing)
+    if revision == MODERN:
+        assert frame["error"]["code"] == -32021
+        assert frame["error"]["data"] == {"requiredCapabilities": {"sampling": {}}}
+        assert outgoing.http_status == 400
+    elif method == "tools/call":
+        assert frame["result"]["isError"] is True
+        assert frame["result"]["content"][0]["text"] == "no sampling here"
+    else:
+        assert frame["error"]["code"] == -32600
+
+
+@pytest.mark.requirement("N058", "N059", "N060", "N084", "N117")
+@pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
+def test_input_is_required_in_a_result_of_its_own(method: str) -> None:
+    peer = Peer(MODERN, capabilities=EVERYTHING)
+    params: dict[str, dict[str, Any]] = {
+        "tools/call": {"name": "tool_0"},
+        "prompts/get": {"name": "review", "arguments": {"code": "x"}},
+        "resources/read": {"uri": "test://note/1"},
+    }
+    requests = {
+        "name": {"method": "elicitation/create", "params": {"mode": "form", **FORM}},
+        "roots": {"method": "roots/list", "params": {}},
+        "words": {"method": "sampling/createMessage", "params": SAMPLE},
+    }
+    peer.call(method, **params[method]).require_input(requests, "sealed")
+    (frame,) = peer.frames()
+    result = frame["result"]
+    assert result["resultType"] == "input_required"
+    assert result["inputRequests"] == requests
+    assert result["requestState"] == "sealed"
+    assert "ttlMs" not in result
+    assert "cacheScope" not in result
+
+
+@pytest.mark.requirement("N059")
+def test_a_state_alone_is_an_answer_and_nothing_at_all_is_not() -> None:
+    peer = Peer(MODERN)
+    peer.call().require_input({}, "later")
+    (frame,) = peer.frames()
+    assert "inputRequests" not in frame["result"]
+    with pytest.raises(ValueError, match="requests or a state"):
+        peer.call().require_input({})
+
+
+@pytest.mark.requirement("N062", "N067")
+def test_the_second_half_brings_answers_and_state() -> None:
+    peer = Peer(MODERN)
+    answers = {"name": {"action": "accept", "content": {}}, "unknown": {}}
+    call = peer.call(inputResponses=answers, requestState="sealed")
+    assert call.input_responses == answers
+    assert call.request_state == "sealed"
+    call.succeed(ToolResult(()))
+    assert len(peer.frames()) == 1
+
+
+@pytest.mark.requirement("N066")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"inputResponses": []},
+        {"inputResponses": "x"},
+        {"inputResponses": {"k": 1}},
+        {"inputResponses": {"k": None}},
+        {"requestState": 7},
+        {"requestState": {}},
+    ],
+    ids=repr,
+)
+def test_a_malformed_second_half_is_refused(params: dict[str, Any]) -> None:
+    assert Peer(MODERN).error("tools/call", name="tool_0", **params)["code"] == -32602
+
+
+@pytest.mark.requirement("N058")
+@pytest.mark.parametrize("method", ["tools/list", "server/discover", "resources/list"])
+def test_other_methods_do_not_look_at_input(method: str) -> None:
+    result = Peer(MODERN).result(method, inputResponses=7, requestState=[])
+    assert result["resultType"] == "complete"
+
+
+def test_a_legacy_client_cannot_be_asked_by_result() -> None:
+    call = Peer("2025-11-25", capabilities=EVERYTHING).call()
+    with pytest.raises(ValueError, match="modern client"):
+        call.require_input({"k": {"method": "roots/list", "params": {}}})

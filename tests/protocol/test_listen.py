@@ -1,0 +1,147 @@
+"""subscriptions/listen (2026-07-28)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.protocol.messages import Change
+from tests.protocol.harness import MODERN, SUBSCRIPTION, Peer, offering
+
+EVERYTHING = {
+    "toolsListChanged": True,
+    "promptsListChanged": True,
+    "resourcesListChanged": True,
+    "resourceSubscriptions": ["test://note/1"],
+}
+CHANGES = [Change("tools"), Change("prompts"), Change("resources")]
+
+
+def listen(peer: Peer, id: Any, stream: Any = None, **notifications: Any) -> dict[str, Any]:
+    """Open a subscription and give what was acknowledged."""
+    message = peer.request("subscriptions/listen", id=id, notifications=notifications)
+    assert peer.send(message, stream) == []
+    (outgoing,) = peer.outgoing()
+    assert (outgoing.stream, outgoing.is_last) == (stream, False)
+    (frame,) = peer._decoded(outgoing)
+    assert frame["method"] == "notifications/subscriptions/acknowledged"
+    assert frame["params"]["_meta"] == {SUBSCRIPTION: id}
+    return dict(frame["params"]["notifications"])
+
+
+@pytest.mark.requirement("N069", "N071")
+@pytest.mark.parametrize("id", [0, 7, "", "listen"], ids=repr)
+def test_the_first_message_acknowledges_under_the_id_of_the_request(id: Any) -> None:
+    assert listen(Peer(MODERN), id, **EVERYTHING) == EVERYTHING
+
+
+@pytest.mark.requirement("N069", "N070")
+def test_only_what_the_server_has_is_honoured() -> None:
+    tools_only = offering(changing_lists=frozenset({"tools"}), offers_subscriptions=False)
+    assert listen(Peer(MODERN, tools_only), 1, **EVERYTHING) == {"toolsListChanged": True}
+    assert listen(Peer(MODERN), 2, toolsListChanged=False) == {}
+
+
+@pytest.mark.requirement("N070", "N071", "N079", "N090", "N101", "N109")
+def test_a_listener_is_told_what_it_asked_for_and_nothing_else() -> None:
+    peer = Peer(MODERN)
+    listen(peer, "tools", "a", toolsListChanged=True)
+    listen(peer, 2, "b", resourceSubscriptions=["test://note/1"], promptsListChanged=True)
+    for change in [*CHANGES, Change("resource", "test://note/1"), Change("resource", "test://x")]:
+        peer.protocol.announce(change)
+    told = [(each.stream, peer._decoded(each)[0]) for each in peer.outgoing()]
+    assert [(stream, frame["method"]) for stream, frame in told] == [
+        ("a", "notifications/tools/list_changed"),
+        ("b", "notifications/prompts/list_changed"),
+        ("b", "notifications/resources/updated"),
+    ]
+    assert [frame["params"]["_meta"][SUBSCRIPTION] for _, frame in told] == ["tools", 2, 2]
+    assert told[2][1]["params"]["uri"] == "test://note/1"
+
+
+def test_nobody_is_told_anything_who_does_not_listen() -> None:
+    peer = Peer(MODERN)
+    for change in CHANGES:
+        peer.protocol.announce(change)
+    assert peer.frames() == []
+
+
+@pytest.mark.requirement("N070")
+@pytest.mark.parametrize(
+    "notifications",
+    [
+        None,
+        [],
+        "tools",
+        {"toolsListChanged": 1},
+        {"resourceSubscriptions": "test://x"},
+        {"resourceSubscriptions": [7]},
+    ],
+    ids=json.dumps,
+)
+def test_a_malformed_filter_is_refused(notifications: Any) -> None:
+    error = Peer(MODERN).error("subscriptions/listen", notifications=notifications)
+    assert error["code"] == -32602
+
+
+@pytest.mark.requirement("N046", "N069")
+def test_a_server_that_never_changes_does_not_know_the_method() -> None:
+    still = offering(changing_lists=frozenset(), offers_subscriptions=False)
+    error = Peer(MODERN, still).error("subscriptions/listen", notifications={})
+    assert error["code"] == -32601
+
+
+@pytest.mark.requirement("N072", "N073")
+def test_on_a_pipe_a_listen_ends_with_a_cancellation_and_then_its_result() -> None:
+    peer = Peer(MODERN)
+    listen(peer, "sub", toolsListChanged=True)
+    assert peer.protocol.close("shutting down") == []
+    cancelled, result = peer.frames()
+    assert cancelled["method"] == "notifications/cancelled"
+    assert cancelled["params"]["requestId"] == "sub"
+    assert cancelled["params"]["_meta"] == {SUBSCRIPTION: "sub"}
+    assert result["id"] == "sub"
+    assert result["result"]["resultType"] == "complete"
+    assert result["result"]["_meta"][SUBSCRIPTION] == "sub"
+
+
+@pytest.mark.requirement("N072", "N073")
+def test_over_http_a_listen_ends_with_its_result_alone() -> None:
+    peer = Peer(MODERN)
+    listen(peer, 1, "post", toolsListChanged=True)
+    assert peer.protocol.is_waiting("post")
+    assert peer.protocol.has_listens
+    peer.protocol.close("shutting down")
+    (outgoing,) = peer.outgoing()
+    assert (outgoing.stream, outgoing.is_last) == ("post", True)
+    assert peer._decoded(outgoing)[0]["id"] == 1
+    assert not peer.protocol.has_listens
+
+
+@pytest.mark.requirement("N032", "N074")
+def test_a_cancelled_listen_is_silent_from_then_on() -> None:
+    peer = Peer(MODERN)
+    listen(peer, 1, toolsListChanged=True)
+    assert peer.cancel(1) == []
+    peer.protocol.announce(Change("tools"))
+    assert peer.protocol.close("bye") == []
+    assert peer.frames() == []
+
+
+@pytest.mark.requirement("N043", "N062")
+def test_a_listen_whose_stream_closed_is_forgotten() -> None:
+    peer = Peer(MODERN)
+    listen(peer, 1, "post", toolsListChanged=True)
+    listen(peer, 2, "other", toolsListChanged=True)
+    assert peer.protocol.disconnect("post") == []
+    peer.protocol.announce(Change("tools"))
+    assert [outgoing.stream for outgoing in peer.outgoing()] == ["other"]
+
+
+def test_a_listen_is_no_call_in_flight() -> None:
+    peer = Peer(MODERN)
+    listen(peer, 1, toolsListChanged=True)
+    assert peer.protocol.calls_in_flight() == 0
+    assert peer.error("tools/call", id=1, name="tool_0")["code"] == -32600

@@ -1,0 +1,68 @@
+"""The rows of versions.py say what the schemas of MCP say."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
+from tests.protocol import schemas
+from tests.protocol.harness import ALL
+
+needs_schemas = pytest.mark.skipif(
+    not schemas.ARE_THERE, reason="shared/mcp-schema is absent: frames are not held to schemas"
+)
+
+
+@needs_schemas
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ("tool_keys", "Tool"),
+        ("resource_keys", "Resource"),
+        ("template_keys", "ResourceTemplate"),
+        ("prompt_keys", "Prompt"),
+        ("prompt_argument_keys", "PromptArgument"),
+        ("implementation_keys", "Implementation"),
+        ("server_capabilities", "ServerCapabilities"),
+    ],
+)
+def test_a_column_has_the_keys_of_the_schemas_type(revision: str, column: str, kind: str) -> None:
+    row = BY_NAME[revision]
+    assert getattr(row, column) == schemas.definitions(revision)[kind]["properties"].keys()
+
+
+@needs_schemas
+@pytest.mark.parametrize("revision", ALL)
+def test_a_row_knows_the_requests_of_its_schema(revision: str) -> None:
+    types = schemas.definitions(revision)
+    asked = {ref["$ref"].rpartition("/")[2] for ref in types["ClientRequest"]["anyOf"]}
+    methods = {types[name]["properties"]["method"]["const"] for name in asked}
+    tasks = {method for method in methods if method.startswith("tasks/")}
+    assert BY_NAME[revision].request_methods == methods - tasks
+
+
+@needs_schemas
+@pytest.mark.parametrize("revision", ALL)
+def test_a_row_knows_the_content_of_its_schema(revision: str) -> None:
+    types = schemas.definitions(revision)
+    blocks = [
+        types[ref["$ref"].rpartition("/")[2]]
+        for ref in types["CallToolResult"]["properties"]["content"]["items"].get("anyOf")
+        or types["ContentBlock"]["anyOf"]
+    ]
+    kinds = {block["properties"]["type"]["const"] for block in blocks}
+    assert BY_NAME[revision].content_types == kinds
+
+
+@needs_schemas
+@pytest.mark.parametrize("revision", ALL)
+def test_a_row_knows_whether_results_are_structured(revision: str) -> None:
+    result = schemas.definitions(revision)["CallToolResult"]["properties"]
+    assert BY_NAME[revision].has_structured_content == ("structuredContent" in result)
+
+
+def test_revisions_are_listed_newest_first() -> None:
+    names = [revision.name for revision in REVISIONS]
+    assert names == sorted(names, reverse=True)
+    assert len(names) == 5

@@ -1,0 +1,11 @@
+"""What tests of the runtime share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "requirement(*ids): the rows of requirements.tsv that the test holds"
+    )
