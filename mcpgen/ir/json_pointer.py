@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
+
+Path: TypeAlias = "tuple[Path, str | int] | None"
+"""Reference tokens, last first, as a walk keeps them: one small tuple a node, no pointer built."""
 
 
 def pointer_tokens(pointer: str) -> tuple[str, ...]:
@@ -23,3 +27,12 @@ def pointer_tokens(pointer: str) -> tuple[str, ...]:
 def json_pointer(tokens: Iterable[str | int]) -> str:
     """Join reference tokens into a JSON Pointer, escaped."""
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
+
+
+def path_tokens(path: Path) -> tuple[str, ...]:
+    """Give the reference tokens of a path, first to last."""
+    tokens: list[str] = []
+    while path is not None:
+        path, token = path
+        tokens.append(str(token))
+    return tuple(reversed(tokens))

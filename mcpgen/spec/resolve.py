@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.api import LeftOut
 from mcpgen.ir.document import Document
-from mcpgen.ir.json_pointer import pointer_tokens
+from mcpgen.ir.json_pointer import Path, path_tokens, pointer_tokens
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.bundle import Rewrites, bundled, local_reference, needs_rewriting
 from mcpgen.spec.document_files import BrokenReferenceError, DocumentFiles, OpenFile
-from mcpgen.spec.grammar import METHODS, Grammar, Kind, grammar_of
+from mcpgen.spec.grammar import METHODS, Kind, grammar_of
 from mcpgen.spec.limits import DEFAULT_LIMITS, Limits
 from mcpgen.spec.references import References, Target, describe
-
-_Path: TypeAlias = "tuple[_Path, str | int] | None"
-"""Reference tokens below a unit, last first; made into a pointer only for a diagnostic."""
 
 _MAX_OPERATIONS_NAMED = 3
 
@@ -49,15 +46,11 @@ class _Unit:
     stands_for: _Unit | None = None  # where the unit itself is a reference
     faults: list[_Fault] = field(default_factory=list)
 
-    def tokens_of(self, path: _Path) -> tuple[str, ...]:
+    def tokens_of(self, path: Path) -> tuple[str, ...]:
         """The reference tokens, in the unit's file, of a place in it."""
-        below: list[str] = []
-        while path is not None:
-            path, token = path
-            below.append(str(token))
-        return (*self.tokens, *reversed(below))
+        return (*self.tokens, *path_tokens(path))
 
-    def location(self, path: _Path = None) -> Location:
+    def location(self, path: Path = None) -> Location:
         return self.file.locate(self.tokens_of(path))
 
 
@@ -70,7 +63,7 @@ def resolve(document: Document, problems: Problems, *, limits: Limits = DEFAULT_
     not opened.
     """
     files = DocumentFiles(document, problems, limits)
-    walk = _Walk(files, grammar_of(document.version), limits)
+    walk = _Walk(files, document.version, limits)
     walk.run()
     left_out = _report(walk, problems)
     if not files.others and not walk.rewrites:
@@ -82,9 +75,11 @@ def resolve(document: Document, problems: Problems, *, limits: Limits = DEFAULT_
 class _Walk:
     """Finds all units, what they need, and what is wrong in them."""
 
-    def __init__(self, files: DocumentFiles, grammar: Grammar, limits: Limits) -> None:
+    def __init__(self, files: DocumentFiles, version: str, limits: Limits) -> None:
+        grammar = grammar_of(version)
         self._root = files.root
         self._grammar = grammar
+        self._demands_responses = version in {"2.0", "3.0"}
         self._limits = limits
         self.path_item = grammar.path_item
         self._references = References(files, grammar)
@@ -147,7 +142,14 @@ class _Walk:
             self._walk(self._pending.pop())
 
     def _walk(self, unit: _Unit) -> None:
-        pending: list[tuple[JsonValue, Kind, _Path]] = [(unit.node, unit.kind, None)]
+        if (
+            self._demands_responses
+            and unit.kind is self._grammar.operation
+            and isinstance(unit.node, dict)
+            and unit.node.get("responses") is None
+        ):
+            unit.faults.append(_no_responses(unit))
+        pending: list[tuple[JsonValue, Kind, Path]] = [(unit.node, unit.kind, None)]
         while pending:
             node, kind, path = pending.pop()
             if kind.single is not None and not isinstance(node, list):
@@ -161,8 +163,8 @@ class _Walk:
                 unit.faults.append(_wrong_shape(unit, path, kind, node))
 
     def _object(
-        self, unit: _Unit, node: JsonObject, kind: Kind, path: _Path
-    ) -> Iterator[tuple[JsonValue, Kind, _Path]]:
+        self, unit: _Unit, node: JsonObject, kind: Kind, path: Path
+    ) -> Iterator[tuple[JsonValue, Kind, Path]]:
         """The children of an object that belong to the same unit."""
         if kind.takes_ref and "$ref" in node:
             self._reference(unit, node, kind, path)
@@ -182,7 +184,7 @@ class _Walk:
                 child = others
             if value is None:
                 continue
-            place: _Path = (path, key)
+            place: Path = (path, key)
             if child.is_detached:
                 self._unit(Target(unit.file, unit.tokens_of(place), value), child)
             elif child is self._grammar.operation and unit.kind is self.path_item:
@@ -191,7 +193,7 @@ class _Walk:
             else:
                 yield value, child, place
 
-    def _reference(self, unit: _Unit, node: JsonObject, kind: Kind, path: _Path) -> None:
+    def _reference(self, unit: _Unit, node: JsonObject, kind: Kind, path: Path) -> None:
         reference = node["$ref"]
         try:
             target = self._references.follow(reference, unit.file, kind)
@@ -205,7 +207,7 @@ class _Walk:
         if path is None:
             unit.stands_for = needed
 
-    def _map_elsewhere(self, unit: _Unit, node: JsonObject, kind: Kind, path: _Path) -> None:
+    def _map_elsewhere(self, unit: _Unit, node: JsonObject, kind: Kind, path: Path) -> None:
         """Put the map that a `$ref` names in its place; OpenAPI has no references to maps."""
         try:
             target = self._references.follow(node["$ref"], unit.file, kind)
@@ -219,7 +221,7 @@ class _Walk:
         self.repairs.append(unit.location((path, "$ref")))
         unit.needs.append(self._unit(target, kind))
 
-    def _mapping(self, unit: _Unit, discriminator: JsonValue, path: _Path) -> None:
+    def _mapping(self, unit: _Unit, discriminator: JsonValue, path: Path) -> None:
         """Check what a discriminator's mapping names by reference; bare names are left alone."""
         mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
         for value, reference in mapping.items() if isinstance(mapping, dict) else ():
@@ -266,7 +268,7 @@ def _looks_like_reference(name: str) -> bool:
 
 
 def _wrong_shape(
-    unit: _Unit, path: _Path, kind: Kind, node: JsonValue, *, is_fatal: bool = False
+    unit: _Unit, path: Path, kind: Kind, node: JsonValue, *, is_fatal: bool = False
 ) -> _Fault:
     return _Fault(
         "wrong-shape",
@@ -277,7 +279,16 @@ def _wrong_shape(
     )
 
 
-def _broken(unit: _Unit, path: _Path, error: BrokenReferenceError) -> _Fault:
+def _no_responses(unit: _Unit) -> _Fault:
+    return _Fault(
+        "no-responses",
+        "the operation says nothing of its responses",
+        unit.location(),
+        help="add `responses`, if only `default` with a description",
+    )
+
+
+def _broken(unit: _Unit, path: Path, error: BrokenReferenceError) -> _Fault:
     at = unit.location(path)
     return _Fault(error.code, error.message, at, error.why, error.help, error.is_unsafe)
 

@@ -13,6 +13,7 @@ from mcpgen.ir.json_pointer import json_pointer
 from mcpgen.ir.json_types import JsonValue
 from mcpgen.spec.json_reader import JsonPositions, read_json
 from mcpgen.spec.limits import Limits
+from mcpgen.spec.secrets import find_secrets
 from mcpgen.spec.source_text import SourceText, decode
 from mcpgen.spec.yaml_composer import HAS_C_PARSER, compose_yaml
 
@@ -26,16 +27,21 @@ class Positions(Protocol):
         """The place of the value, or the last one on the way to it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReadFile:
     """A decoded file with a way back to its text."""
 
     value: JsonValue
     source: SourceText
     positions: Positions
+    _is_masked: bool = False
 
     def location(self, tokens: tuple[str, ...]) -> Location:
         """The place of what stands at `tokens`, or the nearest place on the way to it."""
+        if not self._is_masked:
+            # Only now: a document without problems never shows an excerpt.
+            self.source.secrets = tuple(secret.text for secret in find_secrets(self.value))
+            self._is_masked = True
         offset, width = self.positions.offset(tokens)
         return self.source.location(offset, json_pointer(tokens), width)
 

@@ -31,11 +31,15 @@ _ZERO_PATTERNS = (
 
 
 class SourceText:
-    """A decoded file; `offset`s count its characters from 0, lines and columns count from 1."""
+    """A decoded file; `offset`s count its characters from 0, lines and columns count from 1.
+
+    `secrets` never appear in an excerpt; whoever decoded the file adds what it found.
+    """
 
     def __init__(self, shown_as: str, text: str) -> None:
         self.shown_as = shown_as
         self.text = text
+        self.secrets: tuple[str, ...] = ()
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -45,28 +49,32 @@ class SourceText:
         """The place of a character, with the text of its line.
 
         A very long line, as in minified JSON, is shown as a window that begins at
-        `Location.excerpt_column`. Credentials inside URLs are masked.
+        `Location.excerpt_column`.
         """
         starts = self._line_starts
         line = bisect_right(starts, offset)
         start = starts[line - 1]
         end = starts[line] if line < len(starts) else len(self.text)
         first = start if offset - start < _MAX_EXCERPT else offset - 40
-        shown = self.text[first : min(end, first + _MAX_EXCERPT)].rstrip("\r\n")
+        shown = self._excerpt(first, min(end, first + _MAX_EXCERPT)).rstrip("\r\n")
         return Location(
             self.shown_as,
             line,
             offset - start + 1,
             pointer,
-            _USERINFO.sub(lambda secret: "*" * len(secret[0]), shown),
+            shown,
             max(1, min(width, first + len(shown) - offset)),
             first - start + 1,
         )
 
-    def offset_of_line(self, line: int, column: int) -> int:
-        """The character at a line and column that both count from 1."""
-        starts = self._line_starts
-        return starts[min(line, len(starts)) - 1] + column - 1
+    def _excerpt(self, start: int, end: int) -> str:
+        """A stretch of the text with credentials masked, also those that it cuts in two."""
+        before = max(0, start - _MAX_EXCERPT)
+        around = self.text[before : end + _MAX_EXCERPT]
+        around = _USERINFO.sub(lambda found: "*" * len(found[0]), around)
+        for secret in self.secrets:
+            around = around.replace(secret, "*" * len(secret))
+        return around[start - before : end - before]
 
 
 def decode(content: bytes, shown_as: str, problems: Problems) -> SourceText:

@@ -1,0 +1,107 @@
+"""Asks openapi-spec-validator for its verdict without trusting it with anything."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from mcpgen.ir.json_types import JsonObject, JsonValue
+
+_PROGRAM: Final = Path(__file__).with_name("outside_judge.py")
+_JUDGE: Final = "openapi-spec-validator"
+_SECONDS: Final = 30
+_MAX_ANSWER_BYTES: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """One thing that the judge found: its place in the document, and its own words."""
+
+    tokens: tuple[str, ...]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict, or the reason why there is none."""
+
+    objections: tuple[Objection, ...] = ()
+    gave_up: str = ""
+
+
+def judge(root: JsonObject, cache_folder: Path | None = None) -> Judgement:
+    """Let openapi-spec-validator judge a self-contained document in a bounded child process.
+
+    A verdict is kept in `cache_folder` under the hash of the document and the judge's version.
+    """
+    document = json.dumps(root, sort_keys=True).encode()
+    entry = _entry(document, cache_folder) if cache_folder else None
+    if entry is not None and (kept := _read(entry)) is not None:
+        return kept
+    judgement = _ask(document)
+    if entry is not None and not judgement.gave_up:
+        _keep(entry, judgement)
+    return judgement
+
+
+def _ask(document: bytes) -> Judgement:
+    # Only what Windows needs to start a process at all.
+    environment = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+    try:
+        done = subprocess.run(  # noqa: S603  our own program, no shell, nothing from the document
+            [sys.executable, "-I", str(_PROGRAM), str(_SECONDS)],
+            input=document,
+            capture_output=True,
+            timeout=_SECONDS,
+            env=environment,
+            cwd=tempfile.gettempdir(),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Judgement(gave_up=f"it took more than {_SECONDS} seconds")
+    except OSError as error:
+        return Judgement(gave_up=f"it could not be started: {error.strerror}")
+    if done.returncode:
+        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        name = last.partition(":")[0].rpartition(".")[2]
+        return Judgement(gave_up=f"it stopped with {name or 'no word'} ({done.returncode})")
+    try:
+        return _decoded(json.loads(done.stdout[:_MAX_ANSWER_BYTES]))
+    except ValueError:
+        return Judgement(gave_up="its answer was not understood")
+
+
+def _decoded(found: JsonValue) -> Judgement:
+    return Judgement(tuple(Objection(tuple(one["tokens"]), one["message"]) for one in found))
+
+
+def _entry(document: bytes, folder: Path) -> Path:
+    version = importlib.metadata.version(_JUDGE)
+    digest = hashlib.sha256(f"{_JUDGE} {version}\n".encode() + document).hexdigest()
+    return folder / f"judgement-{digest}.json"
+
+
+def _read(entry: Path) -> Judgement | None:
+    try:
+        return _decoded(json.loads(entry.read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _keep(entry: Path, judgement: Judgement) -> None:
+    """Write the verdict; a cache that cannot be written is no reason to stop."""
+    found = [{"tokens": one.tokens, "message": one.message} for one in judgement.objections]
+    with contextlib.suppress(OSError):
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        half = entry.with_suffix(f".{os.getpid()}")
+        half.write_text(json.dumps(found), "utf-8")
+        half.replace(entry)

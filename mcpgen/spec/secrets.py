@@ -1,0 +1,82 @@
+"""Credentials that stand in a document, where they never belong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcpgen.ir.json_pointer import Path, path_tokens
+from mcpgen.ir.json_types import JsonValue
+
+_USERINFO = re.compile(r"://[^/\s@:{}]*:(?P<secret>[^/\s@{}]+)@")
+_SECRET_NAME = re.compile(
+    r"(?:^|[-_.])(?:token|secret|password|passwd|credentials?|authorization|api[-_]?key"
+    r"|access[-_]?key|private[-_]?key)$|(?:Token|Secret|Password|ApiKey|AccessKey)$",
+)
+_TOKEN_SHAPE = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b"
+    r"|\bsk_live_[A-Za-z0-9]{20,}|\bxox[abpr]-[0-9]{6,}-[0-9A-Za-z-]{10,}"
+)
+_OPAQUE = re.compile(r"[^\s<>{}\[\]]+\Z")  # no placeholder, no sentence
+_MIN_LENGTH = 12
+_SHOWN_TO_READERS = frozenset({"description", "example", "examples", "summary"})
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A credential's text and the place of the string that holds it."""
+
+    tokens: tuple[str, ...]
+    text: str
+
+
+def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
+    """Find credentials in server URLs, in security schemes, and in defaults of secret parameters.
+
+    Examples are left alone: documents show made-up credentials there, and nothing sends them.
+    """
+    return tuple(_walk(root))
+
+
+def _walk(root: JsonValue) -> Iterator[Secret]:
+    # Each with its place and the name of the nearest parameter or property around it.
+    pending: list[tuple[JsonValue, Path, str]] = [(root, None, "")]
+    seen: set[int] = set()
+    while pending:
+        node, path, name = pending.pop()
+        if not isinstance(node, dict | list) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, list):
+            pending.extend((value, (path, index), name) for index, value in enumerate(node))
+            continue
+        if "in" in node and isinstance(node.get("name"), str):
+            name = node["name"]
+        is_map = path is not None and path[1] == "properties"
+        for key, value in node.items():
+            if isinstance(value, str):
+                if len(value) >= _MIN_LENGTH and (found := _secret(path, key, value, name)):
+                    yield Secret(path_tokens((path, key)), found)
+            elif isinstance(value, dict | list) and key not in _SHOWN_TO_READERS:
+                pending.append((value, (path, key), key if is_map else name))
+
+
+def _secret(path: Path, key: str, value: str, name: str) -> str:
+    """The credential in one string, or "" where there is none."""
+    if key == "url" and (userinfo := _USERINFO.search(value)):
+        return userinfo["secret"]
+    if key in _SHOWN_TO_READERS:
+        return ""
+    if shaped := _TOKEN_SHAPE.search(value):
+        return shaped[0]
+    if key != "default" and not key.startswith("x-"):
+        return ""
+    if not _OPAQUE.match(value) or not _DIGIT.search(value) or "://" in value:
+        return ""
+    if key == "default":
+        return value if _SECRET_NAME.search(name) else ""
+    within = path_tokens(path)[:2]
+    in_scheme = "securitySchemes" in within or "securityDefinitions" in within
+    return value if in_scheme else ""

@@ -1,0 +1,103 @@
+"""Judges a document: by OpenAPI's schemas, by what those cannot say, and by an outside validator.
+
+Published documents break the letter of the specification, the best known ones among them, so a
+violation is a warning, and what a document means is decided by the stages that read it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.ir.document import Document
+from mcpgen.spec.findings import Findings
+from mcpgen.spec.judging import judge
+from mcpgen.spec.meta_schema import violations
+from mcpgen.spec.operation_checks import check_operations
+from mcpgen.spec.secrets import find_secrets
+from mcpgen.spec.text_checks import suspicious_texts
+
+_JUDGED_BYTES = 2 * 1024 * 1024
+
+
+def validate(
+    document: Document,
+    problems: Problems,
+    *,
+    outside_judge: bool = True,
+    judged_bytes: int = _JUDGED_BYTES,
+    cache_folder: Path | None = None,
+) -> None:
+    """Report what is wrong with a resolved document; errors only where nothing could be served.
+
+    openapi-spec-validator is asked as well, in a bounded child process, when the document is no
+    larger than `judged_bytes` and nothing so far is an error; its verdict is a warning at most, and
+    is kept in `cache_folder` by the document's content.
+    """
+    findings = Findings(document, problems)
+    _check_secrets(findings)
+    _check_meta_schema(findings)
+    check_operations(findings)
+    _check_texts(findings)
+    size = sum(len(file.content) for file in document.files)
+    if outside_judge and size <= judged_bytes and not problems.has_errors:
+        _ask_outside(findings, cache_folder)
+    findings.count_the_rest()
+
+
+def _check_secrets(findings: Findings) -> None:
+    """Warn of credentials, without showing them: excerpts mask what is found here."""
+    for secret in find_secrets(findings.document.root):
+        findings.warn(
+            "secret-in-document",
+            "a credential stands in the document",
+            secret.tokens,
+            why="documents are copied, committed and published; a server reads its credentials "
+            "from its environment",
+            help="remove it here, and revoke it where it was issued",
+        )
+
+
+def _check_meta_schema(findings: Findings) -> None:
+    document = findings.document
+    for violation in violations(document.root, document.version):
+        # What resolving found there is not told again by a schema that sees less of it.
+        if findings.is_told(findings.at(violation.tokens)):
+            continue
+        findings.warn(
+            "openapi-schema",
+            violation.message,
+            violation.tokens,
+            why=f"the schema of OpenAPI {document.version} demands it; other tools may refuse this",
+            help=violation.help,
+        )
+
+
+def _check_texts(findings: Findings) -> None:
+    for found in suspicious_texts(findings.document.root):
+        findings.warn(found.code, found.message, found.tokens, why=found.why, help=found.help)
+
+
+def _ask_outside(findings: Findings, cache_folder: Path | None) -> None:
+    judgement = judge(findings.document.root, cache_folder)
+    if judgement.gave_up:
+        findings.problems.note(
+            "outside-judge",
+            f"openapi-spec-validator gave no verdict: {judgement.gave_up}",
+            at=Location(findings.document.shown_as),
+            why="mcpgen's own checks passed, and decide",
+        )
+    secrets = [secret.text for secret in find_secrets(findings.document.root)]
+    for objection in judgement.objections:
+        if objection.tokens and findings.is_told_within(objection.tokens):
+            continue
+        message = objection.message
+        for secret in secrets:
+            message = message.replace(secret, "***")
+        findings.warn(
+            "outside-judge",
+            f"openapi-spec-validator objects: {message}",
+            objection.tokens,
+            why="other tools may refuse the document",
+            help="mcpgen goes on without a change here",
+        )
