@@ -1,0 +1,109 @@
+"""Documents written by hand, lowered and planned."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from mcpgen.diagnostics import Diagnostic, Location, Problems
+from mcpgen.ir.api import Api
+from mcpgen.ir.document import Document
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.policy import Policy
+from mcpgen.spec.lower import lower
+
+
+class Lowered:
+    """An API, and what lowering and planning had to say about its document."""
+
+    def __init__(self, root: dict[str, Any], url: str | None = None) -> None:
+        declared = str(root.get("openapi") or root.get("swagger"))
+        self.problems = Problems()
+        document = Document(
+            root=copy.deepcopy(root),
+            version=".".join(declared.split(".")[:2]),
+            shown_as="api.json",
+            path=None,
+            url=url,
+            files=(),
+            locate=lambda pointer: Location("api.json", 1, 1, pointer=pointer),
+        )
+        self.api: Api = lower(document, self.problems)
+
+    def plan(self, **policy: Any) -> ServerPlan:
+        """The server that serves the API."""
+        return plan_tools(self.api, Policy(**{"name": "demo", **policy}), self.problems)
+
+    def tool(self, **policy: Any) -> ToolPlan:
+        """The only tool."""
+        (tool,) = self.plan(**policy).tools
+        return tool
+
+    def found(self, code: str) -> list[Diagnostic]:
+        """The problems with this code."""
+        return [problem for problem in self.problems if problem.code == code]
+
+
+def document(
+    operation: dict[str, Any] | None = None,
+    *,
+    path: str = "/pets",
+    method: str = "get",
+    version: str = "3.0.3",
+    schemas: dict[str, Any] | None = None,
+    **root: Any,
+) -> dict[str, Any]:
+    """A document of one operation."""
+    operation = {"responses": {"204": {"description": "done"}}, **(operation or {})}
+    described: dict[str, Any] = {
+        "openapi": version,
+        "info": {"title": "Demo", "version": "1"},
+        "servers": [{"url": "https://api.example/v1"}],
+        "paths": {path: {method: operation}},
+    }
+    if schemas:
+        described["components"] = {"schemas": schemas}
+    for key, value in root.items():
+        if isinstance(value, dict) and isinstance(described.get(key), dict):
+            described[key] = {**described[key], **value}
+        else:
+            described[key] = value
+    return described
+
+
+def with_body(schema: Any, media_type: str = "application/json", **options: Any) -> dict[str, Any]:
+    """A document of one operation that takes a body."""
+    body = {"required": True, "content": {media_type: {"schema": schema}}}
+    return document({"requestBody": body}, method=options.pop("method", "post"), **options)
+
+
+def with_parameters(*parameters: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """A document of one operation that takes parameters."""
+    return document({"parameters": list(parameters)}, **options)
+
+
+def with_response(schema: Any, **options: Any) -> dict[str, Any]:
+    """A document of one operation that answers with JSON."""
+    content = {"application/json": {"schema": schema}}
+    return document({"responses": {"200": {"description": "ok", "content": content}}}, **options)
+
+
+class Make:
+    """Makes documents and lowers them."""
+
+    document = staticmethod(document)
+    with_body = staticmethod(with_body)
+    with_parameters = staticmethod(with_parameters)
+    with_response = staticmethod(with_response)
+
+    def __call__(self, root: dict[str, Any], url: str | None = None) -> Lowered:
+        return Lowered(root, url)
+
+
+@pytest.fixture
+def make() -> Make:
+    """A maker of small documents; calling it lowers one."""
+    return Make()

@@ -1,0 +1,217 @@
+"""What a document offers, whatever its version and its flaws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def keys(api: Any) -> list[str]:
+    return [operation.key for operation in api.operations]
+
+
+RESPONSES = {"204": {"description": "done"}}
+
+
+def test_operations_are_sorted_by_tag_path_and_method(make: Any) -> None:
+    paths = {
+        "/b": {"post": {"tags": ["x"], "responses": RESPONSES}, "get": {"responses": RESPONSES}},
+        "/a": {"get": {"tags": ["x"], "responses": RESPONSES}},
+    }
+    root = {**make.document(), "paths": paths}
+    assert keys(make(root).api) == ["GET /b", "GET /a", "POST /b"]
+    shuffled = {**root, "paths": dict(reversed(paths.items()))}
+    assert keys(make(shuffled).api) == keys(make(root).api)
+
+
+def test_own_parameters_win_over_those_of_the_path(make: Any) -> None:
+    def limit(schema_type: str) -> dict[str, Any]:
+        return {"name": "limit", "in": "query", "schema": {"type": schema_type}}
+
+    root = make.with_parameters(limit("integer"), path="/pets/{id}")
+    identifier = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+    root["paths"]["/pets/{id}"]["parameters"] = [limit("string"), identifier]
+    (operation,) = make(root).api.operations
+    assert [(item.location, item.name) for item in operation.parameters] == [
+        ("path", "id"),
+        ("query", "limit"),
+    ]
+    assert operation.parameters[1].schema == {"type": "integer"}
+
+
+def test_headers_that_others_decide_are_no_parameters(make: Any) -> None:
+    names = ["Accept", "content-type", "Authorization", "Host", "Transfer-Encoding", "X-Ok"]
+    lowered = make(make.with_parameters(*({"name": name, "in": "header"} for name in names)))
+    (operation,) = lowered.api.operations
+    assert [item.name for item in operation.parameters] == ["X-Ok"]
+    assert len(lowered.found("reserved-header")) == 3
+    assert len(lowered.found("framing-header")) == 2
+
+
+def test_one_operation_without_its_schema_costs_no_other(make: Any) -> None:
+    root = make.with_body({"$ref": "#/components/schemas/Gone"})
+    root["paths"]["/ok"] = {"get": {"responses": RESPONSES}}
+    lowered = make(root)
+    assert keys(lowered.api) == ["GET /ok"]
+    (left,) = lowered.api.left_out
+    assert (left.operation, left.code) == ("POST /pets", "unresolved-ref")
+    assert "#/components/schemas/Gone" in left.reason
+
+
+def test_response_without_its_schema_is_served_all_the_same(make: Any) -> None:
+    lowered = make(make.with_response({"$ref": "#/components/schemas/Gone"}))
+    assert keys(lowered.api) == ["GET /pets"]
+    assert lowered.found("unresolved-ref")
+
+
+def test_undeclared_path_variable_is_taken_for_a_string(make: Any) -> None:
+    lowered = make(make.document(path="/pets/{petId}"))
+    (operation,) = lowered.api.operations
+    (parameter,) = operation.parameters
+    assert (parameter.name, parameter.location, parameter.required) == ("petId", "path", True)
+    assert len(lowered.found("missing-path-parameter")) == 1
+
+
+def test_path_parameter_that_does_not_occur_is_dropped(make: Any) -> None:
+    lowered = make(make.with_parameters({"name": "id", "in": "path", "required": True}))
+    (operation,) = lowered.api.operations
+    assert operation.parameters == ()
+    assert lowered.found("unused-path-parameter")
+
+
+def test_variables_in_the_query_of_a_path_are_query_parameters(make: Any) -> None:
+    declared = {"name": "lat", "in": "path", "required": True, "schema": {"type": "number"}}
+    lowered = make(make.with_parameters(declared, path="/now?latitude={lat}&units=metric#lat"))
+    (operation,) = lowered.api.operations
+    (parameter,) = operation.parameters
+    assert (parameter.location, parameter.name) == ("query", "latitude")
+    assert parameter.schema == {"type": "number"}
+    assert operation.path == "/now?latitude={lat}&units=metric#lat"
+
+
+def test_parameter_whose_value_the_path_says_is_no_parameter(make: Any) -> None:
+    declared = {"name": "beta", "in": "query", "schema": {"type": "boolean"}}
+    (operation,) = make(make.with_parameters(declared, path="/pets?beta=true")).api.operations
+    assert operation.parameters == ()
+
+
+def test_path_without_a_slash_is_left_out(make: Any) -> None:
+    (left,) = make(make.document(path="pets")).api.left_out
+    assert left.code == "path-template"
+
+
+def test_webhooks_and_callbacks_are_no_operations(make: Any) -> None:
+    callback = {"onEvent": {"{$request.body#/url}": {"post": {"responses": RESPONSES}}}}
+    root = make.document({"callbacks": callback}, version="3.1.0")
+    root["webhooks"] = {"new": {"post": {"responses": RESPONSES}}}
+    assert keys(make(root).api) == ["GET /pets"]
+
+
+def test_methods_of_3_2_are_served(make: Any) -> None:
+    root = make.document(version="3.2.0", method="query")
+    root["paths"]["/pets"]["additionalOperations"] = {"COPY": {"responses": RESPONSES}}
+    assert keys(make(root).api) == ["COPY /pets", "QUERY /pets"]
+
+
+def test_query_is_no_method_before_3_2(make: Any) -> None:
+    assert keys(make(make.document(version="3.1.0", method="query")).api) == []
+
+
+def test_whole_query_string_of_3_2_is_one_parameter(make: Any) -> None:
+    content = {"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}
+    parameter = {"name": "q", "in": "querystring", "content": content}
+    (operation,) = make(make.with_parameters(parameter, version="3.2.0")).api.operations
+    (lowered,) = operation.parameters
+    assert lowered.location == "querystring"
+    assert lowered.content_type == "application/x-www-form-urlencoded"
+
+
+def test_path_item_reference_is_followed_and_what_stands_beside_it_wins(make: Any) -> None:
+    root = make.document()
+    root["paths"] = {"/a": {"$ref": "#/components/pathItems/A", "summary": "Own"}}
+    shared = {"summary": "Shared", "get": {"responses": RESPONSES}}
+    root["components"] = {"pathItems": {"A": shared}}
+    (operation,) = make(root).api.operations
+    assert (operation.key, operation.summary) == ("GET /a", "Own")
+
+
+def test_circle_of_references_leaves_out_its_path(make: Any) -> None:
+    root = make.document()
+    root["paths"]["/loop"] = {"$ref": "#/paths/~1loop"}
+    lowered = make(root)
+    assert keys(lowered.api) == ["GET /pets"]
+    assert [left.code for left in lowered.api.left_out] == ["circular-ref"]
+
+
+# Servers and security
+
+
+def test_relative_server_is_resolved_against_the_document(make: Any) -> None:
+    root = make.document(servers=[{"url": "../v2"}])
+    assert make(root, "https://host.example/docs/api.json").api.servers[0].url == (
+        "https://host.example/v2"
+    )
+    assert make(root).api.servers[0].url == "../v2"
+
+
+def test_credentials_in_a_server_url_are_removed_and_reported(make: Any) -> None:
+    lowered = make(make.document(servers=[{"url": "https://me:hush@api.example/v1"}]))
+    assert lowered.api.servers[0].url == "https://api.example/v1"
+    (problem,) = lowered.found("server-credentials")
+    assert "hush" not in str(problem)
+
+
+def test_server_over_another_scheme_is_dropped(make: Any) -> None:
+    lowered = make(make.document(servers=[{"url": "ftp://api.example"}]))
+    assert lowered.api.servers == ()
+    assert lowered.found("server-url")
+
+
+def test_server_variables_keep_default_and_choices(make: Any) -> None:
+    variables = {"region": {"default": "eu", "enum": ["eu", "us"]}, "unused": {"default": "x"}}
+    server = {"url": "https://{region}.api.example", "variables": variables}
+    (found,) = make(make.document(servers=[server])).api.servers
+    assert [(v.name, v.default, v.enum) for v in found.variables] == [
+        ("region", "eu", ("eu", "us"))
+    ]
+
+
+def test_servers_of_an_operation_win_over_those_of_path_and_root(make: Any) -> None:
+    root = make.document({"servers": [{"url": "https://own.example"}]})
+    root["paths"]["/pets"]["servers"] = [{"url": "https://path.example"}]
+    assert make(root).api.operations[0].servers[0].url == "https://own.example"
+
+
+SCHEMES = {
+    "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "login": {"type": "http", "scheme": "Basic"},
+}
+
+
+def security(make: Any, own: Any, default: Any = None) -> list[list[str]]:
+    operation = {} if own is None else {"security": own}
+    root = make.document(operation, components={"securitySchemes": SCHEMES})
+    if default is not None:
+        root["security"] = default
+    (lowered,) = make(root).api.operations
+    return [[use.scheme for use in requirement] for requirement in lowered.security]
+
+
+def test_own_security_replaces_the_default_and_may_be_empty(make: Any) -> None:
+    assert security(make, None, [{"key": []}]) == [["key"]]
+    assert security(make, [{"login": []}], [{"key": []}]) == [["login"]]
+    assert security(make, [], [{"key": []}]) == []
+    assert security(make, [{"login": [], "key": []}, {}]) == [["key", "login"], []]
+
+
+def test_alternative_with_an_unknown_scheme_is_dropped(make: Any) -> None:
+    assert security(make, [{"nobody": []}, {"key": []}]) == [["key"]]
+
+
+def test_parameter_that_a_scheme_sends_is_no_argument(make: Any) -> None:
+    root = make.document(
+        {"parameters": [{"name": "x-key", "in": "header"}], "security": [{"key": []}]},
+        components={"securitySchemes": SCHEMES},
+    )
+    lowered = make(root)
+    assert lowered.api.operations[0].parameters == ()
+    assert lowered.found("credential-parameter")
