@@ -16,6 +16,7 @@ import mcpgen
 from mcpgen.cli import call, check, generate, mock, new, tools
 from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
 
 app = typer.Typer(
@@ -58,6 +59,9 @@ def run(argv: Sequence[str]) -> int:
             args=list(argv), prog_name="mcpgen", standalone_mode=False
         )
         return int(code or 0)
+    except MisuseError as misuse:
+        printer.error("usage", str(misuse), help=misuse.help)
+        return printer.finish("usage", ExitCode.USAGE)
     except typer.TyperException as misuse:
         return _refuse(printer, argv, misuse)
     except typer.Abort:

@@ -1,8 +1,157 @@
-"""to do"""
+"""`mcpgen call`: one call of one tool, and what came of it."""
 
-from mcpgen.cli.report import Printer
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.arguments import TypedArguments
+from mcpgen.cli.conversation import Revision, Words, converse
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.misuse import MisuseError
+from mcpgen.cli.report import Printer, visible
+from mcpgen.cli.targets import Target, connected, find_target
+from mcpgen.runtime.content import JsonObject
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.testing import MockUpstream
 
 
-def call(printer: Printer) -> int:
-    """To do."""
-    return 0
+def call(
+    printer: Printer,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
+    server: Words = None,
+    *,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="One argument; give it again for another."),
+    ] = None,
+    json_arguments: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="OBJECT", help="All arguments as JSON; the answer is JSON as well."
+        ),
+    ] = None,
+    mock: Annotated[
+        bool, typer.Option("--mock", help="Put a mock of the API behind the server.")
+    ] = False,
+    revision: Revision = "2025-11-25",
+) -> int:
+    """Call a tool of a server."""
+    printer.as_json = json_arguments is not None
+    typed = TypedArguments(tuple(arg or ()), json_arguments)
+    return converse(printer, _call(printer, server or (), tool, typed, revision, is_mocked=mock))
+
+
+async def _call(
+    printer: Printer,
+    server: Sequence[str],
+    tool: str,
+    typed: TypedArguments,
+    revision: str,
+    *,
+    is_mocked: bool,
+) -> int:
+    target = find_target(server)
+    async with _mocked(target, is_mocked=is_mocked) as (upstream, environment):
+        async with connected(target, revision, environment) as client:
+            schema = input_schema(await client.list_tools(), tool)
+            result = await client.call_tool(tool, typed.fit(schema))
+        if upstream is not None:
+            show_requests(printer, upstream)
+    return show_result(printer, tool, result)
+
+
+@asynccontextmanager
+async def _mocked(
+    target: Target, *, is_mocked: bool
+) -> AsyncIterator[tuple[MockUpstream | None, dict[str, str]]]:
+    """Serve a mock of the server's API if it is wanted; gives it and the settings that lead there.
+
+    Raises:
+        MisuseError: the server is no generated package, so nothing is known of its API.
+    """
+    if not is_mocked:
+        yield None, {}
+        return
+    if target.package is None:
+        raise MisuseError("--mock needs the folder of a package that `mcpgen new` made")
+    from mcpgen.runtime.testing import MockUpstream
+
+    upstream = MockUpstream(target.package.upstream())
+    try:
+        yield upstream, target.package.mock_environment(await upstream.start())
+    finally:
+        await upstream.stop()
+
+
+def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
+    """Give the input schema of a listed tool.
+
+    Raises:
+        MisuseError: it is not listed.
+    """
+    for candidate in listed:
+        if candidate["name"] == tool:
+            schema: JsonObject = candidate["inputSchema"]
+            return schema
+    close = difflib.get_close_matches(tool, [candidate["name"] for candidate in listed], n=1)
+    hint = f"did you mean `{close[0]}`?" if close else "`mcpgen tools` lists what it has"
+    raise MisuseError(f"the server has no tool `{tool}`", help=hint)
+
+
+def show_requests(printer: Printer, upstream: MockUpstream) -> None:
+    """Print what reached the mock of the API, and what is wrong with it."""
+    printer.fact(
+        requests=[
+            {
+                "method": request.method,
+                "url": request.url,
+                "headers": [list(header) for header in request.headers],
+                "body": request.body.decode("utf-8", "replace"),
+                "status": request.response.status,
+                "problems": list(request.problems),
+            }
+            for request in upstream.requests
+        ]
+    )
+    for request in upstream.requests:
+        printer.result(f"> {request}")
+        for name, value in request.headers:
+            printer.result(f"> {name}: {visible(value)}")
+        if request.body:
+            printer.result(f"> {visible(request.body.decode('utf-8', 'replace'))}")
+        printer.result(f"< {request.response.status}")
+
+
+def show_result(printer: Printer, tool: str, result: JsonObject) -> int:
+    """Print a tool's result and give the exit code: 1 where it says that the call failed."""
+    printer.fact(result=result)
+    for content in result.get("content", ()):
+        printer.raw(f"{content_text(content)}\n")
+    if result.get("isError"):
+        printer.error("tool-error", f"`{tool}` answered that the call failed")
+        return printer.finish("tool-error", ExitCode.FINDINGS)
+    return printer.finish("done", ExitCode.DONE)
+
+
+def content_text(content: JsonObject) -> str:
+    """Give a content block as text, JSON in it laid out; what is no text is named instead."""
+    match content["type"]:
+        case "text":
+            text: str = content["text"]
+            try:
+                return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+            except ValueError:
+                return text
+        case "resource_link":
+            return f"[resource {content['uri']}]"
+        case "resource":
+            return f"[resource {content['resource']['uri']}]"
+        case kind:
+            return f"[{kind} {content.get('mimeType', '')}]"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mcpgen.cli.exit_codes import ExitCode
-from mcpgen.cli.packages import find_package, refuse_package
+from mcpgen.cli.packages import find_package
 from mcpgen.cli.report import Printer
 
 
@@ -26,8 +26,6 @@ def mock(
 ) -> int:
     """Serve a stand-in for the API that judges each request by the document."""
     package = find_package(directory)
-    if package is None:
-        return refuse_package(printer, directory)
     with contextlib.suppress(KeyboardInterrupt):
         return asyncio.run(_serve(printer, package.upstream(), package.base_url_variable, port))
     return ExitCode.DONE

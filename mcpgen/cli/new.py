@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
 
 
@@ -55,12 +56,10 @@ def new(
         source, directory, name = order.source, order.directory, order.name
         answers = dict(order.answers)
     if source is None:
-        printer.error(
-            "usage",
-            "SOURCE is missing, and there is no terminal to ask at",
+        raise MisuseError(
+            "SOURCE is missing, and there is nobody to ask",
             help="`mcpgen new openapi.yaml`, with the path or the URL of your API description",
         )
-        return printer.finish("usage", ExitCode.USAGE)
 
     from mcpgen import pipeline
     from mcpgen.cli.summary import summarise

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcpgen.cli.exit_codes import ExitCode
-from mcpgen.cli.report import Printer
+from mcpgen.cli.misuse import MisuseError
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +54,26 @@ class GeneratedPackage:
         """Read what the mock upstream knows of the API.
 
         Raises:
-            FileNotFoundError: the package came without its tests.
+            MisuseError: the package came without its tests.
         """
         file = self.directory / "tests" / "generated" / "upstream.json"
+        if not file.is_file():
+            raise MisuseError(f"`{file}` is missing, from which the API is mocked")
         description: dict[str, Any] = json.loads(file.read_bytes())
         return description
 
 
-def find_package(directory: Path) -> GeneratedPackage | None:
-    """Find the one generated package in `directory`; None where there is none."""
+def find_package(directory: Path) -> GeneratedPackage:
+    """Find the one generated package in `directory`.
+
+    Raises:
+        MisuseError: there is none.
+    """
     contracts = sorted(directory.glob("src/*/_generated/contract.json"))
     if len(contracts) != 1:
-        return None
+        raise MisuseError(
+            f"`{directory}` holds no package that `mcpgen new` made",
+            help="name its folder, or make one with `mcpgen new SOURCE DIR`",
+        )
     contract = json.loads(contracts[0].read_bytes())
     return GeneratedPackage(directory, contracts[0].parents[1].name, contract)
-
-
-def refuse_package(printer: Printer, directory: Path) -> int:
-    """Say that `directory` holds no generated package, and give the exit code."""
-    printer.error(
-        "no-package",
-        f"`{directory}` holds no package that `mcpgen new` made",
-        why="there is no src/*/_generated/contract.json in it",
-        help="`mcpgen new SOURCE DIR` makes one",
-    )
-    return printer.finish("usage", ExitCode.USAGE)

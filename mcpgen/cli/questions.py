@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import typer
+from mcpgen.cli.misuse import MisuseError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,7 @@ class Order:
     answers: Mapping[str, str] = field(default_factory=dict)  # to the skeleton's questions
 
 
-def ask(
-    source: str | None, directory: Path | None, name: str, answers: Mapping[str, str]
-) -> Order:
+def ask(source: str | None, directory: Path | None, name: str, answers: Mapping[str, str]) -> Order:
     """Ask for what was not given on the command line.
 
     Raises:
@@ -72,21 +70,19 @@ def _ask_skeleton(question: Mapping[str, Any]) -> str:
 
     default = str(question.get("default", ""))
     if choices := question.get("choices"):
-        answer: str = questionary.select(
-            question["help"], choices=choices, default=default
-        ).unsafe_ask()
-        return answer
-    answer = questionary.text(question["help"], default=default).unsafe_ask()
-    return answer
+        asked = questionary.select(question["help"], choices=choices, default=default)
+    else:
+        asked = questionary.text(question["help"], default=default)
+    return str(asked.unsafe_ask())
 
 
 def parse_answer(pair: str) -> tuple[str, str]:
     """Split "KEY=VALUE".
 
     Raises:
-        typer.BadParameter: there is no "=" or no key.
+        MisuseError: there is no "=" or no key.
     """
     key, equals, value = pair.partition("=")
     if not (equals and key.strip()):
-        raise typer.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--data")
+        raise MisuseError(f"`--data {pair}` is not KEY=VALUE")
     return key.strip(), value

@@ -65,9 +65,12 @@ class Printer:
             self._console(self.stdout).print(shown, soft_wrap=True)
 
     def raw(self, text: str) -> None:
-        """Print `text` as it stands, for what is piped into another program."""
-        if not self.as_json:
-            self.stdout.write(text)
+        """Print `text` as it stands for another program, and made visible for a terminal."""
+        if self.as_json:
+            return
+        if self.stdout.isatty():
+            text = "".join(f"{visible(line)}\n" for line in text.splitlines())
+        self.stdout.write(text)
 
     def fact(self, **facts: Any) -> None:
         """Keep what `--json` gives beside the outcome."""
@@ -113,13 +116,16 @@ class Printer:
         return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
+def counted(number: int, noun: str) -> str:
+    """Spell a number of things: "1 tool", "1,223 operations"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def counts(problems: Iterable[Diagnostic]) -> str:
     """Count problems by severity: "2 errors, 1 warning"."""
     found = Counter(problem.severity for problem in problems)
     return ", ".join(
-        f"{found[severity]:,} {severity.value}{'' if found[severity] == 1 else 's'}"
-        for severity in Severity
-        if found[severity]
+        counted(found[severity], severity.value) for severity in Severity if found[severity]
     )
 
 

@@ -6,7 +6,7 @@ import shlex
 from itertools import groupby
 from pathlib import Path
 
-from mcpgen.cli.report import Printer, visible
+from mcpgen.cli.report import Printer, counted, visible
 from mcpgen.ir.api import LeftOut
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
 
@@ -91,11 +91,6 @@ def _easiest(tools: tuple[ToolPlan, ...]) -> str:
             tool.name,
         ),
     ).name
-
-
-def counted(number: int, noun: str) -> str:
-    """Spell a number of things: "1 tool", "1,223 operations"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def shown_path(path: Path) -> str:

@@ -48,7 +48,7 @@ def test_help_of_a_command_shows_the_shared_options(capsys: pytest.CaptureFixtur
     [
         (["frobnicate"], "No such command 'frobnicate'", "mcpgen --help"),
         (["check", "--frobnicate"], "No such option: --frobnicate", "mcpgen check --help"),
-        (["new", "a.yaml", "--data", "colour"], "'colour' is not KEY=VALUE", "mcpgen new --help"),
+        (["new", "a.yaml", "--data", "colour"], "`--data colour` is not KEY=VALUE", ""),
     ],
 )
 def test_wrong_usage_says_what_was_wrong_and_where_to_look(
@@ -59,7 +59,7 @@ def test_wrong_usage_says_what_was_wrong_and_where_to_look(
     assert shown.out == ""
     assert shown.err.startswith("error[usage]: ")
     assert message in shown.err
-    assert f"`{help_command}`" in shown.err
+    assert not help_command or f"`{help_command}`" in shown.err
 
 
 def test_new_without_a_source_and_without_a_terminal_is_wrong_usage(

@@ -24,9 +24,7 @@ def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
     document = tmp_path / "api.yaml"
     document.touch()
 
-    order = answering(
-        f"{document}{ENTER}pets{ENTER}{ENTER}{ENTER}{ENTER}", None, None, "", {}
-    )
+    order = answering(f"{document}{ENTER}pets{ENTER}{ENTER}{ENTER}{ENTER}", None, None, "", {})
 
     assert order.source == str(document)
     assert order.name == "pets"

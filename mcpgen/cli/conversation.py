@@ -1,0 +1,38 @@
+"""Running a conversation with a server, and saying plainly when it does not come about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Annotated, Any
+
+import typer
+
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[SERVER]",
+        help="The folder of a package, a URL, or a command (after `--` if it has options).",
+    ),
+]
+Revision = Annotated[
+    str, typer.Option(metavar="DATE", help="The MCP revision to speak: 2025-11-25, 2026-07-28.")
+]
+
+
+def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
+    """Run `talk` and give its exit code; a server that cannot be reached is a finding."""
+    from mcpgen.runtime.testing.client import NoAnswerError, RpcError
+    from mcpgen.runtime.testing.connections import ConnectionLostError
+
+    try:
+        return asyncio.run(talk)
+    except RpcError as error:
+        printer.error("refused", f"the server answered with the JSON-RPC error {error}")
+        return printer.finish("refused", ExitCode.FINDINGS)
+    except (ConnectionLostError, NoAnswerError, OSError) as error:
+        printer.error("unreachable", f"the server cannot be talked to: {error}")
+        return printer.finish("unreachable", ExitCode.FINDINGS)

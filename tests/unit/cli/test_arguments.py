@@ -1,0 +1,61 @@
+"""How arguments that were typed become the values that a tool's schema wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.arguments import TypedArguments
+from mcpgen.cli.misuse import MisuseError
+
+SCHEMA = {
+    "properties": {
+        "isbn": {"type": "string"},
+        "limit": {"type": "integer"},
+        "note": {"type": ["string", "null"]},
+        "tag": {"type": "array", "items": {"type": "string"}},
+        "status": {"$ref": "#/$defs/Status"},
+        "body": {"type": "object"},
+        "anything": {},
+    },
+    "$defs": {"Status": {"type": "string"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        (("isbn=9780000000019",), {"isbn": "9780000000019"}),
+        (("status=1",), {"status": "1"}),
+        (("note=7",), {"note": "7"}),
+        (("limit=20",), {"limit": 20}),
+        (("limit=many",), {"limit": "many"}),
+        (("tag=quiet",), {"tag": ["quiet"]}),
+        (("tag=quiet", "tag=small"), {"tag": ["quiet", "small"]}),
+        (('tag=["quiet", "small"]',), {"tag": ["quiet", "small"]}),
+        (('body={"name": "Rex"}',), {"body": {"name": "Rex"}}),
+        (("anything=true", "unknown=x=y"), {"anything": True, "unknown": "x=y"}),
+    ],
+)
+def test_a_pair_becomes_what_the_schema_wants(pairs: tuple[str, ...], expected: Any) -> None:
+    assert TypedArguments(pairs).fit(SCHEMA) == expected
+
+
+def test_an_object_gives_the_arguments_and_pairs_win() -> None:
+    typed = TypedArguments(("limit=2",), '{"limit": 1, "isbn": "978"}')
+
+    assert typed.fit(SCHEMA) == {"limit": 2, "isbn": "978"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (TypedArguments(("limit",)), "`--arg limit` is not KEY=VALUE"),
+        (TypedArguments((), "{limit: 1}"), "--json has no JSON: "),
+        (TypedArguments((), "[1]"), "--json has no JSON object"),
+    ],
+)
+def test_what_is_no_argument_says_what_was_expected(typed: TypedArguments, message: str) -> None:
+    with pytest.raises(MisuseError, match=message.replace("`", ".")):
+        typed.fit(SCHEMA)
