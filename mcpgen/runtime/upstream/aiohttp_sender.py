@@ -28,6 +28,16 @@ _CHUNK_BYTES = 64 * 1024
 _OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
+class _Method(str):
+    """A method that keeps its case, as methods have one (RFC 9110, 9.1); aiohttp calls `upper`."""
+
+    __slots__ = ()
+
+    def upper(self) -> str:
+        """The method as it stands."""
+        return self
+
+
 class AiohttpSender:
     """Keeps the connections of one server. Its `send` is a `Sender`; `aclose` ends it.
 
@@ -71,7 +81,7 @@ class AiohttpSender:
             *request.headers,
         ]
         async with self._session().request(
-            request.method,
+            _Method(request.method),
             URL(request.url, encoded=True),
             headers=headers,
             data=request.body,

@@ -16,7 +16,6 @@ from mcpgen.runtime.upstream.parameters import (
     UnsendableError,
     UnsendablePathError,
     cookie_pairs,
-    expand_path,
     header_text,
     query_pairs,
     querystring_text,
@@ -83,12 +82,11 @@ def build_parts(
     cookies: list[str] = []
     for name, value in given["cookie"].items():
         cookies += _spell(tool, _rule(tool, rules, "cookie", name), value, cookie_pairs)
-    expanded, template_query = _path(tool, rules, given["path"])
     return RequestParts(
         tool,
         method,
-        expanded,
-        (*template_query, *query),
+        _path(tool, rules, given["path"]),
+        (*rules.template_query, *query),
         tuple(headers),
         tuple(cookies),
         None if encoded_body is None else encoded_body.content,
@@ -128,24 +126,16 @@ def _refused(tool: str, argument: str, error: UnsendableError) -> InvalidArgumen
     return InvalidArgumentsError(tool, (f"`/{pointer}` {error}",))
 
 
-def _path(tool: str, rules: RequestRules, values: JsonObject) -> tuple[str, list[str]]:
-    """The expanded path, and the query that some documents write into the path itself."""
-    template, _, _ = rules.path.partition("#")
-    template, _, query = template.partition("?")
+def _path(tool: str, rules: RequestRules, values: JsonObject) -> str:
     by_name = {name: _rule(tool, rules, "path", name) for name in values}
     try:
-        return expand_path(template, by_name, values), _fixed_pairs(query)
+        return rules.template.expand(by_name, values)
     except UnsendablePathError as error:
         raise _refused(tool, by_name[error.name].argument or error.name, error) from None
     except KeyError as missing:
         raise ConfigurationError(
             f"the handler of `{tool}` gives no value for {missing} in `{rules.path}`"
         ) from None
-
-
-def _fixed_pairs(query: str) -> list[str]:
-    """The pairs that a path says itself; those with a variable are parameters of the query."""
-    return [pair for pair in query.split("&") if pair and "{" not in pair]
 
 
 def _body(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
@@ -163,36 +163,6 @@ _LITERAL_IN_PATH = ":@!$&'()*+,;=~%"
 _MAX_DECODINGS = 8
 
 
-def expand_path(template: str, rules: Mapping[str, ParameterRule], values: JsonObject) -> str:
-    """Put values into a path template: "/pets/{petId}" and {"petId": 7} give "/pets/7".
-
-    Both maps are by wire name. The result has exactly the segments of the template.
-
-    Raises:
-        UnsendablePathError: a value is empty or could move the request to another path.
-        KeyError: the template names a parameter that has no value.
-    """
-    segments = []
-    for segment in template.split("/"):
-        names = _PLACEHOLDER.findall(segment)
-        if not names:
-            segments.append(percent_encode(segment, _LITERAL_IN_PATH))
-            continue
-        pieces = _PLACEHOLDER.split(segment)
-        for index, piece in enumerate(pieces):
-            is_name = index % 2 == 1
-            pieces[index] = (
-                _path_value(rules[piece], values[piece])
-                if is_name
-                else percent_encode(piece, _LITERAL_IN_PATH)
-            )
-        expanded = "".join(pieces)
-        if _has_dot_segment(expanded):  # several values may make up a segment
-            raise UnsendablePathError(names[-1], _DOT_SEGMENT)
-        segments.append(expanded)
-    return "/".join(segments)
-
-
 class UnsendablePathError(UnsendableError):
     """A path value is refused; `name` is the parameter's wire name."""
 
@@ -201,9 +171,51 @@ class UnsendablePathError(UnsendableError):
         self.name = name
 
 
+class PathTemplate:
+    """A path with placeholders, taken apart once: "/pets/{petId}" and {"petId": 7} give "/pets/7".
+
+    What it expands to has exactly the segments of the template.
+    """
+
+    def __init__(self, template: str) -> None:
+        # Each segment is text, name, text, name, ..., text.
+        self._segments = tuple(
+            tuple(
+                piece if index % 2 else percent_encode(piece, _LITERAL_IN_PATH)
+                for index, piece in enumerate(_PLACEHOLDER.split(segment))
+            )
+            for segment in template.split("/")
+        )
+
+    def expand(self, rules: Mapping[str, ParameterRule], values: JsonObject) -> str:
+        """Put values in their places; both maps are by wire name.
+
+        Raises:
+            UnsendablePathError: a value is empty or could move the request to another path.
+            KeyError: the template names a parameter that has no value.
+        """
+        return "/".join(_expanded(segment, rules, values) for segment in self._segments)
+
+
+def _expanded(
+    segment: Sequence[str], rules: Mapping[str, ParameterRule], values: JsonObject
+) -> str:
+    if len(segment) == 1:
+        return segment[0]
+    pieces = list(segment)
+    for index in range(1, len(pieces), 2):
+        name = pieces[index]
+        pieces[index] = _path_value(rules[name], values[name])
+    expanded = "".join(pieces)
+    # Several values may make up a segment, and each alone was looked at before.
+    if len(segment) > 3 and _has_dot_segment(expanded):
+        raise UnsendablePathError(segment[-2], _DOT_SEGMENT)
+    return expanded
+
+
 def _path_value(rule: ParameterRule, value: Any) -> str:
     try:
-        text = path_text(rule, value)
+        text = "" if _is_empty(rule, value) else path_text(rule, value)
     except UnsendableError as error:
         raise UnsendablePathError(rule.name, str(error)) from None
     if not text:
@@ -211,12 +223,17 @@ def _path_value(rule: ParameterRule, value: Any) -> str:
     return text
 
 
+def _is_empty(rule: ParameterRule, value: Any) -> bool:
+    """Whether nothing but a prefix would travel; in `matrix`, a name tells of an empty text."""
+    return value in ("", [], {}) and (rule.style != "matrix" or value != "")
+
+
 def path_text(rule: ParameterRule, value: Any) -> str:
     """Spell a path value, percent-encoded, with the prefix that its style asks for.
 
     Raises:
         UnsendableError: it holds a control character, or a piece that is, or decodes to, a dot
-            segment. An empty value gives "", which `expand_path` refuses.
+            segment. An empty value gives "", which `PathTemplate` refuses.
     """
     text = _styled_path_text(rule, value)
     if re.search(r"%(?:[01][0-9A-F]|7F)", text):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.bodies import BodyRule
-from mcpgen.runtime.upstream.parameters import ParameterRule
+from mcpgen.runtime.upstream.parameters import ParameterRule, PathTemplate
 
 _LOCATIONS = frozenset({"path", "query", "querystring", "header", "cookie"})
 
@@ -48,6 +48,13 @@ class RequestRules:
     security: tuple[Mapping[str, list[str]], ...] = ()
     servers: tuple[JsonObject, ...] = field(default=())
     accept: tuple[str, ...] = ()
+    template: PathTemplate = field(init=False, repr=False, compare=False)
+    template_query: tuple[str, ...] = field(init=False)  # some documents write one into the path
+
+    def __post_init__(self) -> None:
+        path, _, query = self.path.partition("#")[0].partition("?")
+        object.__setattr__(self, "template", PathTemplate(path))
+        object.__setattr__(self, "template_query", tuple(query.split("&")) if query else ())
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> RequestRules:

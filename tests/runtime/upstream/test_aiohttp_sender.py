@@ -107,6 +107,12 @@ def test_request_leaves_byte_for_byte(run) -> None:
     assert body == b'{"a":null}'
 
 
+@pytest.mark.parametrize("method", ["QUERY", "copy", "M-Search"])
+def test_method_keeps_its_case(run, method) -> None:
+    _, server = exchange(run, raw(response()), method=method)
+    assert server.received[0].startswith(f"{method} / HTTP/1.1\r\n".encode())
+
+
 def test_get_has_no_content_headers(run) -> None:
     _, server = exchange(run, raw(response()))
     assert b"content-type" not in server.received[0].lower()

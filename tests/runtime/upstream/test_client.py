@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.absent import ABSENT
+from mcpgen.runtime.auth.credentials import AppliedCredentials
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.media import Media
+from mcpgen.runtime.upstream.building import RequestParts
+from mcpgen.runtime.upstream.client import assemble
 from mcpgen.runtime.upstream.errors import (
     ConnectError,
     DisconnectedError,
@@ -455,3 +458,17 @@ def test_wait_beyond_the_deadline_is_reported_at_once(
     assert error.value.retry_after_ms == 3_600_000
     assert surroundings.slept == []
     assert len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("base_url", "path"),
+    [
+        ("https://petstore.example/v1", "pets"),
+        ("https://petstore.example", ".evil.example/pets"),
+        ("https://petstore.example", "@evil.example/pets"),
+        ("https://petstore.example/v1", "/pets#x"),
+    ],
+)
+def test_request_outside_of_the_base_url_is_never_made(base_url, path) -> None:
+    with pytest.raises(ConfigurationError, match="left the configured base URL"):
+        assemble(base_url, RequestParts("t", "GET", path), AppliedCredentials())

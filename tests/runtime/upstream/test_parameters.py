@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from mcpgen.runtime.upstream.parameters import (
     ParameterRule,
+    PathTemplate,
     UnsendableError,
     UnsendablePathError,
     cookie_pairs,
-    expand_path,
     header_text,
     path_text,
     primitive_text,
@@ -24,6 +24,10 @@ from mcpgen.runtime.upstream.parameters import (
 
 ARRAY = ["blue", "black", "brown"]
 OBJECT = {"R": 100, "G": 200, "B": 150}
+
+
+def expand_path(template: str, rules: dict[str, ParameterRule], values: dict[str, Any]) -> str:
+    return PathTemplate(template).expand(rules, values)
 
 
 def rule(location: str, style: str = "", explode: bool = False, **more: Any) -> ParameterRule:
@@ -268,6 +272,13 @@ def test_values_that_only_together_decode_to_a_dot_segment_are_refused() -> None
     rules = {name: rule("path", "simple", name=name) for name in "ab"}
     with pytest.raises(UnsendablePathError):
         expand_path("/x/{a}{b}", rules, {"a": "%2", "b": "e"})
+
+
+@pytest.mark.parametrize("style", ["simple", "label", "matrix"])
+@pytest.mark.parametrize("value", [[], {}])
+def test_empty_list_is_no_segment(style: str, value: Any) -> None:
+    with pytest.raises(UnsendablePathError, match="must not be empty"):
+        expand_path("/x/{id}", {"id": rule("path", style, name="id")}, {"id": value})
 
 
 def test_label_of_a_dot_is_refused() -> None:
