@@ -143,8 +143,8 @@ class CallRunner:
 
     def cancel_all(self) -> None:
         """Stop every handler; their calls must have been answered."""
-        for task in self._tasks.values():
-            task.cancel()
+        for call, task in self._tasks.items():
+            self._stop(call, task)
 
     async def aclose(self) -> None:
         """Stop every handler, wait for its end, and release what calls used."""
@@ -248,7 +248,12 @@ class CallRunner:
         task = self._tasks.get(event.call)
         if task is not None:
             log("info", f"{event.call.method} {event.call.id!r} cancelled: {event.reason or '-'}")
-            task.cancel()
+            self._stop(event.call, task)
+
+    def _stop(self, call: Call, task: asyncio.Task[None]) -> None:
+        # A task that has not begun ends without running any of its `finally`.
+        task.add_done_callback(lambda _: self._tasks.pop(call, None))
+        task.cancel()
 
 
 def _fail_inside(call: Call, error: BaseException) -> None:
