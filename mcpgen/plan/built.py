@@ -27,6 +27,10 @@ class Built:
     names: frozenset[str] = frozenset()
     is_exact: bool = True
 
+    def inexact(self) -> Built:
+        """The same, known to accept other values than the API's schema."""
+        return Built(self.schema, self.size, self.height, self.names, is_exact=False)
+
     def described(self, description: str) -> Built:
         """The same, described in other words."""
         if not description:

@@ -71,7 +71,9 @@ def shorten(text: str, limit: int) -> str:
     ends = [match.end() for match in _SENTENCE_END.finditer(head)]
     if ends and ends[-1] > limit // 3:
         return head[: ends[-1]]
-    return head.rsplit(None, 1)[0].rstrip(" ,;:(") + "…"
+    is_between_words = any(character.isspace() for character in text[limit - 2 : limit])
+    whole_words = head if is_between_words else head.rsplit(None, 1)[0]
+    return whole_words.rstrip(" ,;:(\n") + "…"
 
 
 def first_sentence(text: str, limit: int) -> str:

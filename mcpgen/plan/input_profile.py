@@ -43,6 +43,9 @@ _BY_TYPE: dict[str, tuple[str, ...]] = {
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "array": ("minItems", "maxItems", "uniqueItems"),
 }
+_BESIDE_A_CHOICE = frozenset(
+    {"enum", "pattern", "uniqueItems", "additionalProperties", "required"}.union(*_BY_TYPE.values())
+)
 _ANY = "Any JSON value."
 
 
@@ -106,7 +109,7 @@ class InputProfile:
         if "default" in keywords and _is_short(keywords["default"]):
             built = _with(built, {"default": keywords["default"]})
         if not is_exact:
-            built = Built(built.schema, built.size, built.height, built.names, is_exact=False)
+            built = built.inexact()
         return built.described(_sentences(told))
 
     def _typed(self, keywords: JsonObject, name: str, build: Build) -> Built:
@@ -220,21 +223,18 @@ class InputProfile:
                 if isinstance(member, dict)
             ]
             told = f"Give {', or '.join(need for need in needs if need)}."
-            return Built(base.schema, base.size, base.height, base.names, False).described(
-                _sentences([base.schema.get("description", ""), told])
-            )
+            return base.inexact().described(_sentences([base.schema.get("description", ""), told]))
         parts = [self._member(member, types, build) for member in members if member is not False]
         is_exact = choice == "anyOf" or _are_told_apart(parts)
+        if base is None and keywords.keys() & _BESIDE_A_CHOICE:
+            is_exact = False
+        if types and not all(part.schema.get("type") in types for part in parts):
+            is_exact = False
         built = _any_of(parts)
         if base is not None:
-            built = branch(
-                {**base.schema, **built.schema}, {}, [base, built], levels=0, is_exact=is_exact
-            )
-        elif types and types != ["object"] and not is_exact:
-            built = Built(built.schema, built.size, built.height, built.names, is_exact=False)
-        if not is_exact:
-            built = Built(built.schema, built.size, built.height, built.names, is_exact=False)
-        return built
+            schema = {**base.schema, **built.schema}
+            built = branch(schema, {}, [base, built], levels=0, is_exact=is_exact)
+        return built if is_exact else built.inexact()
 
     @staticmethod
     def _member(member: JsonSchema, types: list[str], build: Build) -> Built:
@@ -287,7 +287,7 @@ def _joined_enum(parts: list[Built]) -> Built | None:
     schema: JsonObject = {"type": kind} if kind else {}
     schema["enum"] = list(dict.fromkeys(values))
     meanings = [
-        f"`{part.schema['enum'][0]}`: {part.schema['description']}"
+        f"`{part.schema['enum'][0]}`: {part.schema['description'].rstrip('.')}"
         for part in parts
         if "description" in part.schema and len(part.schema["enum"]) == 1
     ]

@@ -12,7 +12,7 @@ import keyword
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier, safe_filename
@@ -77,16 +77,27 @@ def tool_names(
         for operation in operations
         if _TOOL_NAME.match(issued.get(operation.key, ""))
     }
-    taken = set(issued.values())
     wanted = {
         operation.key: _wanted_tool_name(operation)
-        for operation in operations
+        for operation in sorted(operations, key=lambda operation: operation.key)
         if operation.key not in names
     }
     count = Counter(wanted.values())
+    taken = set(issued.values())
+    hashed: list[str] = []
     for key, name in wanted.items():
-        is_free = count[name] == 1 and name not in taken
-        names[key] = name if is_free and len(name) <= limit else _hashed(name, key, limit)
+        if count[name] == 1 and name not in taken and len(name) <= limit:
+            names[key] = name
+            taken.add(name)
+        else:
+            hashed.append(key)
+    for key in hashed:
+        name, seed = _hashed(wanted[key], key, limit), key
+        while name in taken:
+            seed += "+"
+            name = _hashed(wanted[key], seed, limit)
+        names[key] = name
+        taken.add(name)
     return names
 
 
@@ -148,21 +159,33 @@ def _module_name(tag: str) -> str:
         return f"tag_{name}"
 
 
-def argument_names(wire_names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """An argument for each (location, wire name), given in order of precedence.
+def argument_names(places: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """An argument for each (location, wire name) of an operation, in the order given.
 
-    The first one to want a name has it; the same name in another place is told by that place.
+    A name goes to the path before the query, the header and the cookie, and there to the wire name
+    that is spelled so; the others are told by their place, and then by a hash.
     """
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = {"body", "content_type"}
-    for location, wire_name in wire_names:
+    for place in sorted(places, key=_precedence):
+        location, wire_name = place
         plain = argument_name(wire_name)
-        spelled = f"{location}_{plain}"[:_MAX_ARGUMENT]
         hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'{location}:{wire_name}')}"
-        name = next(name for name in (plain, spelled, hashed) if name not in taken)
+        candidates = (plain, f"{location}_{plain}"[:_MAX_ARGUMENT], hashed)
+        name = next((name for name in candidates if name not in taken), "")
+        while not name or name in taken:
+            name = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(name + hashed)}"
         taken.add(name)
-        names[location, wire_name] = name
-    return names
+        names[place] = name
+    return {place: names[place] for place in places}
+
+
+_PLACES = ("path", "query", "querystring", "header", "cookie")
+
+
+def _precedence(place: tuple[str, str]) -> tuple[int, bool, str]:
+    location, wire_name = place
+    return (_PLACES.index(location), argument_name(wire_name) != wire_name, wire_name)
 
 
 def argument_name(wire_name: str) -> str:

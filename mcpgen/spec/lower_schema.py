@@ -108,6 +108,7 @@ class SchemaLowering:
             self._refer_dynamically(out, schema["$dynamicRef"], pointer)
         if "discriminator" in schema:
             make_explicit(out, schema, pointer, self._source)
+        self._unwrap(out)
         keywords.reconcile(out, schema, pointer, self._source)
         if schema.get("nullable") is True:
             out = keywords.with_null(out)
@@ -179,6 +180,19 @@ class SchemaLowering:
             self._pending.append(key)
         out["$ref"] = reference
         self._references.append((out, key))
+
+    def _unwrap(self, out: JsonObject) -> None:
+        """Say `allOf: [{$ref}]` as the reference that it is; it was the only way before 3.1."""
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            members = out.get(keyword)
+            if "$ref" in out or not members or len(members) > 1:
+                continue
+            (member,) = members
+            if isinstance(member, dict) and member.keys() == {"$ref"}:
+                key = next(key for holder, key in reversed(self._references) if holder is member)
+                del out[keyword]
+                out["$ref"] = member["$ref"]
+                self._references.append((out, key))
 
     def _refer_dynamically(self, out: JsonObject, reference: str, pointer: str) -> None:
         """Take `$dynamicRef` for the one anchor of that name, which is what it mostly means."""

@@ -88,7 +88,7 @@ def test_keywords_of_3_0_in_3_1_are_repaired_and_reported(make: Any) -> None:
 def test_nullable_composition_accepts_null(make: Any) -> None:
     schema = {"allOf": [{"$ref": "#/components/schemas/Pet"}], "nullable": True}
     assert lowered(make, schema, Pet={"type": "object"}) == {
-        "anyOf": [{"allOf": [{"$ref": "#/$defs/Pet"}]}, {"type": "null"}]
+        "anyOf": [{"$ref": "#/$defs/Pet"}, {"type": "null"}]
     }
 
 
@@ -159,6 +159,11 @@ def test_names_that_would_be_equal_are_told_apart_whatever_the_order(make: Any) 
     assert found["a_b"] == {"title": "3"}
 
 
+def test_composition_of_one_reference_is_that_reference(make: Any) -> None:
+    schema = {"allOf": [{"$ref": "#/components/schemas/Pet"}], "description": "Mine"}
+    assert lowered(make, schema, Pet={}) == {"$ref": "#/$defs/Pet", "description": "Mine"}
+
+
 def test_very_deep_schema_is_cut_and_reported(make: Any) -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(200):
@@ -220,10 +225,13 @@ def test_discriminator_without_mapping_takes_names_of_schemas(make: Any) -> None
 
 def test_default_variant_needs_no_constant(make: Any) -> None:
     schema = {
-        "oneOf": [{"$ref": "#/components/schemas/Cat"}],
+        "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
         "discriminator": {"propertyName": "kind", "defaultMapping": "Cat"},
     }
-    assert lowered(make, schema, "3.2.0", **PETS) == {"oneOf": [{"$ref": "#/$defs/Cat"}]}
+    assert lowered(make, schema, "3.2.0", **PETS)["oneOf"] == [
+        {"$ref": "#/$defs/Cat"},
+        {"$ref": "#/$defs/Dog", "required": ["kind"]},
+    ]
 
 
 def test_base_that_lists_its_children_is_made_finite(make: Any) -> None:

@@ -1,0 +1,199 @@
+"""Bodies by media type, and the Python types of arguments and results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def tool_with(make: Any, *media_types: str, schema: Any = None) -> Any:
+    shape = (
+        {"type": "object", "properties": {"a": {"type": "string"}}} if schema is None else schema
+    )
+    content = {name: {"schema": shape} for name in media_types}
+    body = {"required": True, "content": content}
+    return make(make.document({"requestBody": body}, method="post")).tool()
+
+
+@pytest.mark.parametrize(
+    ("media_types", "chosen"),
+    [
+        (["application/xml", "application/json"], "application/json"),
+        (["application/merge-patch+json", "application/json"], "application/json"),
+        (["*/*"], "application/json"),
+        (["text/plain", "application/x-www-form-urlencoded"], "application/x-www-form-urlencoded"),
+        (["application/octet-stream", "text/csv"], "text/csv"),
+        (["image/png"], "image/png"),
+    ],
+)
+def test_json_is_sent_first_then_forms_then_text(
+    make: Any, media_types: list[str], chosen: str
+) -> None:
+    assert tool_with(make, *media_types).body[0].media_type == chosen
+
+
+def test_several_media_types_can_be_chosen_from(make: Any) -> None:
+    tool = tool_with(make, "application/json", "application/x-www-form-urlencoded")
+    assert [argument.name for argument in tool.arguments] == ["body", "content_type"]
+    listed = tool.input_schema["properties"]["content_type"]
+    assert listed["enum"] == ["application/json", "application/x-www-form-urlencoded"]
+    assert tool.input_schema["required"] == ["body"]
+
+
+def test_one_media_type_leaves_no_choice(make: Any) -> None:
+    assert [argument.name for argument in tool_with(make, "application/json").arguments] == ["body"]
+
+
+def test_text_beside_an_object_is_checked_and_told_but_not_listed_as_a_choice(make: Any) -> None:
+    tool = tool_with(make, "application/json", "application/xml")
+    assert tool.input_schema["properties"]["body"]["type"] == "object"
+    assert "one string" in tool.input_schema["properties"]["content_type"]["description"]
+    assert len(tool.full_input_schema["properties"]["body"]["anyOf"]) == 2
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/xml", "application/pdf"])
+def test_text_and_files_are_strings(make: Any, media_type: str) -> None:
+    tool = tool_with(make, media_type)
+    assert tool.input_schema["properties"]["body"]["type"] == "string"
+    assert tool.arguments[0].annotation.source == "str"
+
+
+def test_lines_of_json_are_an_array(make: Any) -> None:
+    body = tool_with(make, "application/x-ndjson").input_schema["properties"]["body"]
+    assert (body["type"], body["items"]["type"]) == ("array", "object")
+
+
+def test_form_with_files_travels_in_parts(make: Any) -> None:
+    schema = {"type": "object", "properties": {"f": {"type": "string", "format": "binary"}}}
+    tool = tool_with(
+        make, "application/x-www-form-urlencoded", "multipart/form-data", schema=schema
+    )
+    assert tool.body[0].media_type == "multipart/form-data"
+
+
+def test_body_that_nobody_can_write_leaves_its_operation_out(make: Any) -> None:
+    lowered = make(make.with_body({}, "multipart/mixed"))
+    plan = lowered.plan()
+    assert plan.tools == ()
+    assert [left.code for left in plan.left_out] == ["body-media-type"]
+    assert lowered.found("body-media-type")[0].at is not None
+
+
+def test_required_arguments_come_first(make: Any) -> None:
+    parameters = [
+        {"name": "a", "in": "query", "schema": {}},
+        {"name": "b", "in": "query", "required": True, "schema": {}},
+    ]
+    tool = make(make.with_parameters(*parameters)).tool()
+    assert [argument.name for argument in tool.arguments] == ["b", "a"]
+
+
+# Types
+
+
+SCHEMAS = {
+    "Pet": {
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string"},
+            "id": {"type": "integer", "readOnly": True},
+            "owner": {"type": "object", "properties": {"email": {"type": "string"}}},
+            "parent": {"$ref": "#/components/schemas/Pet"},
+        },
+    },
+    "Kind": {"type": "string", "enum": ["cat", "dog"]},
+    "Free": {"type": "object", "additionalProperties": {"type": "integer"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "source"),
+    [
+        ({"type": "integer"}, "int"),
+        ({"type": "number"}, "float"),
+        ({"type": "string", "nullable": True}, "str | None"),
+        ({"type": "array", "items": {"type": "boolean"}}, "list[bool]"),
+        ({"$ref": "#/components/schemas/Kind"}, 'Literal["cat", "dog"]'),
+        ({"type": "string", "enum": ["a'b"]}, "str"),
+        ({"type": "string", "enum": [str(n) for n in range(50)]}, "str"),
+        ({"type": "integer", "enum": [1, 2]}, "Literal[1, 2]"),
+        ({"$ref": "#/components/schemas/Free"}, "dict[str, int]"),
+        ({"type": "object"}, "dict[str, Any]"),
+        ({}, "object"),
+        ({"$ref": "#/components/schemas/Pet"}, "PetInput"),
+        ({"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}, "list[PetInput]"),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, "str | int"),
+    ],
+)
+def test_types_are_spelled_for_handlers(make: Any, schema: Any, source: str) -> None:
+    tool = make(make.with_body(schema, schemas=SCHEMAS)).tool()
+    assert tool.arguments[0].annotation.source == source
+
+
+def models(make: Any, root: Any) -> dict[str, dict[str, Any]]:
+    plan = make(root).plan()
+    return {module.module: dict(module.definitions) for module in plan.models}
+
+
+def test_inline_objects_are_named_after_parent_and_property(make: Any) -> None:
+    found = models(make, make.with_response({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS))
+    assert sorted(found["default"]) == ["Pet", "PetOwner"]
+    assert found["default"]["Pet"]["properties"] == {
+        "name": {"type": "string"},
+        "id": {"type": "integer"},
+        "owner": {"$ref": "#/$defs/PetOwner"},
+        "parent": {"$ref": "#/$defs/Pet"},
+    }
+    assert found["default"]["Pet"]["required"] == ["name"]
+
+
+def test_classes_of_several_tags_are_shared(make: Any) -> None:
+    root = make.with_response({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS)
+    other = root["paths"]["/pets"]["get"]
+    root["paths"]["/b"] = {"get": {**other, "tags": ["b"]}}
+    own = {"type": "object", "properties": {"pet": {"$ref": "#/components/schemas/Pet"}}}
+    root["paths"]["/c"] = {
+        "get": make.with_response(own)["paths"]["/pets"]["get"] | {"tags": ["c"]}
+    }
+    found = models(make, root)
+    assert sorted(found) == ["c", "shared"]
+    assert sorted(found["shared"]) == ["Pet", "PetOwner"]
+    assert list(found["c"]) == ["GetCResult"]
+
+
+def test_every_reference_of_a_model_is_to_a_model(make: Any) -> None:
+    found = models(make, make.with_body({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS))
+    names = {f"#/$defs/{name}" for module in found.values() for name in module}
+    text = str(found)
+    assert all(part.split("'")[0] in names for part in text.split("'$ref': '")[1:])
+
+
+def test_without_models_objects_are_dictionaries(make: Any) -> None:
+    root = make.with_response({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS)
+    plan = make(root).plan(models=False)
+    assert plan.models == ()
+    assert plan.tools[0].returns.source == "dict[str, Any]"
+
+
+@pytest.mark.parametrize(
+    ("schema", "source"),
+    [
+        ({"$ref": "#/components/schemas/Pet"}, "Pet"),
+        ({"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}, "list[Pet]"),
+        ({"type": "object", "nullable": True, "properties": {"a": {}}}, "object"),
+        ({"$ref": "#/components/schemas/Kind"}, "object"),
+    ],
+)
+def test_results_have_a_class_or_are_objects(make: Any, schema: Any, source: str) -> None:
+    tool = make(make.with_response(schema, schemas=SCHEMAS)).tool()
+    assert tool.returns.source == source
+
+
+def test_json_is_asked_for_where_there_is_json(make: Any) -> None:
+    content: dict[str, Any] = {"text/csv": {}, "application/json": {}, "application/hal+json": {}}
+    root = make.document({"responses": {"200": {"description": "", "content": content}}})
+    assert make(root).tool().accept == ("application/json", "application/hal+json")
+    root["paths"]["/pets"]["get"]["responses"]["200"]["content"] = {"image/png": {}}
+    assert make(root).tool().accept == ("image/png",)

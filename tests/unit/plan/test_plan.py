@@ -1,0 +1,394 @@
+"""The plan of a whole server."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcpgen.plan.media_types import Kind, kind_of
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.upstream.bodies import BodyKind, kind_of_body
+
+RESPONSES = {"204": {"description": "done"}}
+
+
+def test_names_of_the_package_come_from_that_of_the_server(make: Any) -> None:
+    plan = make(make.document()).plan(name="pet-store")
+    assert plan.distribution == "pet-store-mcp"
+    assert plan.package == "pet_store_mcp"
+    assert plan.env_prefix == "PET_STORE_"
+
+
+def test_tools_are_grouped_by_their_first_tag(make: Any) -> None:
+    root = make.document(
+        {"tags": ["Pets & Co", "b"]}, tags=[{"name": "Pets & Co", "description": "All."}]
+    )
+    (group,) = make(root).plan().groups
+    assert (group.tag, group.module, group.description) == ("Pets & Co", "pets_co", "All.")
+
+
+@pytest.mark.parametrize(
+    ("method", "hints"),
+    [
+        ("get", {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}),
+        ("head", {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}),
+        ("put", {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}),
+        ("delete", {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True}),
+        ("post", {"readOnlyHint": False, "idempotentHint": False}),
+        ("patch", {"readOnlyHint": False, "idempotentHint": False}),
+    ],
+)
+def test_hints_come_from_the_method(make: Any, method: str, hints: Any) -> None:
+    operation = {"summary": "List pets.", "x-mcp-annotations": {"readOnlyHint": True}}
+    tool = make(make.document(operation, method=method)).tool()
+    assert tool.annotations == {"title": "List pets", "openWorldHint": True, **hints}
+
+
+def test_cost_is_a_quarter_of_the_listed_bytes(make: Any) -> None:
+    tool = make(make.document()).tool()
+    listed = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "annotations": tool.annotations,
+    }
+    assert abs(tool.token_cost - len(json.dumps(listed, separators=(",", ":"))) / 4) < 1
+
+
+def test_only_what_is_served_stays_in_the_api(make: Any) -> None:
+    root = make.with_body({"$ref": "#/components/schemas/A"}, schemas={"A": {}, "B": {}})
+    root["paths"]["/b"] = {
+        "post": make.with_body({"$ref": "#/components/schemas/B"})["paths"]["/pets"]["post"]
+    }
+    plan = make(root).plan(exclude=("/b",))
+    assert [operation.path for operation in plan.api.operations] == ["/pets"]
+    assert sorted(plan.api.schemas) == ["A"]
+
+
+# Selection
+
+
+@pytest.fixture
+def shop(make: Any) -> Any:
+    root = make.document()
+    root["paths"] = {
+        "/pets": {
+            "get": {"operationId": "listPets", "tags": ["pets"], "responses": RESPONSES},
+            "post": {"operationId": "addPet", "tags": ["pets"], "responses": RESPONSES},
+        },
+        "/orders/{id}": {"get": {"tags": ["shop"], "responses": RESPONSES}},
+    }
+    return make(root)
+
+
+@pytest.mark.parametrize(
+    ("policy", "names"),
+    [
+        ({}, ["add_pet", "get_orders_by_id", "list_pets"]),
+        ({"include": ("pets",)}, ["add_pet", "list_pets"]),
+        ({"include": ("/orders/*",)}, ["get_orders_by_id"]),
+        ({"include": ("GET *",)}, ["get_orders_by_id", "list_pets"]),
+        ({"include": ("list*", "shop")}, ["get_orders_by_id", "list_pets"]),
+        ({"exclude": ("POST *",)}, ["get_orders_by_id", "list_pets"]),
+        ({"include": ("pets",), "exclude": ("addPet",)}, ["list_pets"]),
+    ],
+)
+def test_globs_select_by_tag_path_key_and_id(shop: Any, policy: Any, names: list[str]) -> None:
+    assert [tool.name for tool in shop.plan(**policy).tools] == names
+
+
+def test_glob_that_matches_nothing_is_an_error_with_a_suggestion(shop: Any) -> None:
+    shop.plan(include=("listPet",))
+    (problem,) = shop.found("selector-without-match")
+    assert problem.severity == "error"
+    assert "`listPets`" in problem.help
+
+
+# Environment
+
+
+SCHEMES = {
+    "api-key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+    "login": {"type": "http", "scheme": "basic"},
+    "id": {"type": "oauth2", "flows": {}},
+    "cert": {"type": "mutualTLS"},
+    "unused": {"type": "http", "scheme": "bearer"},
+}
+
+
+def environment(make: Any, **root: Any) -> dict[str, Any]:
+    root.setdefault("components", {"securitySchemes": SCHEMES})
+    plan = make(make.document(**root)).plan()
+    return {variable.name: variable for variable in plan.environment}
+
+
+def test_credentials_are_those_of_the_schemes_in_use(make: Any) -> None:
+    used = [{name: []} for name in ("api-key", "login", "id", "cert")]
+    found = environment(make, security=used)
+    assert list(found) == [
+        "DEMO_BASE_URL",
+        "DEMO_API_KEY",
+        "DEMO_CERT_CERTIFICATE_FILE",
+        "DEMO_CERT_KEY_FILE",
+        "DEMO_ID_CLIENT_ID",
+        "DEMO_ID_CLIENT_SECRET",
+        "DEMO_ID_REFRESH_TOKEN",
+        "DEMO_ID_ACCESS_TOKEN",
+        "DEMO_LOGIN_USERNAME",
+        "DEMO_LOGIN_PASSWORD",
+    ]
+    assert not any(variable.required for variable in found.values())
+    assert found["DEMO_LOGIN_PASSWORD"].secret
+    assert (found["DEMO_API_KEY"].scheme, found["DEMO_API_KEY"].part) == ("api-key", "value")
+
+
+def test_what_every_call_needs_is_required(make: Any) -> None:
+    found = environment(make, security=[{"api-key": [], "login": []}])
+    assert found["DEMO_API_KEY"].required
+    assert found["DEMO_LOGIN_USERNAME"].required
+
+
+def test_schemes_with_equal_names_have_variables_of_their_own(make: Any) -> None:
+    schemes = {name: {"type": "http", "scheme": "bearer"} for name in ("a-b", "a_b", "base_url")}
+    found = environment(
+        make,
+        components={"securitySchemes": schemes},
+        security=[{name: []} for name in schemes],
+    )
+    assert len(found) == 4
+    assert {variable.scheme for variable in found.values()} == {"", *schemes}
+
+
+def test_base_url_is_required_where_the_document_names_none(make: Any) -> None:
+    assert environment(make, servers=[])["DEMO_BASE_URL"].required
+    assert not environment(make)["DEMO_BASE_URL"].required
+
+
+def test_server_variables_are_settings(make: Any) -> None:
+    server = {
+        "url": "https://{region}.example",
+        "variables": {"region": {"default": "eu", "enum": ["eu", "us"]}},
+    }
+    variable = environment(make, servers=[server])["DEMO_SERVER_REGION"]
+    assert (variable.example, variable.required) == ("eu", False)
+    assert "One of eu, us." in variable.description
+
+
+# Agreement with the runtime
+
+
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "application/json", "text/json", "application/vnd.api+json; charset=utf-8",
+        "application/x-www-form-urlencoded", "multipart/form-data", "multipart/mixed", "text/csv",
+        "application/xml", "application/atom+xml", "application/yaml", "image/svg+xml",
+        "application/x-ndjson", "application/octet-stream", "image/png", "image/*", "oops",
+        "application/json-seq", "text/event-stream", "message/rfc822",
+    ],
+)  # fmt: skip
+def test_kinds_of_bodies_are_those_that_the_runtime_writes(media_type: str) -> None:
+    written = {
+        Kind.JSON: BodyKind.JSON,
+        Kind.OTHER_JSON: BodyKind.JSON,
+        Kind.FORM: BodyKind.URLENCODED,
+        Kind.MULTIPART: BodyKind.MULTIPART,
+        Kind.LINES: BodyKind.JSON_LINES,
+        Kind.TEXT: BodyKind.TEXT,
+        Kind.BINARY: BodyKind.BYTES,
+    }
+    try:
+        kind = kind_of_body(media_type)
+    except ConfigurationError:
+        assert kind_of(media_type) is Kind.UNSENDABLE
+    else:
+        assert written[kind_of(media_type)] is kind
+
+
+# Properties
+
+
+def shuffled(value: Any, draw: Any) -> Any:
+    """`value` with the members of its objects in another order."""
+    if isinstance(value, dict):
+        keys = draw(st.permutations(list(value)))
+        return {key: shuffled(value[key], draw) for key in keys}
+    return [shuffled(item, draw) for item in value] if isinstance(value, list) else value
+
+
+RICH: dict[str, Any] = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "servers": [
+        {
+            "url": "https://{a}.{b}.example",
+            "variables": {"a": {"default": "x"}, "b": {"default": "y"}},
+        }
+    ],
+    "security": [{"one": [], "two": []}],
+    "paths": {
+        "/a/{id}": {
+            "parameters": [
+                {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+            ],
+            "get": {
+                "operationId": "getIt",
+                "parameters": [
+                    {"name": "id", "in": "query", "schema": {"$ref": "#/components/schemas/kind"}}
+                ],
+                "responses": {
+                    "200": {
+                        "description": "",
+                        "content": {
+                            "application/json": {"schema": {"$ref": "#/components/schemas/Node"}}
+                        },
+                    },
+                    "202": {
+                        "description": "",
+                        "content": {
+                            "application/json": {"schema": {"$ref": "#/components/schemas/Kind"}}
+                        },
+                    },
+                    "default": {"description": ""},
+                },
+            },
+            "put": {
+                "operationId": "get-it",
+                "requestBody": {
+                    "content": {
+                        "text/plain": {},
+                        "application/json": {
+                            "schema": {
+                                "properties": {
+                                    "x": {"$ref": "#/components/schemas/Node/properties/next"},
+                                    "y": {"type": "object", "properties": {"z": {}}},
+                                }
+                            }
+                        },
+                        "multipart/form-data": {"schema": {"$ref": "#/components/schemas/Node"}},
+                    }
+                },
+                "responses": {"204": {"description": ""}},
+            },
+        },
+    },
+    "components": {
+        "securitySchemes": {
+            "one": {"type": "apiKey", "in": "query", "name": "k"},
+            "two": {"type": "http", "scheme": "bearer"},
+        },
+        "schemas": {
+            "Node": {
+                "type": "object",
+                "properties": {
+                    "next": {"oneOf": [{"$ref": "#/components/schemas/Node"}, {"type": "null"}]},
+                    "kind": {"$ref": "#/components/schemas/Kind"},
+                    "id": {"type": "integer", "readOnly": True},
+                },
+            },
+            "Kind": {"enum": ["a", "b"]},
+            "kind": {"type": "object", "properties": {"q": {"type": "string"}}},
+        },
+    },
+}
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.data())
+def test_order_of_keys_changes_nothing(make: Any, data: st.DataObject) -> None:
+    one, two = make(RICH).plan(), make(shuffled(copy.deepcopy(RICH), data.draw)).plan()
+    assert one == two
+    assert [tool.name for tool in one.tools] == [tool.name for tool in two.tools]
+    assert [list(tool.input_schema["properties"]) for tool in one.tools] == [
+        list(tool.input_schema["properties"]) for tool in two.tools
+    ]
+
+
+def json_schemas() -> st.SearchStrategy[Any]:
+    """Schemas as strangers write them, right and wrong."""
+    leaves = st.one_of(
+        st.sampled_from(
+            [
+                {},
+                {"type": "string", "nullable": True},
+                {"type": ["integer", "null"]},
+                {"type": "string", "pattern": "^(?=a)\\w+$", "maxLength": 3},
+                {"enum": [1, "a", None]},
+                {"const": "x"},
+                {"type": "number", "minimum": 1, "exclusiveMinimum": True},
+                {"$ref": "#/components/schemas/Tree"},
+                {"$ref": "#/components/schemas/Loop"},
+                True,
+                False,
+                None,
+                {"type": "file"},
+                {"type": "oops", "required": 7, "enum": [], "minLength": "a"},
+            ]
+        ),
+        st.fixed_dictionaries({"type": st.sampled_from(["string", "integer", "array", "object"])}),
+    )
+
+    def wider(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        names = st.sampled_from(["id", "a b", "class", "$ref", "x[]", "é", ""])
+        return st.one_of(
+            st.fixed_dictionaries(
+                {"properties": st.dictionaries(names, inner, max_size=3)},
+                optional={
+                    "required": st.lists(names, max_size=2),
+                    "additionalProperties": inner | st.booleans(),
+                    "type": st.just("object"),
+                    "readOnly": st.booleans(),
+                },
+            ),
+            st.fixed_dictionaries({"items": inner}),
+            st.builds(
+                lambda keyword, members, more: {**more, keyword: members},
+                st.sampled_from(["allOf", "anyOf", "oneOf"]),
+                st.lists(inner, max_size=3),
+                st.sampled_from([{}, {"type": "object"}, {"nullable": True}]),
+            ),
+            st.fixed_dictionaries({"not": inner}),
+        )
+
+    return st.recursive(leaves, wider, max_leaves=8)
+
+
+COMPONENTS = {
+    "Tree": {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Tree"}}},
+    "Loop": {"oneOf": [{"allOf": [{"$ref": "#/components/schemas/Loop"}]}, {"type": "string"}]},
+}
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(json_schemas(), st.sampled_from(["3.0.3", "3.1.0"]))
+def test_whatever_the_schema_what_is_listed_is_valid_and_self_contained(
+    make: Any, schema: Any, version: str
+) -> None:
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    answer = {"description": "", "content": {"application/json": {"schema": schema}}}
+    root = make.document(
+        {"requestBody": body, "responses": {"200": answer}},
+        method="post",
+        version=version,
+        schemas=COMPONENTS,
+    )
+    plan = make(root).plan()
+    assert len(plan.tools) + len(plan.left_out) == 1
+    for tool in plan.tools:
+        for listed in (tool.input_schema, tool.full_input_schema, tool.output_schema):
+            if listed is not None:
+                jsonschema_rs.meta.validate(listed)
+                jsonschema_rs.Draft202012Validator(listed)  # raises for a dangling $ref
+                assert listed["type"] == "object"
+                assert not {"anyOf", "oneOf", "allOf"} & listed.keys()
