@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote, unquote
 
 from mcpgen.diagnostics import Location
@@ -43,30 +44,12 @@ def bundled(
 ) -> tuple[JsonObject, Callable[[str], Location]]:
     """Give the root object that holds all files, and the way from its pointers to their texts."""
     copies: dict[int, JsonValue] = {}
-
-    def copy(node: JsonValue) -> JsonValue:
-        """Copy with rewritten references; what was shared stays shared."""
-        if not isinstance(node, dict | list):
-            return node
-        made = copies.get(id(node))
-        if made is not None:
-            return made
-        if isinstance(node, list):
-            made = [copy(item) for item in node]
-        elif id(node) in rewrites.maps:
-            made = copy(rewrites.maps[id(node)])
-        else:
-            made = {
-                key: rewrites.references.get((id(node), key)) or copy(value)
-                for key, value in node.items()
-            }
-        copies[id(node)] = made
-        return made
-
-    root: JsonObject = copy(document.root)
+    root: JsonObject = _copy(document.root, rewrites, copies)
     by_name = {file.name: file for file in files.others}
     if by_name:
-        root[FILES_KEY] = {name: copy(file.value) for name, file in by_name.items()}
+        root[FILES_KEY] = {
+            name: _copy(file.value, rewrites, copies) for name, file in by_name.items()
+        }
 
     def locate(pointer: str) -> Location:
         tokens = pointer_tokens(pointer)
@@ -75,3 +58,51 @@ def bundled(
         return document.locate(pointer)
 
     return root, locate
+
+
+def _copy(root: JsonValue, rewrites: Rewrites, copies: dict[int, JsonValue]) -> JsonValue:
+    """Copy with rewritten references; what was shared stays shared.
+
+    A map that a `$ref` put inside of itself would have no end, and is left empty there.
+    """
+    if not isinstance(root, dict | list):
+        return root
+    if id(root) in copies:
+        return copies[id(root)]
+    copies[id(root)] = _empty(root)
+    around = {id(root)}
+    pending = [(root, _entries(root))]
+    while pending:
+        node, entries = pending[-1]
+        made = copies[id(node)]
+        for key, value in entries:
+            inner = rewrites.maps.get(id(value), value) if isinstance(value, dict) else value
+            if (id(node), key) in rewrites.references:
+                inner = rewrites.references[id(node), key]
+            elif id(inner) in around:
+                inner = {}
+            elif id(inner) in copies:
+                inner = copies[id(inner)]
+            elif isinstance(inner, dict | list):
+                copies[id(inner)] = _empty(inner)
+                around.add(id(inner))
+                pending.append((inner, _entries(inner)))
+                inner = copies[id(inner)]
+            if isinstance(made, list):
+                made.append(inner)
+            else:
+                made[key] = inner
+            if pending[-1][0] is not node:
+                break
+        else:
+            pending.pop()
+            around.discard(id(node))
+    return copies[id(root)]
+
+
+def _empty(node: JsonValue) -> JsonValue:
+    return [] if isinstance(node, list) else {}
+
+
+def _entries(node: JsonValue) -> Iterator[tuple[Any, JsonValue]]:
+    return iter(node.items() if isinstance(node, dict) else enumerate(node))

@@ -7,6 +7,7 @@ from collections import Counter
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.document import Document
 from mcpgen.ir.json_pointer import json_pointer
+from mcpgen.spec.operations import value_at
 
 _MAX_OF_A_CODE = 50
 
@@ -35,14 +36,18 @@ class Findings:
         )
 
     def is_told_within(self, tokens: tuple[str, ...]) -> bool:
-        """Whether a problem is known at this place or below it."""
+        """Whether a problem is known at this place, which is not the whole document, or below."""
         at = self.at(tokens)
-        return any(
+        return bool(tokens) and any(
             known.at.file == at.file
             and (known.at.pointer == at.pointer or known.at.pointer.startswith(at.pointer + "/"))
             for known in self.problems
             if known.at is not None
         )
+
+    def leads_somewhere(self, tokens: tuple[str, ...]) -> bool:
+        """Whether something below the root stands at `tokens`."""
+        return bool(tokens) and value_at(self.document.root, tokens) is not None
 
     def warn(
         self, code: str, message: str, tokens: tuple[str, ...], *, why: str, help: str

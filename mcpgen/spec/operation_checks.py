@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from mcpgen.ir.json_pointer import json_pointer
-from mcpgen.ir.json_types import JsonObject, JsonValue
+from mcpgen.ir.json_types import JsonObject
 from mcpgen.spec.findings import Findings
-from mcpgen.spec.operations import RawOperation, follow, operations
+from mcpgen.spec.operations import RawOperation, follow, operations, value_at
 from mcpgen.spec.text_checks import lookalike_scripts
 
 _TEMPLATE = re.compile(r"\{[^{}]*\}")
@@ -116,8 +116,6 @@ def _identifiers(
                     place, named = (*place, "name"), named.get("name")
                 yield place, str(named)
     for tokens in (("components", "schemas"), ("definitions",)):
-        node: JsonValue = root
-        for token in tokens:
-            node = node.get(token) if isinstance(node, dict) else None
-        for name in node if isinstance(node, dict) else ():
+        named = value_at(root, tokens)
+        for name in named if isinstance(named, dict) else ():
             yield (*tokens, name), name

@@ -57,10 +57,16 @@ def follow(
             return tokens, None
         seen.add(reference)
         tokens = pointer_tokens(unquote(reference[1:]))
-        node = root
-        for token in tokens:
-            if isinstance(node, list) and token.isdecimal() and int(token) < len(node):
-                node = node[int(token)]
-            else:
-                node = node.get(token) if isinstance(node, dict) else None
+        node = value_at(root, tokens)
     return tokens, node
+
+
+def value_at(root: JsonValue, tokens: tuple[str, ...]) -> JsonValue:
+    """Give what stands at `tokens`, or None where nothing does."""
+    node = root
+    for token in tokens:
+        if isinstance(node, list) and token.isdecimal() and int(token) < len(node):
+            node = node[int(token)]
+        else:
+            node = node.get(token) if isinstance(node, dict) else None
+    return node

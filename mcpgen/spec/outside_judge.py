@@ -37,8 +37,11 @@ def main() -> None:
     findings = []
     for error in validator(document).iter_errors():
         place = [str(token) for token in getattr(error, "absolute_path", None) or ()]
-        message = str(getattr(error, "message", error))
-        if len(message) > _MAX_MESSAGE:  # the head repeats the value, the tail says what is wrong
+        # What follows an empty line repeats the rule and the whole value.
+        message = str(getattr(error, "message", error)).partition("\n\n")[0]
+        if (
+            len(message) > _MAX_MESSAGE
+        ):  # it begins with the value, and ends with what is wrong with it
             message = "…" + message[-_MAX_MESSAGE:]
         findings.append({"tokens": place, "message": message})
         if len(findings) == _MAX_FINDINGS:

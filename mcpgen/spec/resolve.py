@@ -214,7 +214,8 @@ class _Walk:
         except BrokenReferenceError as error:
             unit.faults.append(_broken(unit, (path, "$ref"), error))
             return
-        if target.node is node or (isinstance(target.node, dict) and "$ref" in target.node):
+        is_around = target.tokens == unit.tokens_of(path)[: len(target.tokens)]
+        if (target.file is unit.file and is_around) or "$ref" in target.node:
             unit.faults.append(_wrong_shape(unit, path, kind, node))
             return
         self.rewrites.maps[id(node)] = target.node

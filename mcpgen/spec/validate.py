@@ -87,17 +87,19 @@ def _ask_outside(findings: Findings, cache_folder: Path | None) -> None:
             at=Location(findings.document.shown_as),
             why="mcpgen's own checks passed, and decide",
         )
-    secrets = [secret.text for secret in find_secrets(findings.document.root)]
-    for objection in judgement.objections:
-        if objection.tokens and findings.is_told_within(objection.tokens):
-            continue
-        message = objection.message
-        for secret in secrets:
-            message = message.replace(secret, "***")
-        findings.warn(
-            "outside-judge",
-            f"openapi-spec-validator objects: {message}",
-            objection.tokens,
-            why="other tools may refuse the document",
-            help="mcpgen goes on without a change here",
-        )
+    new = [one for one in judgement.objections if not findings.is_told_within(one.tokens)]
+    if not new:
+        return
+    message = new[0].message
+    for secret in find_secrets(findings.document.root):
+        message = message.replace(secret.text, "***")
+    more = f" (and {len(new) - 1} times more)" if len(new) > 1 else ""
+    findings.problems.warning(
+        "outside-judge",
+        f"openapi-spec-validator objects: {message}{more}",
+        at=findings.at(new[0].tokens)
+        if findings.leads_somewhere(new[0].tokens)
+        else Location(findings.document.shown_as),
+        why="other tools may refuse the document",
+        help="mcpgen goes on without a change here; `openapi-spec-validator` tells all of it",
+    )

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from mcpgen.diagnostics import Diagnostic, Problems, RejectedError, Severity
 from mcpgen.ir.document import Document
+from mcpgen.spec import yaml_composer
 from mcpgen.spec.limits import Limits
 from mcpgen.spec.load import load
 from mcpgen.spec.source_file import read_source_file
@@ -309,6 +310,18 @@ def test_a_long_line_is_shown_in_part(read: Callable[..., Document]) -> None:
 def test_an_excerpt_never_shows_a_password_in_a_url(read: Callable[..., Document]) -> None:
     at = read("openapi: 3.0.0\nservers: [{url: 'https://me:s3cret@h/'}]\n").locate("/servers")
     assert "s3cret" not in at.excerpt
+
+
+def test_the_slow_parser_reads_the_same(
+    read: Callable[..., Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = read(PLACED)
+    monkeypatch.setattr(yaml_composer, "HAS_C_PARSER", False)
+    slow = read(PLACED)
+    assert slow.root == fast.root
+    for pointer in ("", "/paths/~1pets/get/tags/1", "/paths/~1pets/get"):
+        assert slow.locate(pointer) == fast.locate(pointer)
+    assert refused("a: \x07\n")[0].code == refused("a: [1\n")[0].code == "yaml-syntax"
 
 
 json_values = st.recursive(

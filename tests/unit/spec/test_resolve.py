@@ -380,3 +380,15 @@ def test_relative_references_of_a_fetched_document_are_not_fetched(resolving: Re
     document = replace(load("api.yaml", problems), path=None, url="https://example.com/api.yaml")
     resolve(document, problems)
     assert [(p.code, p.severity) for p in problems] == [("remote-ref", Severity.ERROR)]
+
+
+def test_a_map_that_would_hold_itself_has_an_end(resolving: Resolve) -> None:
+    document, (problem,) = resolving(api({"properties": {"$ref": "#/paths"}}))
+    assert (problem.code, problem.severity) == ("wrong-shape", Severity.WARNING)
+    assert [out.operation for out in document.left_out] == ["GET /bad"]
+    around = {
+        "A": {"properties": {"$ref": "#/components/schemas/B/definitions"}},
+        "B": {"definitions": {"x": {"properties": {"$ref": "#/components/schemas/A/properties"}}}},
+    }
+    document, _ = resolving(api({}, schemas=around))
+    json.dumps(document.root)  # refuses what holds itself
