@@ -18,9 +18,9 @@ from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import PlannedFile
-from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.options import Progress, Project
+from mcpgen.plan.cases import make_cases
 from mcpgen.plan.naming import plain_ascii
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
@@ -31,9 +31,7 @@ from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower
 from mcpgen.spec.manifest import NAME_RULE, is_server_name
 from mcpgen.spec.resolve import resolve
-
-# openapi-spec-validator takes a second for a MiB; above this it is asked only on request.
-_JUDGED_BYTES = 2 * 1024 * 1024
+from mcpgen.spec.validate import validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,13 @@ def understand(
     *,
     fetched_from: str | None = None,
     outside_judge: bool | None = None,
+    cache: Path | None = None,
 ) -> Understood:
-    """Load, validate, resolve and lower a document.
+    """Load, resolve, validate and lower a document.
 
     `fetched_from` is the URL of a document that was vendored: relative server URLs are meant
-    relative to it.
+    relative to it. `outside_judge` asks openapi-spec-validator however large the document is, or
+    never; None leaves out the large ones, which it takes many seconds for.
 
     Raises:
         RejectedError: nothing can be made of it; `problems` says why.
@@ -64,11 +64,16 @@ def understand(
     document = load(source, problems)
     if fetched_from is not None:
         document = replace(document, url=fetched_from)
-    progress("checking the document")
-    size = sum(len(file.content) for file in document.files)
-    is_judged = size <= _JUDGED_BYTES if outside_judge is None else outside_judge
-    _validate(document, problems, is_judged)
     document = resolve(document, problems)
+    progress("checking the document")
+    judging = {"judged_bytes": sys.maxsize} if outside_judge else {}
+    validate(
+        document,
+        problems,
+        outside_judge=outside_judge is not False,
+        cache_folder=(cache or user_cache()) / "judged",
+        **judging,
+    )
     progress("understanding its operations")
     return Understood(document, lower(document, problems))
 
@@ -190,7 +195,7 @@ def make_project(
     )
     try:
         with ModelRun(plan, (cache or user_cache()) / "models") as models:
-            files = render(plan, _cases(plan))
+            files = render(plan, make_cases(plan, problems))
             files += render_skeleton(
                 template_root() / "skeleton",
                 plan.package,
@@ -239,19 +244,3 @@ def user_cache() -> Path:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "mcpgen"
-
-
-def _validate(document: Document, problems: Problems, is_judged: bool) -> None:
-    try:
-        from mcpgen.spec.validate import validate
-    except ImportError:
-        return
-    validate(document, problems, outside_judge=is_judged)
-
-
-def _cases(plan: ServerPlan) -> list[JsonObject]:
-    try:
-        from mcpgen.plan.cases import make_cases
-    except ImportError:
-        return []
-    return make_cases(plan)

@@ -149,7 +149,7 @@ class _Making:
         if fallback:
             return fallback[0]
         raise CannotSampleError(
-            f"{parameter.location} parameter `{parameter.name}`: no value found that can travel there"
+            f"no value of the {parameter.location} parameter `{parameter.name}` can travel there"
         )
 
     def _add_body(

@@ -11,19 +11,24 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
-from mcpgen.render.views import handler_module, package_view
+from mcpgen.render.views import handler_module, package_view, tests_view
 
 
 def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
     """Write out `_generated/` and `tests/generated/`; the models are made elsewhere."""
     package = f"src/{plan.package}/_generated"
     texts = {
-        f"{package}/__init__.py": _template("__init__.py", package=package_view(plan)),
-        f"{package}/tools/__init__.py": _template("tools/__init__.py", package=package_view(plan)),
+        f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
+        f"{package}/tools/__init__.py": _template(
+            "_generated/tools/__init__.py", package=package_view(plan)
+        ),
+        "tests/generated/test_tools.py": _template(
+            "tests/generated/test_tools.py", tests=tests_view(plan)
+        ),
     }
     if plan.models:
         texts[f"{package}/models/__init__.py"] = _template(
-            "models/__init__.py", package=package_view(plan)
+            "_generated/models/__init__.py", package=package_view(plan)
         )
     data = {
         f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
@@ -34,7 +39,7 @@ def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
         texts[f"{package}/tools/{module}.py"] = _template(
-            "tools/group.py", module=handler_module(plan, group)
+            "_generated/tools/group.py", module=handler_module(plan, group)
         )
         contract = contracts.group_contract(plan, group)
         data[f"{package}/tools/{module}.json"] = json_text.pretty(contract)
@@ -45,4 +50,4 @@ def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
 
 
 def _template(path: str, **view: Any) -> str:
-    return code_environment().get_template(f"_generated/{path}.jinja").render(**view)
+    return code_environment().get_template(f"{path}.jinja").render(**view)

@@ -84,6 +84,18 @@ class PackageView:
     title: DocText
 
 
+@dataclass(frozen=True, slots=True)
+class TestsView:
+    """The module that runs the generated tests."""
+
+    package: Source  # its name, as a literal
+
+
+def tests_view(plan: ServerPlan) -> TestsView:
+    """Spell what `tests/generated/test_tools.py` says."""
+    return TestsView(package=literal(str(plan.package)))
+
+
 def package_view(plan: ServerPlan) -> PackageView:
     """Spell what the `__init__.py` files say."""
     return PackageView(title=doc_text(shorten(one_line(plan.title) or plan.name, 60)))

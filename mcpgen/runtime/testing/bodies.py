@@ -60,9 +60,28 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
         return _read_form(described, body, schemas)
     if kind.startswith("multipart/"):
         return _read_multipart(described, content_type, body, schemas)
+    if kind in _JSON_LINES:
+        return _read_lines(described, body, schemas)
     if _is_text(kind):
-        return read_shapes([_text(body, content_type)], described.schema, schemas)
-    return read_values([b64encode(body).decode()], described.schema, schemas)
+        return _read_string(_text(body, content_type), described.schema, schemas)
+    return _read_string(b64encode(body).decode(), described.schema, schemas)
+
+
+def _read_string(text: str, schema: JsonSchema, schemas: Schemas) -> Reading:
+    """A text or a file; a schema that speaks of objects describes what is inside it."""
+    if "string" in schemas.types(schema):
+        return read_values([text], schema, schemas)
+    return Reading((text,))
+
+
+def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
+    """A JSON value a line; the schema is that of the list, or of each."""
+    values = [_json(line) for line in body.splitlines() if line.strip()]
+    if described.item_schema is not None:
+        return read_values([values], {"type": "array", "items": described.item_schema}, schemas)
+    if "array" in schemas.likely_types(described.schema):
+        return read_values([values], described.schema, schemas)
+    return read_values([values], {"type": "array", "items": described.schema}, schemas)
 
 
 def _json(body: bytes) -> object:
@@ -72,8 +91,24 @@ def _json(body: bytes) -> object:
         raise _UnreadableError(f"it is not JSON: {error}") from None
 
 
+_JSON_LINES = frozenset(
+    {
+        *("application/json-lines", "application/jsonl", "application/jsonlines"),
+        *("application/ndjson", "application/x-jsonlines", "application/x-ndjson"),
+        "text/x-ndjson",
+    }
+)
+_OTHER_TEXTS = frozenset(
+    {
+        *("application/graphql", "application/javascript", "application/jwt", "application/sql"),
+        *("application/toml", "application/x-yaml"),
+    }
+)
+
+
 def _is_text(kind: str) -> bool:
-    return kind.startswith("text/") or kind.endswith(("/xml", "+xml", "/yaml", "+yaml"))
+    is_named_so = kind.endswith(("/xml", "+xml", "/yaml", "+yaml"))
+    return kind.startswith("text/") or is_named_so or kind in _OTHER_TEXTS
 
 
 def _text(body: bytes, content_type: str) -> str:

@@ -118,6 +118,16 @@ class _Decoder:
     def _complain(self, problem: str) -> None:
         self.decoded.problems.append(problem)
 
+    def _parameters_in(self, location: str) -> list[Parameter]:
+        """The parameters of a location, but for those whose place a credential takes."""
+        found = self.operation.parameters_in(location)
+        return [item for item in found if not self._is_credential(item)]
+
+    def _is_credential(self, parameter: Parameter) -> bool:
+        is_header = parameter.location == "header"
+        name = parameter.name.lower() if is_header else parameter.name
+        return (parameter.location, name) in self.credentials
+
     def _read(self, parameter: Parameter, shapes: Iterable[Shape]) -> None:
         found = list(shapes)
         if not found:
@@ -173,7 +183,7 @@ class _Decoder:
                 pairs.take(name)
         for name, value in literal_query(self.operation.path):
             pairs.take_pair(name, value)
-        for parameter in sorted(self.operation.parameters_in("query"), key=self._is_spread):
+        for parameter in sorted(self._parameters_in("query"), key=self._is_spread):
             self._read_query_parameter(parameter, pairs)
         for name in pairs.names_left():
             self._complain(f"query parameter `{name}` is not described, or not in this way")
@@ -214,7 +224,7 @@ class _Decoder:
 
     def read_headers(self) -> None:
         known = {name.lower() for place, name in self.credentials if place == "header"}
-        for parameter in self.operation.parameters_in("header"):
+        for parameter in self._parameters_in("header"):
             known.add(parameter.name.lower())
             text = self.raw.header(parameter.name)
             if text is None:
@@ -233,7 +243,7 @@ class _Decoder:
         for place, name in self.credentials:
             if place == "cookie":
                 pairs.take(name)
-        for parameter in self.operation.parameters_in("cookie"):
+        for parameter in self._parameters_in("cookie"):
             self._read_cookie(parameter, pairs)
         for name in pairs.names_left():
             self._complain(f"cookie `{name}` is not described")

@@ -67,6 +67,7 @@ class MediaType:
     schema: JsonSchema
     encoding: Mapping[str, Encoding] = field(default_factory=dict)
     examples: tuple[JsonValue, ...] = ()
+    item_schema: JsonSchema | None = None  # of each line, where the body is one value a line
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> MediaType:
@@ -82,6 +83,7 @@ class MediaType:
                 for name, value in entry.get("encoding", {}).items()
             },
             examples=tuple(entry.get("examples", ())),
+            item_schema=entry.get("item_schema"),
         )
 
     @property

@@ -225,6 +225,8 @@ class MockUpstream:
         else:
             usual = usual_response(operation, self.api, accept)
         body = usual.body[: len(usual.body) // 2] or b"{" if reply.fault == "json" else usual.body
+        if operation.method == "HEAD":
+            body = b""
         return HttpResponse(usual.status, (*usual.headers, *reply.headers), body)
 
     # Routing
@@ -277,9 +279,11 @@ class _Server:
         """Listen on 127.0.0.1; gives the origin."""
         from aiohttp import web  # takes longer to import than everything else here
 
-        self._runner = web.ServerRunner(web.Server(self._serve), handle_signals=False)
+        self._runner = web.ServerRunner(
+            web.Server(self._serve), handle_signals=False, shutdown_timeout=1.0
+        )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", port, shutdown_timeout=1.0)
+        site = web.TCPSite(self._runner, "127.0.0.1", port)
         await site.start()
         host, bound = self._runner.addresses[0][:2]
         return f"http://{host}:{bound}"

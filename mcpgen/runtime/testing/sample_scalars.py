@@ -18,7 +18,6 @@ from mcpgen.runtime.testing.schemas import Schemas
 MAX_TEXT = 100_000
 _LONGEST_TEXT = 64  # a `maxLength` up to this is met exactly; a higher one is left alone
 _SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
-_FORMAT_BOUNDS = {"int32": (-(2**31), 2**31 - 1), "int64": (-_SAFE_INTEGER, _SAFE_INTEGER)}
 
 
 class CannotSampleError(ValueError):
@@ -67,12 +66,11 @@ def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int 
 
 
 def _bounds(keywords: JsonObject) -> tuple[Fraction | None, Fraction | None]:
-    """The least and the most, exclusive or not; `format` bounds what the keywords leave open."""
-    least, most = _FORMAT_BOUNDS.get(str(keywords.get("format")), (None, None))
+    """The least and the most, exclusive or not; None where the schema leaves a side open."""
     lows = [_fraction(keywords.get(name)) for name in ("minimum", "exclusiveMinimum")]
     highs = [_fraction(keywords.get(name)) for name in ("maximum", "exclusiveMaximum")]
-    low = max((bound for bound in lows if bound is not None), default=_fraction(least))
-    high = min((bound for bound in highs if bound is not None), default=_fraction(most))
+    low = max((bound for bound in lows if bound is not None), default=None)
+    high = min((bound for bound in highs if bound is not None), default=None)
     return low, high
 
 
@@ -161,14 +159,20 @@ def _likely_texts(keywords: JsonObject, wish: Wish) -> Iterator[str]:
     if "pattern" in keywords:
         yield from _pattern_texts(keywords, wish)
     yield from _format_texts(str(keywords.get("format", "")), wish)
-    if keywords.get("contentEncoding") == "base64" or keywords.get("format") in _BINARY:
+    if _is_base64(keywords):
         yield b64encode(wish.seed[:30].encode() + bytes([wish.variant % 256])).decode()
     yield _plain_text(keywords, wish)
     if "pattern" in keywords:
         yield from _COMMON_TEXTS
 
 
-_BINARY = frozenset({"binary", "byte"})
+def _is_base64(keywords: JsonObject) -> bool:
+    """Whether the text stands for bytes: encoded by the schema's word, or because JSON has none."""
+    if "contentEncoding" in keywords:
+        return bool(keywords["contentEncoding"] == "base64")
+    media_type = keywords.get("contentMediaType", "text/plain")
+    is_text = media_type.startswith("text/") or media_type.endswith(("json", "xml", "yaml"))
+    return keywords.get("format") in {"binary", "byte"} or not is_text
 
 
 def _pattern_texts(keywords: JsonObject, wish: Wish) -> list[str]:

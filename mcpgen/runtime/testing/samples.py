@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.testing.direction import for_requests, for_responses
 from mcpgen.runtime.testing.intersection import intersection
 from mcpgen.runtime.testing.patterns import TooHardError, matching_texts
 from mcpgen.runtime.testing.sample_scalars import (
@@ -25,7 +26,7 @@ from mcpgen.runtime.testing.schemas import (
     json_type,
 )
 
-__all__ = ["CannotSampleError", "Which", "sample"]
+__all__ = ["CannotSampleError", "Samples", "Which", "sample"]
 
 Which: TypeAlias = Literal["example", "smallest", "largest"]
 
@@ -66,6 +67,32 @@ def sample(
         raise CannotSampleError(str(error)) from None
     except RecursionError:
         raise CannotSampleError("its schema is nested too deeply") from None
+
+
+class Samples:
+    """Samples of what travels one way: "request" knows no `readOnly`, "response" no `writeOnly`."""
+
+    def __init__(
+        self, schemas: Mapping[str, JsonSchema], direction: Literal["request", "response"]
+    ) -> None:
+        whole = Schemas(schemas)
+        self._reading = for_requests(whole) if direction == "request" else for_responses(whole)
+
+    def sample(
+        self,
+        schema: JsonSchema,
+        which: Which = "example",
+        *,
+        seed: str = "text",
+        variant: int = 0,
+    ) -> JsonValue:
+        """Give a value as the function `sample` does.
+
+        Raises:
+            CannotSampleError: no value was found.
+        """
+        read, schemas = self._reading.of(schema), self._reading.schemas
+        return sample(read, schemas=schemas, which=which, seed=seed, variant=variant)
 
 
 @dataclass(frozen=True, slots=True)

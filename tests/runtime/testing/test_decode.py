@@ -224,7 +224,7 @@ def test_cookie_is_read_back(explode: bool, kind: str, data: st.DataObject) -> N
 STRINGS = {"type": "array", "items": {"type": "string"}}
 RGB = {
     "type": "object",
-    "properties": dict.fromkeys("RGB", {"type": "integer"}),
+    "properties": {name: {"type": "integer"} for name in "RGB"},
     "additionalProperties": False,
 }
 BLUES, RGB_VALUE = ["blue", "black", "brown"], {"R": 100, "G": 200, "B": 150}
@@ -318,7 +318,7 @@ def test_ambiguous_text_has_several_readings() -> None:
 
     reading = decoded(parameter("query", "form", True, schema), query="color=7").query["color"]
 
-    assert [7, "7", ["7"]] == list(reading.values)
+    assert reading.values == (7, "7", ["7"])
 
 
 def test_parameter_with_content_is_json() -> None:

@@ -1,0 +1,251 @@
+"""A raw JSON-RPC client of an MCP server: no SDK, every frame visible, every wait bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing.connections import (
+    Connection,
+    ConnectionLostError,
+    HttpConnection,
+    StdioConnection,
+)
+from mcpgen.runtime.upstream.http import Sender
+
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+TIMEOUT_SECONDS = 10.0
+_PREFIX = "io.modelcontextprotocol/"
+_NAME = {"name": "mcpgen-testing", "version": "1"}
+_METHOD_NOT_FOUND = -32601
+
+Answer = Callable[[JsonObject], JsonObject]
+"""Gives the result of a request from the server, from its params."""
+
+
+class RpcError(Exception):
+    """The server answered with a JSON-RPC error."""
+
+    def __init__(self, error: JsonObject) -> None:
+        super().__init__(f"{error.get('code')}: {error.get('message')}")
+        self.code = error.get("code")
+        self.message = error.get("message")
+        self.data = error.get("data")
+
+
+class NoAnswerError(Exception):
+    """Nothing came within the time that was allowed."""
+
+
+class Client:
+    """Speaks one revision to a server: by handshake, or statelessly for the modern ones.
+
+    Use it as `async with Client(connection) as client`, or through `in_memory`, `over_stdio` and
+    `over_http`. `received` has every message of the server, in order.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        revision: str = LEGACY,
+        *,
+        capabilities: JsonObject | None = None,
+        answers: Mapping[str, Answer] | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        """Wrap an open connection; `answers` is by method what the server may ask for."""
+        self.connection = connection
+        self.revision = revision
+        self.received: list[Any] = []
+        self.server: JsonObject = {}  # the result of `initialize`
+        self._capabilities = capabilities or {}
+        self._answers = answers or {}
+        self._timeout_seconds = timeout_seconds
+        self._last_id = 0
+        self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
+        self._lost: ConnectionLostError | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @classmethod
+    def in_memory(
+        cls,
+        package: ServerPackage,
+        environ: Mapping[str, str],
+        *,
+        send: Sender | None = None,
+        revision: str = LEGACY,
+    ) -> Client:
+        """Give a client of a server in this process, whose API is behind `send`."""
+        from mcpgen.runtime.transports.memory import MemoryConnection
+
+        runner = package.make_runner(environ, send=send)
+        return cls(MemoryConnection(package.offering, runner), revision)
+
+    @classmethod
+    async def over_stdio(
+        cls,
+        command: Sequence[str],
+        environ: Mapping[str, str] | None = None,
+        *,
+        revision: str = LEGACY,
+    ) -> Client:
+        """Start a server as a child process and give a client of it."""
+        return cls(await StdioConnection.start(command, environ), revision)
+
+    @classmethod
+    def over_http(
+        cls, url: str, *, revision: str = LEGACY, headers: Mapping[str, str] | None = None
+    ) -> Client:
+        """Give a client of the server at this URL (Streamable HTTP)."""
+        return cls(HttpConnection(url, headers), revision)
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the revision has no handshake."""
+        return self.revision >= MODERN
+
+    async def __aenter__(self) -> Client:
+        self._reading = asyncio.create_task(self._read())
+        if not self.is_modern:
+            self.server = await self.request(
+                "initialize",
+                {
+                    "protocolVersion": self.revision,
+                    "capabilities": self._capabilities,
+                    "clientInfo": _NAME,
+                },
+            )
+            await self.notify("notifications/initialized")
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        await self.connection.close()
+
+    # What a client does
+
+    async def list_tools(self) -> list[JsonObject]:
+        """Give every tool, from all pages."""
+        tools: list[JsonObject] = []
+        seen: set[str] = set()
+        params: JsonObject = {}
+        while True:
+            result = await self.request("tools/list", params)
+            tools += result["tools"]
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                return tools
+            if cursor in seen:
+                raise ConnectionLostError(f"tools/list gave the cursor {cursor!r} twice")
+            seen.add(cursor)
+            params = {"cursor": cursor}
+
+    async def call_tool(self, name: str, arguments: JsonObject | None = None) -> JsonObject:
+        """Call a tool and give its `CallToolResult`.
+
+        Raises:
+            RpcError: the call is a protocol error.
+        """
+        return await self.request("tools/call", {"name": name, "arguments": arguments or {}})
+
+    async def request(self, method: str, params: JsonObject | None = None) -> JsonObject:
+        """Send a request and give its result.
+
+        Raises:
+            RpcError: the server answered with an error.
+            NoAnswerError: it did not answer in time.
+            ConnectionLostError: what it sent was no message, or it left.
+        """
+        if self._lost is not None:
+            raise self._lost
+        self._last_id += 1
+        request_id = self._last_id
+        self._waiting[request_id] = asyncio.get_running_loop().create_future()
+        message = self.message(method, params, request_id)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                await self.connection.send(message)
+                response = await self._waiting[request_id]
+        except TimeoutError:
+            raise NoAnswerError(
+                f"no answer to `{method}` within {self._timeout_seconds:g} seconds"
+            ) from None
+        finally:
+            del self._waiting[request_id]
+        if "error" in response:
+            raise RpcError(response["error"])
+        result: JsonObject = response["result"]
+        return result
+
+    async def notify(self, method: str, params: JsonObject | None = None) -> None:
+        """Send a notification."""
+        async with asyncio.timeout(self._timeout_seconds):
+            await self.connection.send(self.message(method, params))
+
+    def message(
+        self, method: str, params: JsonObject | None = None, request_id: int | None = None
+    ) -> JsonObject:
+        """Give the message as it is sent, with the `_meta` that the revision asks for."""
+        message: JsonObject = {"jsonrpc": "2.0", "method": method}
+        if request_id is not None:
+            message["id"] = request_id
+        sent = dict(params or {})
+        if self.is_modern:
+            sent["_meta"] = {
+                f"{_PREFIX}protocolVersion": self.revision,
+                f"{_PREFIX}clientCapabilities": self._capabilities,
+                f"{_PREFIX}clientInfo": _NAME,
+                **sent.get("_meta", {}),
+            }
+        if sent:
+            message["params"] = sent
+        return message
+
+    # What the server sends
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                message = await self.connection.receive()
+            except ConnectionLostError as error:
+                self._lose(error)
+                return
+            self.received.append(message)
+            for one in message if isinstance(message, list) else [message]:
+                await self._take(one)
+
+    async def _take(self, message: JsonObject) -> None:
+        if "method" in message:
+            if "id" in message:
+                await self.connection.send(self._answer(message))
+            return
+        waiting = self._waiting.get(message.get("id", 0))
+        if waiting is not None and not waiting.done():
+            waiting.set_result(message)
+        elif "id" not in message:
+            self._lose(ConnectionLostError(f"the server refused a message: {message}"))
+
+    def _answer(self, message: JsonObject) -> JsonObject:
+        answer = self._answers.get(message["method"])
+        if answer is None:
+            error = {"code": _METHOD_NOT_FOUND, "message": "this client does not do that"}
+            return {"jsonrpc": "2.0", "id": message["id"], "error": error}
+        result = answer(message.get("params", {}))
+        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+    def _lose(self, error: ConnectionLostError) -> None:
+        self._lost = error
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(error)

@@ -1,0 +1,233 @@
+"""Connections to a server: a child process over stdio, and Streamable HTTP, frame by frame.
+
+Each gives what `transports.memory.MemoryConnection` gives: `send`, `receive` and `close`, with
+decoded JSON-RPC messages and nothing added or hidden.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mcpgen.runtime.content import JsonObject
+
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse, ClientSession
+
+_MAX_LINE = 64 * 1024 * 1024
+_CLOSE_SECONDS = 5.0
+_STDERR_SHOWN = 4000
+
+
+class ConnectionLostError(Exception):
+    """The server sent what is no message, or nothing more; says what came instead."""
+
+
+class Connection(Protocol):
+    """The client's end of a connection to a server."""
+
+    async def send(self, message: Any) -> None:
+        """Give the server a message."""
+
+    async def receive(self) -> Any:
+        """Wait for the server's next message and give it, decoded."""
+
+    async def close(self) -> None:
+        """End the connection and release what it used."""
+
+
+class StdioConnection:
+    """A server in a child process, spoken to line by line."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self._stderr = b""
+        self._listening = asyncio.create_task(self._keep_stderr())
+
+    @classmethod
+    async def start(
+        cls, command: Sequence[str], environ: Mapping[str, str] | None = None
+    ) -> StdioConnection:
+        """Start the server; `environ` is its whole environment, by default this process's."""
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ, limit=_MAX_LINE
+        )
+        return cls(process)
+
+    @property
+    def stderr(self) -> str:
+        """The end of what the server wrote to its standard error so far."""
+        return self._stderr.decode(errors="replace")
+
+    async def send(self, message: Any) -> None:
+        """Write one line; bytes go as they are."""
+        if self.process.stdin is None:
+            raise ConnectionLostError("the server has no standard input")
+        data = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.process.stdin.write(data + b"\n")
+        await self.process.stdin.drain()
+
+    async def receive(self) -> Any:
+        """Read one line.
+
+        Raises:
+            ConnectionLostError: the output ended, or the line is no JSON.
+        """
+        if self.process.stdout is None:
+            raise ConnectionLostError("the server has no standard output")
+        line = await self.process.stdout.readline()
+        if not line:
+            raise ConnectionLostError(f"the server closed its output; it said: {self.stderr}")
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise ConnectionLostError(f"the server wrote no message: {line[:200]!r}") from None
+
+    async def close(self) -> None:
+        """Close the server's input, wait for it to leave, and kill it where it does not."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self.process.wait()
+        except TimeoutError:
+            self.process.kill()
+            await self.process.wait()
+        await self._listening
+
+    async def _keep_stderr(self) -> None:
+        if self.process.stderr is None:
+            return
+        while chunk := await self.process.stderr.read(65536):
+            self._stderr = (self._stderr + chunk)[-_STDERR_SHOWN:]
+
+
+class HttpConnection:
+    """A server behind Streamable HTTP. Every message is a POST of its own.
+
+    Keeps the session that a legacy server opens; sends the routing headers of the modern era.
+    `last_status` and `last_headers` are those of the latest response.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        self.url = url
+        self.headers = dict(headers or {})
+        self.last_status = 0
+        self.last_headers: Mapping[str, str] = {}
+        self._session: ClientSession | None = None
+        self._received: asyncio.Queue[Any] = asyncio.Queue()
+        self._posts: set[asyncio.Task[None]] = set()
+
+    async def send(self, message: Any) -> None:
+        """Post a message; what comes back is there for `receive`."""
+        if self._session is None:
+            from aiohttp import ClientSession  # takes longer to import than all else here
+
+            self._session = ClientSession()
+        post = asyncio.create_task(self._post(self._session, message))
+        self._posts.add(post)
+        post.add_done_callback(self._posts.discard)
+        if "id" not in message:
+            await post  # nothing answers it, and the next message builds on it
+
+    async def receive(self) -> Any:
+        """Wait for the next message of any stream.
+
+        Raises:
+            ConnectionLostError: a response was no message.
+        """
+        received = await self._received.get()
+        if isinstance(received, ConnectionLostError):
+            raise received
+        return received
+
+    async def close(self) -> None:
+        """Delete the legacy session, if there is one, and close every stream."""
+        for post in tuple(self._posts):
+            post.cancel()
+        await asyncio.gather(*self._posts, return_exceptions=True)
+        if self._session is None:
+            return
+        if "Mcp-Session-Id" in self.headers:
+            async with self._session.delete(self.url, headers=self.headers) as response:
+                self.last_status = response.status
+        await self._session.close()
+
+    async def _post(self, session: ClientSession, message: JsonObject) -> None:
+        from aiohttp import ClientError
+
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+            **routing_headers(message),
+            **self.headers,
+        }
+        data = json.dumps(message).encode()
+        try:
+            async with session.post(self.url, data=data, headers=headers) as response:
+                self.last_status, self.last_headers = response.status, response.headers
+                self._keep_session(message, response)
+                async for received in _messages(response):
+                    self._received.put_nowait(received)
+        except ClientError as error:
+            self._received.put_nowait(ConnectionLostError(f"the POST failed: {error}"))
+
+    def _keep_session(self, message: JsonObject, response: ClientResponse) -> None:
+        if message.get("method") == "initialize" and "Mcp-Session-Id" in response.headers:
+            self.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+
+
+def routing_headers(message: JsonObject) -> dict[str, str]:
+    """Give the headers that a modern request repeats from its body (MCP 2026-07-28)."""
+    params = message.get("params", {})
+    revision = params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
+    if revision is None:
+        return {}
+    headers = {"MCP-Protocol-Version": revision, "Mcp-Method": message["method"]}
+    name = params.get("uri" if message["method"] == "resources/read" else "name")
+    if name is not None and message["method"] in {"prompts/get", "resources/read", "tools/call"}:
+        headers["Mcp-Name"] = _header_safe(name)
+    return headers
+
+
+def _header_safe(text: str) -> str:
+    if text.isascii() and text.isprintable() and text == text.strip():
+        return text
+    return f"=?base64?{b64encode(text.encode()).decode()}?="
+
+
+async def _messages(response: ClientResponse) -> AsyncIterator[Any]:
+    """The JSON-RPC messages of a response: one JSON value, or an event stream of them."""
+    kind = response.content_type
+    if kind == "text/event-stream":
+        async for data in _events(response):
+            yield json.loads(data)
+        return
+    body = await response.read()
+    if not body and response.status == 202:
+        return
+    try:
+        yield json.loads(body)
+    except ValueError:
+        shown = body[:200].decode(errors="replace")
+        yield ConnectionLostError(f"HTTP {response.status}, no message: {shown}")
+
+
+async def _events(response: ClientResponse) -> AsyncIterator[str]:
+    """The data of each event that has any (WHATWG, "Server-sent events")."""
+    data: list[str] = []
+    rest = b""
+    async for chunk in response.content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            text = line.rstrip(b"\r").decode()
+            if text.startswith("data:"):
+                data.append(text.removeprefix("data:").removeprefix(" "))
+            elif not text:
+                if any(data):
+                    yield "\n".join(data)
+                data = []

@@ -1,0 +1,230 @@
+"""The proof that a generated package carries: its cases, run against the mock upstream."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing.client import LEGACY, MODERN, Client, RpcError
+from mcpgen.runtime.testing.compare import (
+    request_differences,
+    result_differences,
+    same,
+    text_of,
+)
+from mcpgen.runtime.testing.description import Description, base_path
+from mcpgen.runtime.testing.mock import MockUpstream
+from mcpgen.runtime.testing.replies import Reply
+from mcpgen.runtime.tools import Toolbox
+
+_USABLE_URL = re.compile(r"https?://[A-Za-z0-9.\-:]+(/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?\Z")
+_SOMEWHERE = "https://upstream.example"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call: what is called, what the API answers, and what must come of it.
+
+    `untested` is "" or why there is no call: its arguments could not be made up.
+    """
+
+    id: str
+    tool: str
+    arguments: JsonObject
+    reply: JsonObject | None  # how the API's answer differs from the usual one
+    expect: JsonObject  # `is_error`, `operation`, `request` (null: none is sent), `text`
+    untested: str
+
+    @classmethod
+    def from_json(cls, entry: JsonObject) -> Case:
+        """Read an entry of `cases.json`."""
+        return cls(
+            entry["id"],
+            entry["tool"],
+            entry.get("arguments", {}),
+            entry.get("reply"),
+            entry.get("expect", {}),
+            entry.get("untested", ""),
+        )
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Suite:
+    """The generated tests of one package. A check raises AssertionError and says what is off."""
+
+    def __init__(self, package: str, folder: Path) -> None:
+        """Take the importable package and the folder with `cases.json` and `upstream.json`."""
+        self.package = package
+        self.folder = folder
+
+    @cached_property
+    def cases(self) -> Sequence[Case]:
+        """The calls of `cases.json`, in its order."""
+        entries = json.loads((self.folder / "cases.json").read_bytes())
+        return [Case.from_json(entry) for entry in entries]
+
+    @cached_property
+    def _api(self) -> Description:
+        return Description(json.loads((self.folder / "upstream.json").read_bytes()))
+
+    @cached_property
+    def _server(self) -> ServerPackage:
+        return ServerPackage.load(self.package)
+
+    @cached_property
+    def _toolbox(self) -> Toolbox:
+        return self._server.load_hot(self._environ(""))
+
+    # Calls
+
+    def run(self, case: Case) -> None:
+        """Call the tool, and compare what was sent and what came back with the case."""
+        differences = asyncio.run(self._differences(case))
+        _demand(not differences, "\n  ".join([f"{case.id}:", *differences]))
+
+    async def _differences(self, case: Case) -> list[str]:
+        base_url = self._base_url(case.expect.get("operation", ""))
+        mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
+        if case.reply is not None:
+            mock.reply_with(Reply.from_json(case.reply))
+        environ = self._environ(base_url)
+        client = Client.in_memory(self._server, environ, send=mock.send)
+        async with client:
+            try:
+                result = await client.call_tool(case.tool, case.arguments)
+            except RpcError as error:
+                return [f"the call was refused by the protocol: {error}"]
+        return [*self._sent(case, mock), *self._came_back(case, mock, result)]
+
+    def _sent(self, case: Case, mock: MockUpstream) -> Iterator[str]:
+        expected = case.expect.get("request")
+        if expected is None:
+            if mock.requests:
+                yield f"`{mock.requests[0]}` was sent, expected nothing to be"
+            return
+        if len(mock.requests) != 1:
+            yield f"{len(mock.requests)} requests were sent, expected one"
+        for sent in mock.requests[:1]:
+            operation = case.expect["operation"]
+            if sent.operation != operation:
+                yield f"`{sent.operation or sent}` was called, expected `{operation}`"
+            yield from sent.problems
+            yield from request_differences(expected, sent)
+
+    def _came_back(self, case: Case, mock: MockUpstream, result: JsonObject) -> Iterator[str]:
+        is_error = result.get("isError", False)
+        wanted = case.expect["is_error"]
+        if is_error != wanted:
+            yield f"isError is {is_error}, expected {wanted}; it says: {text_of(result)[:500]}"
+        for part in case.expect.get("text", {}).get("contains", ()):
+            if part not in text_of(result):
+                yield f"the text has no `{part}`: {text_of(result)[:500]}"
+        if not is_error and not wanted and len(mock.requests) == 1:
+            tool = self._toolbox.tools[case.tool]
+            key = tool.contract.get("result_key", "")
+            yield from result_differences(mock.requests[0].response, result, result_key=key)
+
+    # The server as a whole
+
+    def check_tool_list(self) -> None:
+        """Both eras list exactly the tools of the prepared list and of the tools' contracts."""
+        expected = {
+            name: {"name": name, **tool.contract["listing"]}
+            for name, tool in self._toolbox.tools.items()
+        }
+        for revision in (LEGACY, MODERN):
+            listed = {tool["name"]: tool for tool in asyncio.run(self._listed(revision))}
+            _demand(
+                list(listed) == sorted(expected),
+                f"{revision} lists {list(listed)}, the contracts have {sorted(expected)}",
+            )
+            for name, tool in listed.items():
+                _demand(same(expected[name], tool), f"`{name}` is listed unlike its contract")
+
+    async def _listed(self, revision: str) -> list[JsonObject]:
+        client = Client.in_memory(self._server, self._environ(""), revision=revision)
+        async with client:
+            return await client.list_tools()
+
+    def check_operations(self) -> None:
+        """Every operation is called by one tool, and every tool calls one of the operations."""
+        called: dict[str, list[str]] = {key: [] for key in self._api.operations}
+        for name, tool in self._toolbox.tools.items():
+            request = tool.contract["request"]
+            _demand(
+                tool.operation == f"{request['method']} {request['path']}",
+                f"`{name}` is for `{tool.operation}` and calls another operation",
+            )
+            _demand(tool.operation in called, f"`{name}` calls an unknown `{tool.operation}`")
+            called[tool.operation].append(name)
+        for key, names in called.items():
+            _demand(len(names) == 1, f"`{key}` is called by {names or 'no tool'}")
+
+    def check_docstrings(self) -> None:
+        """Each handler's docstring names its operation."""
+        for name, tool in self._toolbox.tools.items():
+            said = getattr(tool.handler, "__doc__", None) or ""
+            _demand(
+                f"`{tool.operation}`" in said,
+                f"the docstring of `{name}` does not name `{tool.operation}`",
+            )
+
+    def check_cases(self) -> None:
+        """Every tool has a call that sends something, or a case that says why it has none."""
+        covered = {case.tool for case in self.cases if case.untested or case.expect.get("request")}
+        missing = sorted(self._toolbox.tools.keys() - covered)
+        _demand(not missing, f"no case calls {', '.join(missing)}")
+
+    # Settings
+
+    def _base_url(self, operation: str) -> str:
+        """Where the API must be configured to be; "" where the document says it in full."""
+        described = self._api.operations.get(operation)
+        bases = self._api.base_urls if described is None else described.base_urls
+        first = next(iter(bases), "")
+        return "" if _USABLE_URL.match(first) else _SOMEWHERE + _plain(base_path(first))
+
+    @cached_property
+    def _secrets(self) -> dict[str, dict[str, str]]:
+        """A placeholder for every part of every security scheme."""
+        secrets: dict[str, dict[str, str]] = {}
+        for at, variable in enumerate(self._server.contract.get("environment", ())):
+            part = variable.get("part", "value")
+            if variable.get("scheme") and part in _PARTS:
+                secrets.setdefault(variable["scheme"], {})[part] = f"placeholder-{part}-{at}"
+        return secrets
+
+    def _environ(self, base_url: str) -> dict[str, str]:
+        contract = self._server.contract
+        environ = {
+            variable["name"]: self._secrets[variable["scheme"]][variable.get("part", "value")]
+            for variable in contract.get("environment", ())
+            if variable.get("scheme") and variable.get("part", "value") in _PARTS
+        }
+        if base_url:
+            environ[f"{contract['env_prefix']}BASE_URL"] = base_url
+        return environ
+
+
+_PARTS = frozenset(
+    {"access_token", "certificate_file", "key_file", "password", "username", "value"}
+)
+
+
+def _demand(is_so: bool, message: str) -> None:
+    """Fail with a message where something is not so; also where Python drops assertions."""
+    if not is_so:
+        raise AssertionError(message)
+
+
+def _plain(path: str) -> str:
+    return path if re.fullmatch(r"[A-Za-z0-9\-._~/]*", path) else ""
