@@ -41,7 +41,7 @@ def divide(shapes: Mapping[str, Shape]) -> list[Shard]:
             first |= {name: shapes[name] for name in names}
             taken += sum(sizes[name] for name in names)
     second = {name: shape for name, shape in shapes.items() if name not in first}
-    return [_with_stand_ins(part) for part in (first, second)]
+    return [_with_stand_ins(part) for part in (first, second) if part]
 
 
 def _with_stand_ins(part: Mapping[str, Shape]) -> Shard:

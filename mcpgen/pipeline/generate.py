@@ -118,6 +118,7 @@ def _make(
         progress,
         fetched_from=lock.document.source if is_url(lock.document.source) else None,
         outside_judge=options.outside_judge,
+        cache=options.cache,
     )
     policy = Policy(
         manifest.name, manifest.include, manifest.exclude, manifest.models, lock.operations

@@ -28,7 +28,11 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
 
     try:
         understood = stages.understand(
-            source, problems, progress, outside_judge=options.outside_judge
+            source,
+            problems,
+            progress,
+            outside_judge=options.outside_judge,
+            cache=options.cache,
         )
         name = options.name or stages.server_name(understood.api.title)
         stages.check_name(name, problems)

@@ -1,13 +1,12 @@
 """The only ways in which text reaches a file that is not JSON.
 
 Each function takes any string whatever, and what it gives back has one meaning where it is put:
-a Python literal, a docstring's text, a TOML string, a cell of a Markdown table.
+a Python literal, a docstring's text, a string in TOML or YAML, a cell of a Markdown table.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import re
 import unicodedata
 
@@ -28,20 +27,14 @@ class DocText(SafeText):
     __slots__ = ()
 
 
-class Toml(SafeText):
-    """A TOML value."""
+class Quoted(SafeText):
+    """A string in double quotes, as TOML and YAML both read it."""
 
     __slots__ = ()
 
 
 class Markdown(SafeText):
     """Markdown in which every stranger's character is literal text."""
-
-    __slots__ = ()
-
-
-class Plain(SafeText):
-    """A token of `[A-Za-z0-9._/-]`, which no file format that we write gives a meaning to."""
 
     __slots__ = ()
 
@@ -74,9 +67,16 @@ def _escape(character: str) -> str:
     return repr(character)[1:-1]
 
 
-def toml_string(text: str) -> Toml:
-    """Spell `text` as a TOML basic string; its escapes are JSON's, and so are ours."""
-    return Toml(json.dumps(scalar_text(text)).replace("\x7f", "\\u007f"))
+def quoted(text: str) -> Quoted:
+    """Spell `text` in double quotes for TOML and YAML; what does not print is escaped.
+
+    A lone surrogate, which neither can hold, becomes "?".
+    """
+    spelled = (
+        f"\\{ch}" if ch in '"\\' else ch if ch.isprintable() else f"\\U{ord(ch):08x}"
+        for ch in scalar_text(text)
+    )
+    return Quoted(f'"{"".join(spelled)}"')
 
 
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
@@ -97,20 +97,6 @@ def markdown_code(text: str) -> Markdown:
     padding = " " if shown.startswith("`") or shown.endswith("`") else ""
     # A table splits its cells before it reads code, so that "|" needs a backslash even here.
     return Markdown(f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|"))
-
-
-_PLAIN = re.compile(r"[A-Za-z0-9._/-]+\Z")
-
-
-def plain(text: str) -> Plain:
-    """Let a token of letters, digits and `._/-` stand anywhere.
-
-    Raises:
-        ValueError: it has any other character, or none.
-    """
-    if not _PLAIN.match(text):
-        raise ValueError(f"not a plain token: {text!r}")
-    return Plain(text)
 
 
 _CONTROLS_AS_SPACES = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")

@@ -15,9 +15,9 @@ from mcpgen.render.filters import (
     markdown_code,
     markdown_text,
     one_line,
+    quoted,
     scalar_text,
     shorten,
-    toml_string,
 )
 from mcpgen.render.views import purpose
 
@@ -45,9 +45,9 @@ def skeleton_facts(
         "title_docstring": doc_text(shorten(title, 60)),
         "title_json": _json(title),
         "description_markdown": markdown_text(description),
-        "description_toml": toml_string(shorten(summary, 200)),
+        "description_toml": quoted(shorten(summary, 200)),
         "short_description_json": _json(shorten(summary, _REGISTRY_TEXT_LIMIT)),
-        "document": _json(document),
+        "document": quoted(document),
         "environment_file": _environment_file(plan.environment),
         "environment_json": _environment_json(plan.environment),
         "environment_markdown": _environment_table(plan),
@@ -57,7 +57,6 @@ def skeleton_facts(
 
 
 def _json(value: JsonValue, indent: int | None = None) -> SafeText:
-    # ASCII only, so that YAML, TOML and every editor read it as JSON does.
     return SafeText(json.dumps(value, indent=indent))
 
 
@@ -108,8 +107,8 @@ def _selection(include: Sequence[str], exclude: Sequence[str], has_models: bool)
     lines: list[str] = []
     if include or exclude:
         lines += ["", "select:"]
-        lines += [f"  - exclude: {_json(pattern)}" for pattern in exclude]
-        lines += [f"  - include: {_json(pattern)}" for pattern in include]
+        lines += [f"  - exclude: {quoted(pattern)}" for pattern in exclude]
+        lines += [f"  - include: {quoted(pattern)}" for pattern in include]
     if not has_models:
         lines += ["", "models: false"]
     return SafeText("\n".join(lines))

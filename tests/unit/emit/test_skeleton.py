@@ -1,0 +1,172 @@
+"""The project around the code."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mcpgen.diagnostics import Problems
+from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
+from mcpgen.ir.file_set import Owner
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.render.environment import template_root
+from mcpgen.render.skeleton_facts import skeleton_facts
+from mcpgen.spec.manifest import Manifest, read_manifest
+from tests.unit.plans import server_plan, with_text
+
+PACKAGE = Identifier("petstore_mcp")
+HOSTILE = (
+    "\"\"\"'''</x>{{ 7 * 7 }}{% raw %}\\\n"
+    "# head\r\nRUN evil\n]]\n<!-- /mcpgen:tools -->\x00\u202e| a |`b`\u2028END=1"
+)
+
+
+def skeleton(plan: ServerPlan | None = None, **answers: str) -> dict[str, str]:
+    facts = skeleton_facts(plan or server_plan(), "openapi.yaml")
+    answers = {"name": "petstore"} | answers
+    files = render_skeleton(template_root() / "skeleton", PACKAGE, facts, answers)
+    return {file.path: file.content.decode() for file in files}
+
+
+def test_its_files_and_their_owners() -> None:
+    facts = skeleton_facts(server_plan(), "openapi.yaml")
+    files = render_skeleton(template_root() / "skeleton", PACKAGE, facts, {"name": "petstore"})
+    assert {file.path: file.owner for file in files} == {
+        ".copier-answers.yml": Owner.GENERATED,
+        ".dockerignore": Owner.MERGED,
+        ".env.example": Owner.MERGED,
+        ".gitattributes": Owner.MERGED,
+        ".gitignore": Owner.MERGED,
+        "Dockerfile": Owner.MERGED,
+        "README.md": Owner.MERGED,
+        "mcpgen.yaml": Owner.OWNED,
+        "pyproject.toml": Owner.MERGED,
+        "server.json": Owner.MERGED,
+        "src/petstore_mcp/__init__.py": Owner.MERGED,
+        "src/petstore_mcp/__main__.py": Owner.MERGED,
+        "src/petstore_mcp/handlers/__init__.py": Owner.OWNED,
+        "tests/test_custom.py": Owner.OWNED,
+    }
+
+
+def test_the_package_is_installable_metadata() -> None:
+    project = tomllib.loads(skeleton()["pyproject.toml"])
+    assert project["project"]["name"] == "petstore-mcp"
+    assert project["project"]["dependencies"] == ["mcpgen>=0.4,<0.5"]
+    assert project["project"]["scripts"] == {"petstore-mcp": "petstore_mcp.__main__:main"}
+    assert project["tool"]["hatch"]["version"]["path"] == "src/petstore_mcp/__init__.py"
+
+
+def test_the_registry_entry_keeps_the_registrys_limits() -> None:
+    long = with_text(server_plan(), "A very long text. " * 30)
+    entry = json.loads(skeleton(long, namespace="io.github.someone")["server.json"])
+    assert entry["name"] == "io.github.someone/petstore-mcp"
+    assert len(entry["description"]) <= 100
+    assert len(entry["title"]) <= 100
+    [package] = entry["packages"]
+    assert package["transport"] == {"type": "stdio"}
+    assert [each["name"] for each in package["environmentVariables"]] == [
+        "PETSTORE_API_KEY",
+        "PETSTORE_BASE_URL",
+    ]
+
+
+def test_the_readme_names_the_registry_entry_and_lists_the_tools() -> None:
+    files = skeleton()
+    name = json.loads(files["server.json"])["name"]
+    assert f"<!-- mcp-name: {name} -->" in files["README.md"]
+    table = files["README.md"].partition("<!-- mcpgen:tools -->")[2].partition("<!-- /mcpgen")[0]
+    assert "| `get_pet` | `GET /pets/{petId}` | Fetch one pet |" in table
+
+
+def test_the_environment_example_has_a_line_for_each_variable() -> None:
+    lines = skeleton()[".env.example"].splitlines()
+    assert "PETSTORE_API_KEY=" in lines
+    assert "# The key (optional, secret)." in lines
+
+
+def test_the_container_runs_the_server_as_nobody_in_particular() -> None:
+    lines = skeleton(python_version="3.12")["Dockerfile"].splitlines()
+    assert lines[0] == "FROM python:3.12-slim AS build"
+    assert "USER 10001" in lines
+    assert 'ENTRYPOINT ["/server/bin/petstore-mcp"]' in lines
+
+
+def test_the_manifest_can_be_read_back() -> None:
+    facts = skeleton_facts(
+        server_plan(),
+        "openapi/a: b.yaml",
+        include=("GET /a*", '"\n'),
+        exclude=("DELETE *",),
+        has_models=False,
+    )
+    files = render_skeleton(template_root() / "skeleton", PACKAGE, facts, {"name": "petstore"})
+    [content] = [file.content for file in files if file.path == "mcpgen.yaml"]
+    assert read_manifest(content, Problems()) == Manifest(
+        "petstore", "openapi/a: b.yaml", ("GET /a*", '"\n'), ("DELETE *",), False
+    )
+
+
+def test_a_name_that_yaml_reads_otherwise_stays_a_name() -> None:
+    assert yaml.safe_load(skeleton(name="null")["mcpgen.yaml"])["server"] == {"name": "null"}
+
+
+def test_hostile_text_adds_no_key_no_line_and_no_instruction() -> None:
+    plain, hostile = skeleton(), skeleton(with_text(server_plan(), HOSTILE))
+    for path in (".copier-answers.yml", ".dockerignore", ".gitignore", "Dockerfile", "mcpgen.yaml"):
+        assert hostile[path] == plain[path]
+    project, expected = (tomllib.loads(each["pyproject.toml"]) for each in (hostile, plain))
+    project["project"].pop("description")
+    expected["project"].pop("description")
+    assert project == expected
+    assert settings(hostile[".env.example"]) == settings(plain[".env.example"])
+    assert json.loads(hostile["server.json"]).keys() == json.loads(plain["server.json"]).keys()
+    assert hostile["README.md"].count("<!-- /mcpgen:tools -->") == 1
+    assert len(hostile["README.md"].splitlines()) == len(plain["README.md"].splitlines())
+    assert "49" not in hostile["README.md"]
+
+
+def settings(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({"namespce": "x"}, "did you mean `namespace`"),
+        ({"facts": "x"}, "no question `facts`"),
+        ({"package": "os"}, "no question `package`"),
+        ({"namespace": "no spaces allowed"}, "reverse"),
+        ({"name": "Not A Name"}, "lower-case words"),
+        ({"python_version": "2.7"}, "2.7"),
+    ],
+)
+def test_an_answer_that_fits_no_question_is_refused(answers: dict[str, str], said: str) -> None:
+    with pytest.raises(AnswerRefusedError, match=said):
+        skeleton(**answers)
+
+
+def test_facts_that_nothing_escaped_are_refused() -> None:
+    with pytest.raises(TypeError, match="title"):
+        render_skeleton(
+            template_root() / "skeleton",
+            PACKAGE,
+            {"title": "raw"},  # type: ignore[dict-item]  # that is the point
+            {"name": "petstore"},
+        )
+
+
+def test_the_users_copier_settings_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = skeleton()
+    settings_file = tmp_path / "settings.yml"
+    settings_file.write_text("defaults:\n  namespace: com.evil\n  python_version: '3.11'\n")
+    monkeypatch.setenv("COPIER_SETTINGS_PATH", str(settings_file))
+    monkeypatch.chdir(tmp_path)
+    assert skeleton() == reference

@@ -1,0 +1,137 @@
+"""Whatever text comes in, what goes out has exactly one meaning where it is put."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcpgen.render.filters import (
+    doc_text,
+    first_sentence,
+    identifier,
+    literal,
+    markdown_code,
+    markdown_text,
+    one_line,
+    quoted,
+    shorten,
+)
+
+ANY_TEXT = st.text(st.characters())
+SHOWN_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | ANY_TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(ANY_TEXT, inner),
+    max_leaves=8,
+)
+
+
+@given(json_values)
+def test_literal_means_the_value_and_prints(value: object) -> None:
+    spelled = literal(value)
+    assert ast.literal_eval(spelled) == value
+    assert spelled.isprintable()
+
+
+@given(ANY_TEXT)
+@example('"')
+@example('""" + exec("x") + """')
+@example("ends with \\")
+@example("\r\u2028\x85\0\u202e")
+@example('"quoted"')
+def test_doc_text_has_the_text_as_its_value(text: str) -> None:
+    module = ast.parse(f'def f():\n    """{doc_text(text)}"""\n')
+    [function] = module.body
+    assert isinstance(function, ast.FunctionDef)
+    assert ast.get_docstring(function, clean=False) == text
+    assert len(function.body) == 1
+
+
+@given(ANY_TEXT)
+def test_doc_text_stays_on_its_line(text: str) -> None:
+    assert len(doc_text(text).splitlines()) <= 1
+
+
+@given(SHOWN_TEXT)
+@example('"\nname = "other')
+@example("\x7f\x00\x85\u2028")
+@example("\U00010000")
+def test_quoted_means_the_text_in_toml_and_in_yaml(text: str) -> None:
+    document = quoted(text)
+    assert tomllib.loads(f"key = {document}") == {"key": text}
+    assert yaml.safe_load(f"key: {document}") == {"key": text}
+
+
+def test_quoted_has_a_mark_for_what_utf8_cannot_write() -> None:
+    assert quoted("a\ud800b") == '"a?b"'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a | b", r"a \| b"),
+        ("<script>", r"\<script\>"),
+        ("[x](javascript:1)", r"\[x\]\(javascript:1\)"),
+        ("line\n\n# head", r"line \# head"),
+        ("https://x.example", r"https\://x.example"),
+        ("<!-- /mcpgen:tools -->", r"\<\!-- /mcpgen:tools --\>"),
+        ("@team", "&#64;team"),
+        ("www.x.example", r"www\.x.example"),
+    ],
+)
+def test_markdown_text_shows_markup_as_text(text: str, shown: str) -> None:
+    assert markdown_text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("GET /pets", "`GET /pets`"),
+        ("a`b", "``a`b``"),
+        ("`a`", "`` `a` ``"),
+        ("a|b", r"`a\|b`"),
+        ("a\nb", "`a b`"),
+    ],
+)
+def test_markdown_code_is_fenced_by_more_backticks_than_it_holds(text: str, shown: str) -> None:
+    assert markdown_code(text) == shown
+
+
+@given(SHOWN_TEXT)
+def test_one_line_has_no_line_break_and_nothing_invisible(text: str) -> None:
+    line = one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert "\u202e" not in line
+    assert line == one_line(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("List pets. Newest first.", "List pets"),
+        ("List pets, e.g. cats. More.", "List pets, e.g. cats"),
+        ("\n\n  Add a pet\nto the store:\n\nDetails.", "Add a pet to the store"),
+        ("Version 1.2 of it", "Version 1.2 of it"),
+        ("What? No.", "What?"),
+        ("", ""),
+    ],
+)
+def test_first_sentence(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+
+
+def test_shorten_cuts_at_a_word_and_says_so() -> None:
+    assert shorten("one two three", 9) == "one two…"
+    assert shorten("unbreakable", 5) == "unbr…"
+    assert shorten("short", 5) == "short"
+
+
+@pytest.mark.parametrize("text", ["", "a b", "class", "__import__", "a;b", "ﬁ", "1a"])
+def test_identifier_refuses_what_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="not a Python identifier"):
+        identifier(text)

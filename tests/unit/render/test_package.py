@@ -1,0 +1,194 @@
+"""The generated half of a package, whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from mcpgen.emit.format import format_files
+from mcpgen.ir.api import Encoding, MediaType, Server
+from mcpgen.ir.file_set import Owner
+from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.render import render
+from tests.unit.plans import AT, argument, operation, parameter, petstore_tools, server_plan, tool
+
+GENERATED = "src/petstore_mcp/_generated"
+
+
+def rendered(plan: ServerPlan) -> dict[str, str]:
+    return {file.path: file.content.decode() for file in format_files(render(plan))}
+
+
+def contract_of(plan: ServerPlan, name: str) -> dict[str, object]:
+    return json.loads(rendered(plan)[f"{GENERATED}/tools/pets.json"])["tools"][name]
+
+
+def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
+    files = render(server_plan())
+    assert [file.path for file in files] == [
+        f"{GENERATED}/__init__.py",
+        f"{GENERATED}/contract.json",
+        f"{GENERATED}/listing.jsonl",
+        f"{GENERATED}/models/__init__.py",
+        f"{GENERATED}/tools/__init__.py",
+        f"{GENERATED}/tools/pets.json",
+        f"{GENERATED}/tools/pets.py",
+        "tests/generated/cases.json",
+        "tests/generated/test_tools.py",
+        "tests/generated/upstream.json",
+    ]
+    assert {file.owner for file in files} == {Owner.GENERATED}
+
+
+def test_handlers_read_as_a_colleague_would_have_written_them() -> None:
+    text = rendered(server_plan())[f"{GENERATED}/tools/pets.py"]
+    assert (
+        text.partition('"""\n\n')[2]
+        == '''\
+from typing import Literal
+
+from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
+
+from petstore_mcp._generated.models.pets import Pet
+
+tools = ToolGroup.load(__name__, "pets.json")
+
+
+@tools.handler("create_pet")
+async def create_pet(ctx: Context, *, body: Pet) -> None:
+    """Add a pet to the store: `POST /pets`."""
+    await ctx.api.request(
+        "POST",
+        "/pets",
+        body=body,
+        returns=None,
+    )
+
+
+@tools.handler("get_pet")
+async def get_pet(ctx: Context, *, pet_id: int) -> Pet:
+    """Fetch one pet: `GET /pets/{petId}`."""
+    return await ctx.api.request(
+        "GET",
+        "/pets/{petId}",
+        path_params={"petId": pet_id},
+        returns=Pet,
+    )
+
+
+@tools.handler("list_pets")
+async def list_pets(
+    ctx: Context,
+    *,
+    limit: int | Absent = ABSENT,
+    status: Literal["available", "sold"] | Absent = ABSENT,
+    x_trace: str | Absent = ABSENT,
+) -> list[Pet]:
+    """List pets, newest first: `GET /pets`."""
+    return await ctx.api.request(
+        "GET",
+        "/pets",
+        query={"limit": limit, "status": status},
+        headers={"X-Trace": x_trace},
+        returns=list[Pet],
+    )
+'''
+    )
+
+
+def test_without_models_there_is_no_models_package() -> None:
+    plan = server_plan(tool("t", operation("GET", "/t")), models={})
+    assert not any("/models/" in path for path in rendered(plan))
+
+
+def test_the_listing_is_one_tool_a_line_by_name() -> None:
+    lines = rendered(server_plan())[f"{GENERATED}/listing.jsonl"].splitlines()
+    assert [json.loads(line)["name"] for line in lines] == ["create_pet", "get_pet", "list_pets"]
+    assert ": " not in lines[0].replace("Do: ", "")
+
+
+def test_a_parameter_says_how_it_travels_and_which_argument_it_takes() -> None:
+    contract = contract_of(server_plan(), "get_pet")
+    assert contract["request"] == {
+        "method": "GET",
+        "path": "/pets/{petId}",
+        "accept": ["application/json"],
+        "parameters": [
+            {
+                "argument": "petId",
+                "explode": False,
+                "in": "path",
+                "name": "petId",
+                "style": "simple",
+            }
+        ],
+        "security": [{"api_key": []}],
+    }
+    assert contract["arguments"] == {"petId": "pet_id"}
+
+
+def test_a_parameter_that_became_no_argument_is_not_in_the_contract() -> None:
+    op = operation("GET", "/t", parameter("kept", "query"), parameter("Host", "header"))
+    contract = contract_of(server_plan(tool("t", op, argument("kept", "kept", "query"))), "t")
+    assert [each["name"] for each in contract["request"]["parameters"]] == ["kept"]
+
+
+def test_a_form_carries_its_schema_with_everything_it_refers_to() -> None:
+    form = MediaType(
+        "application/x-www-form-urlencoded",
+        {"type": "object", "properties": {"pet": {"$ref": "#/$defs/Pet"}}},
+        AT,
+        encoding={"pet": Encoding(style="deepObject", explode=True)},
+    )
+    plan = server_plan(
+        tool("t", operation("POST", "/t"), argument("body", "body", "body"), body=(form,))
+    )
+    [media_type] = contract_of(plan, "t")["request"]["body"]["media_types"]
+    assert media_type["encoding"] == {"pet": {"style": "deepObject", "explode": True}}
+    assert list(media_type["schema"]["$defs"]) == ["Pet"]
+
+
+def test_json_bodies_need_no_schema_to_be_written() -> None:
+    body = contract_of(server_plan(), "create_pet")["request"]["body"]
+    assert body == {
+        "argument": "body",
+        "required": True,
+        "media_types": [{"media_type": "application/json", "encoding": {}}],
+    }
+
+
+def test_only_servers_of_its_own_stand_at_an_operation() -> None:
+    own = operation("GET", "/own", servers=(Server("https://other.example"),))
+    shared = operation("GET", "/shared", servers=(Server("https://petstore.example/v1"),))
+    plan = server_plan(tool("own", own), tool("shared", shared))
+    assert contract_of(plan, "own")["request"]["servers"] == [
+        {"url": "https://other.example", "variables": {}}
+    ]
+    assert "servers" not in contract_of(plan, "shared")["request"]
+
+
+def test_what_the_mock_knows_comes_from_the_api_and_not_from_the_tools() -> None:
+    plan = server_plan()
+    renamed = replace(
+        plan,
+        groups=(
+            replace(
+                plan.groups[0],
+                tools=tuple(
+                    replace(each, title="Other", arguments=()) for each in petstore_tools()
+                ),
+            ),
+        ),
+    )
+    path = "tests/generated/upstream.json"
+    assert rendered(plan)[path] == rendered(renamed)[path]
+    [create, get, found] = json.loads(rendered(plan)[path])["operations"]
+    assert (create["method"], create["path"]) == ("POST", "/pets")
+    assert get["parameters"][0]["location"] == "path"
+    assert "at" not in found
+
+
+def test_a_lone_surrogate_does_not_stop_the_run() -> None:
+    plan = server_plan(tool("t", operation("GET", "/t"), description="bad \ud800 text"))
+    [line] = rendered(plan)[f"{GENERATED}/listing.jsonl"].splitlines()
+    assert json.loads(line)["description"] == "bad ? text"

@@ -1,0 +1,161 @@
+"""How the plan is spelled in Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.tool_plan import Annotation, ToolPlan
+from mcpgen.render.views import HandlerView, annotation_source, docstring, handler_module
+from tests.unit.plans import argument, operation, parameter, server_plan, tool
+
+GET_PETS = operation("GET", "/pets")
+
+
+def handlers(*tools: ToolPlan) -> tuple[HandlerView, ...]:
+    plan = server_plan(*tools)
+    return handler_module(plan, plan.groups[0]).handlers
+
+
+def test_required_arguments_have_no_default_and_optional_ones_are_absent() -> None:
+    [handler] = handlers(
+        tool(
+            "t",
+            GET_PETS,
+            argument("a", "a", "query"),
+            argument("b", "b", "query", required=False, type="int"),
+        )
+    )
+    assert handler.signature == "ctx: Context, *, a: str, b: int | Absent = ABSENT"
+
+
+def test_a_tool_without_arguments_has_no_bare_star() -> None:
+    [handler] = handlers(tool("t", GET_PETS))
+    assert handler.signature == "ctx: Context"
+
+
+def test_a_long_signature_asks_for_a_line_a_parameter() -> None:
+    [handler] = handlers(
+        tool(
+            "t", GET_PETS, *(argument(f"argument_{n}", f"argument_{n}", "query") for n in range(6))
+        )
+    )
+    assert handler.signature.endswith("argument_5: str,")
+
+
+def test_each_location_travels_by_its_wire_name() -> None:
+    op = operation("GET", "/{p-1}", parameter("p-1", "path"))
+    [handler] = handlers(
+        tool(
+            "t",
+            op,
+            argument("p-1", "p_1", "path"),
+            argument("q", "q", "query"),
+            argument("X-H", "x_h", "header"),
+            argument("c", "c", "cookie"),
+            argument("body", "body", "body"),
+            argument("content_type", "content_type", "content_type"),
+        )
+    )
+    assert handler.request == (
+        "'GET'",
+        "'/{p-1}'",
+        "path_params={'p-1': p_1}",
+        "query={'q': q}",
+        "headers={'X-H': x_h}",
+        "cookies={'c': c}",
+        "body=body",
+        "content_type=content_type",
+        "returns=None",
+    )
+
+
+def test_what_gives_nothing_is_awaited_and_not_returned() -> None:
+    nothing, text = handlers(tool("a", GET_PETS), tool("b", GET_PETS, returns=Annotation("str")))
+    assert (nothing.statement, text.statement) == ("await", "return await")
+
+
+def test_only_what_is_used_is_imported() -> None:
+    plan = server_plan(tool("t", GET_PETS))
+    module = handler_module(plan, plan.groups[0])
+    assert [line.names for line in module.runtime_imports] == ["Context, ToolGroup"]
+    assert (module.typing_imports, module.model_imports) == ((), ())
+
+
+@pytest.mark.parametrize("name", ["ctx", "list", "str", "Literal", "tools", "ABSENT"])
+def test_a_name_that_would_hide_another_is_a_bug(name: str) -> None:
+    with pytest.raises(ValueError, match="hides"):
+        handlers(tool("t", GET_PETS, argument(name, name, "query")))
+
+
+def test_two_arguments_of_one_name_are_a_bug() -> None:
+    with pytest.raises(ValueError, match="two arguments of one name"):
+        handlers(tool("t", GET_PETS, argument("a", "x", "query"), argument("b", "x", "header")))
+
+
+def test_a_model_that_no_module_defines_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="no model module defines Gone"):
+        handlers(tool("t", GET_PETS, returns=Annotation("Gone", (Identifier("Gone"),))))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "int",
+        "list[dict[str, Any]]",
+        "Literal['a', -1, True, None] | None",
+        "dict[str, list[Pet] | None]",
+        "object",
+    ],
+)
+def test_types_are_spelled_back(source: str) -> None:
+    assert annotation_source(Annotation(source, (Identifier("Pet"),)))[0] == source
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__import__('os')",
+        "Unknown",
+        "Literal[x]",
+        "Literal[f'{x}']",
+        "int if x else str",
+        "list[exec]",
+        "os.PathLike",
+        "1",
+        "set[int]",
+        "(lambda: int)()",
+    ],
+)
+def test_what_is_no_type_is_refused(source: str) -> None:
+    with pytest.raises(ValueError, match="not a"):
+        annotation_source(Annotation(source))
+
+
+def test_a_comment_in_a_type_does_not_survive() -> None:
+    assert annotation_source(Annotation("int  # import os"))[0] == "int"
+
+
+def test_the_docstring_says_what_the_tool_does_and_names_its_operation() -> None:
+    plan = tool("t", GET_PETS, description="List pets. Newest first.")
+    assert docstring(plan) == "List pets: `GET /pets`."
+
+
+def test_the_operation_is_not_named_twice() -> None:
+    plan = tool("t", GET_PETS, description="List pets (`GET /pets`).")
+    assert docstring(plan) == "List pets: `GET /pets`."
+
+
+def test_a_long_sentence_is_cut_and_the_operation_stands_below() -> None:
+    plan = tool("t", GET_PETS, description="word " * 40)
+    first, empty, key, last = docstring(plan).split("\n")
+    assert first.endswith("word…")
+    assert len(f'    """{first}') <= 100
+    assert (empty, key, last) == ("", "    `GET /pets`.", "    ")
+
+
+def test_a_tool_without_description_is_told_by_its_title() -> None:
+    plan = replace(tool("t", GET_PETS), description="", title="List")
+    assert docstring(plan) == "List: `GET /pets`."
