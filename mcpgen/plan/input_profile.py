@@ -102,7 +102,7 @@ class InputProfile:
         elif "enum" in keywords:
             built = self._typed(keywords, "", build)
         else:
-            built = leaf({"description": _ANY}, is_exact=not keywords.get("not"))
+            built = leaf({"description": _ANY})
         told.append(built.schema.get("description", ""))
         if is_nullable:
             built = _any_of([built, leaf({"type": "null"})])
@@ -166,10 +166,7 @@ class InputProfile:
         bounds = _bounds(keywords, "array")
         if bounds:
             own["description"] = bounds
-        items = keywords.get("items", True)
-        if items is False:
-            items = True
-        child = build(items)
+        child = build(keywords.get("items", True))
         return branch({**own, "items": child.schema}, own, [child], levels=1, is_exact=True)
 
     def _object(self, keywords: JsonObject, build: Build) -> Built:
@@ -178,7 +175,8 @@ class InputProfile:
         is_exact = True
         required = list(keywords.get("required", ()))
         properties: dict[str, Built] = {}
-        for name, schema in sorted(keywords.get("properties", {}).items()):
+        declared = keywords.get("properties", {})
+        for name, schema in sorted({**dict.fromkeys(required, True), **declared}.items()):
             if not _PORTABLE_KEY.match(name):
                 told.append(f"Also takes `{clean(name)}`{_needed(name, required)}.")
                 is_exact = False
@@ -187,9 +185,6 @@ class InputProfile:
             if name not in required and not self.keeps_null:
                 child = _without_null(child)
             properties[name] = child
-        for name in required:
-            if name not in properties and _PORTABLE_KEY.match(name):
-                properties[name] = leaf({"description": _ANY})
         listed = [name for name in required if name in properties]
         if listed:
             own["required"] = listed

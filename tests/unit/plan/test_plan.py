@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mcpgen.plan.exact import ExactSchemas
 from mcpgen.plan.media_types import Kind, kind_of
+from mcpgen.plan.shapes import Shapes
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.bodies import BodyKind, kind_of_body
 
@@ -341,15 +343,17 @@ def json_schemas() -> st.SearchStrategy[Any]:
         names = st.sampled_from(["id", "a b", "class", "$ref", "x[]", "é", ""])
         return st.one_of(
             st.fixed_dictionaries(
-                {"properties": st.dictionaries(names, inner, max_size=3)},
+                {
+                    "type": st.just("object"),
+                    "properties": st.dictionaries(names, inner, max_size=3),
+                },
                 optional={
                     "required": st.lists(names, max_size=2),
                     "additionalProperties": inner | st.booleans(),
-                    "type": st.just("object"),
                     "readOnly": st.booleans(),
                 },
             ),
-            st.fixed_dictionaries({"items": inner}),
+            st.fixed_dictionaries({"type": st.just("array"), "items": inner}),
             st.builds(
                 lambda keyword, members, more: {**more, keyword: members},
                 st.sampled_from(["allOf", "anyOf", "oneOf"]),
@@ -392,3 +396,48 @@ def test_whatever_the_schema_what_is_listed_is_valid_and_self_contained(
                 jsonschema_rs.Draft202012Validator(listed)  # raises for a dangling $ref
                 assert listed["type"] == "object"
                 assert not {"anyOf", "oneOf", "allOf"} & listed.keys()
+
+
+VALUES = st.recursive(
+    st.sampled_from([None, True, 0, 1, 2.5, "", "a", "abcd", "x"]),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2),
+        st.dictionaries(st.sampled_from(["id", "next", "a b", "class", "q"]), inner, max_size=3),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
+def test_what_is_listed_alone_says_what_the_document_says(
+    make: Any, schema: Any, values: list[Any]
+) -> None:
+    lowered = make(make.with_body(schema, version="3.1.0", schemas=COMPONENTS))
+    (tool,) = lowered.plan().tools
+    requests = Shapes(lowered.api.schemas, "request")
+    (exact,), definitions = ExactSchemas(requests).bundle([tool.arguments[0].schema])
+    judge = jsonschema_rs.validator_for({"allOf": [exact], "$defs": definitions})
+    checked = jsonschema_rs.validator_for(tool.full_input_schema or tool.input_schema)
+    for value in values:
+        assert checked.is_valid({"body": value}) == judge.is_valid(value)
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
+def test_every_response_of_the_document_fits_the_output_schema(
+    make: Any, schema: Any, values: list[Any]
+) -> None:
+    lowered = make(make.with_response(schema, version="3.1.0", schemas=COMPONENTS))
+    (tool,) = lowered.plan().tools
+    declared = lowered.api.operations[0].responses[0].content[0].schema
+    judge = jsonschema_rs.validator_for({"allOf": [declared], "$defs": lowered.api.schemas})
+    shown = jsonschema_rs.validator_for(tool.output_schema)
+    for value in values:
+        if not judge.is_valid(value) or (not tool.result_key and value is None):
+            continue
+        assert shown.is_valid({tool.result_key: value} if tool.result_key else value)
