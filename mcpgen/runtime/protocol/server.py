@@ -41,6 +41,7 @@ from mcpgen.runtime.protocol.request_meta import (
 from mcpgen.runtime.protocol.routing_headers import VERSION, Headers, RoutingHeaders, header_value
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import (
+    BY_NAME,
     LEGACY_NAMES,
     REVISION_2025_11_25,
     REVISION_2026_07_28,
@@ -220,7 +221,6 @@ class ServerProtocol:
 
     def _take_modern(self, call: Call, headers: Headers | None) -> None:
         """Check version, capabilities and routing headers, in the order of protocol.md, 2.3."""
-        served = {revision.name: revision for revision in self.offering.modern}
         params = call.params
         meta = params.get("_meta")
         if call.method == "initialize" and type(meta) is not dict and not self.offering.legacy:
@@ -236,9 +236,10 @@ class ServerProtocol:
         version: str = meta[PROTOCOL_VERSION]
         if routing is not None:
             routing.check_request(call.method, params, version)
-        if version not in served:
+        revision = BY_NAME.get(version)
+        if revision is None or not revision.is_modern or revision not in self.offering.revisions:
             raise self._unsupported_version(version)
-        call.revision = served[version]
+        call.revision = revision
         if routing is not None and call.method == "tools/call":
             self._check_argument_headers(routing, params)
         read_request_meta(call, meta)
