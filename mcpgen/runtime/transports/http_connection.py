@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import uvicorn
 from uvicorn.server import ServerState
@@ -35,6 +35,42 @@ _HEAD_TOO_LARGE: Final = (
 )
 
 
+class HeadJoiner:
+    """A transport that sends the head of a response together with what follows it.
+
+    uvicorn writes them one after the other: twice the system calls, and a client that is woken
+    twice. A response whose body comes later writes b"" to have its head sent.
+    """
+
+    __slots__ = ("_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """As the transport's; spelled out because each request asks."""
+        return self._transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        """Write, or keep the head of a response until its body comes."""
+        if self._head:
+            data, self._head = self._head + data, b""
+        elif data.startswith(b"HTTP/1.1 ") and not data.startswith(b"HTTP/1.1 1"):
+            self._head = data
+            return
+        self._transport.write(data)
+
+    def close(self) -> None:
+        """Close the connection when all is written."""
+        if self._head:
+            self.write(b"")
+        self._transport.close()
+
+
 class Connection(_HttpProtocol):
     """A connection that is refused when there are too many, and closed when its client is stuck.
 
@@ -61,6 +97,7 @@ class Connection(_HttpProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Serve the connection, unless it is one too many."""
         super().connection_made(transport)
+        self.transport = cast("asyncio.Transport", HeadJoiner(transport))
         if len(self.connections) > self._max_connections:
             transport.write(_BUSY)
             transport.close()

@@ -107,6 +107,8 @@ class HttpExchange:
         await self._send(
             {"type": "http.response.start", "status": 200, "headers": [*_EVENT_STREAM, *headers]}
         )
+        if not stream.pending:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": True})
         while stream.reader == reader:
             is_ending = stream.is_ending
             if stream.pending:
