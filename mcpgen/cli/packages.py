@@ -41,7 +41,7 @@ class GeneratedPackage:
         stand_ins = {
             setting["name"]: f"mock-{setting['part']}"
             for setting in self.contract.get("environment", ())
-            if setting.get("secret") and setting["name"] not in os.environ
+            if setting.get("scheme") and setting["name"] not in os.environ
         }
         return {**stand_ins, self.base_url_variable: base_url}
 

@@ -1,0 +1,107 @@
+"""The petstore server works with clients that nobody here wrote, in each era and transport."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.testing import MockUpstream
+from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run_json, running
+
+PETSTORE = ROOT / "generated_examples" / "petstore-mcp"
+CLIENTS = ROOT / "tests" / "peers"
+TRANSPORTS = ("stdio", "http")
+TOOL_COUNT = 14
+
+
+def sent(upstream: MockUpstream) -> list[str]:
+    """The requests that reached the API, each of which must have been the one described."""
+    assert [recorded.problems for recorded in upstream.requests if recorded.problems] == []
+    return [f"{recorded.method} {recorded.url}" for recorded in upstream.requests]
+
+
+def check_calls(server: RunningServer, results: list[dict[str, Any]]) -> None:
+    """Two calls were made: a pet was fetched, and one was asked for with a wrong id."""
+    fetched, refused = results
+    assert fetched["structuredContent"]["name"] == "Rex"
+    assert json.loads(fetched["content"][0]["text"]) == fetched["structuredContent"]
+    assert refused["isError"] is True
+    assert "pet_id" in refused["content"][0]["text"]
+    assert [line.rsplit("/", 2)[-2:] for line in sent(server.upstream)] == [["pets", "42"]]
+
+
+CALLS = [["get_pet", {"pet_id": 42}], ["get_pet", {"pet_id": "rex"}]]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    ("mode", "revision"),
+    [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")],
+)
+def test_mcp_python_client(mode: str, revision: str, transport: str) -> None:
+    python = installed(CACHE / "peers" / "mcp-2.3.0" / "bin" / "python", "peers")
+
+    async def story() -> None:
+        async with running(PETSTORE) as server:
+            order: dict[str, Any] = {"mode": mode, "calls": CALLS}
+            if transport == "stdio":
+                order |= {"command": server.command, "environment": server.settings}
+            else:
+                order |= {"url": server.url}
+            command = [str(python), str(CLIENTS / "mcp_2_client.py")]
+            seen = await run_json(command, stdin=json.dumps(order))
+            assert seen["revision"] == revision
+            assert len(seen["tools"]) == TOOL_COUNT
+            assert seen["tools"] == sorted(seen["tools"])
+            check_calls(server, seen["results"])
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_inspector_command_line(era: str, transport: str) -> None:
+    modules = CACHE / "node" / "node_modules"
+    node = installed(modules / "node" / "bin" / "node", "peers")
+    inspector = modules / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
+
+    async def story() -> None:
+        async with running(PETSTORE) as server:
+            if transport == "stdio":
+                settings = [f"-e{name}={value}" for name, value in server.settings.items()]
+                target = [*settings, *server.command]
+            else:
+                target = ["--server-url", server.url]
+            command = [
+                *(str(node), str(inspector / "index.js"), "--cli", *target),
+                *("--protocol-era", era, "--quiet"),
+            ]
+            listed = await run_json(
+                [*command, "--method", "tools/list", "--strict"], env=server.environment
+            )
+            assert len(listed["tools"]) == TOOL_COUNT
+            results = []
+            for tool, arguments in CALLS:
+                call = ["--method", "tools/call", "--tool-name", tool]
+                given = ["--tool-args-json", json.dumps(arguments)]
+                results.append(await inspect_call([*command, *call, *given], server))
+            check_calls(server, results)
+
+    asyncio.run(story())
+
+
+async def inspect_call(command: list[str], server: RunningServer) -> dict[str, Any]:
+    """One call with the Inspector, which ends with 1 and prints the result on a tool error."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        env=server.environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    assert out, err.decode()
+    result: dict[str, Any] = json.loads(out)
+    return result

@@ -1,0 +1,121 @@
+"""Published documents become servers that install, start, list every tool and send every call.
+
+Nothing of them is kept: the documents come from `../shared/corpus` and from an npm package, and
+the servers are generated into a temporary folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.packages import find_package
+from mcpgen.runtime.testing.client import LEGACY, MODERN, Client
+from tests.conformance.conftest import SERVED
+from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run, run_json, running
+
+CORPUS = ROOT.parent / "shared" / "corpus" / "docs"
+GITHUB = CACHE / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
+IN_FLIGHT = 50
+
+DOCUMENTS = {
+    "facebook-openapi-facebook-campaigns-api-openapi.yaml": 3,
+    "twilio-oai-yaml-twilio_lookups_v2.yaml": 10,
+    "reonomy-openapi-reonomy-openapi.yaml": 5,
+    "n8n-2.8.4-public-api-v1-openapi.yaml": 55,
+    "ag-httpbin.org-0.9.2.yaml": 78,
+    "api.github.com.json": 1223,
+}
+
+
+def document(name: str) -> Path:
+    """Find a real document; skip visibly where its source is absent."""
+    if name == "api.github.com.json":
+        return installed(GITHUB / name, "peers")
+    path = CORPUS / name
+    if not path.exists():
+        pytest.skip(f"no ../shared/corpus, so `{name}` is not tested")
+    return path
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_real_document_becomes_a_server(
+    name: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    source = document(name)
+    target = tmp_path / "server"
+
+    async def story() -> dict[str, Any]:
+        new = (sys.executable, "-m", "mcpgen", "new", str(source), str(target), "--defaults")
+        made: dict[str, Any] = await run_json([*new, "--json"])
+        await install(target, tmp_path / "site")
+        async with running(target, tmp_path / "site") as server:
+            await check_server(server, target, made["tools"])
+        return made
+
+    made = asyncio.run(story())
+    left_out = made["left_out"]
+    assert made["operations"] == DOCUMENTS[name] == made["tools"] + len(left_out)
+    reasons = "".join(f"\n    {entry['operation']}: {entry['code']}" for entry in left_out)
+    record_property(
+        SERVED,
+        f"{name}: {made['tools']} tools of {made['operations']} operations, "
+        f"{len(left_out)} left out{reasons}",
+    )
+
+
+async def install(project: Path, site: Path) -> None:
+    """Install the package as its users would, though without asking a registry for anything."""
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    code, out, err = await run(
+        [*pip, "--no-deps", "--no-build-isolation", "--target", str(site), str(project)]
+    )
+    assert code == 0, out + err
+
+
+async def check_server(server: RunningServer, project: Path, tool_count: int) -> None:
+    """List all tools in both eras and transports, and send every case of the generated suite."""
+    suite = json.loads((project / "tests" / "generated" / "cases.json").read_bytes())
+    cases = [case for case in suite if not case["expect"]["is_error"]]
+    called = {case["tool"] for case in cases}
+    for revision in (LEGACY, MODERN):
+        async with await Client.over_stdio(
+            server.command, server.environment, revision=revision
+        ) as client:
+            assert len(await client.list_tools()) == tool_count
+            await send_cases(client, cases, server)
+        async with Client.over_http(server.url, revision=revision) as client:
+            assert len(await client.list_tools()) == tool_count
+            await send_cases(client, cases[:IN_FLIGHT], server)
+    uncalled = tool_count - len(called)
+    package = find_package(project)
+    assert uncalled <= tool_count // 50, f"{package.name}: {uncalled} tools have no case"
+
+
+async def send_cases(client: Client, cases: list[dict[str, Any]], server: RunningServer) -> None:
+    """Call tools; each call must reach the API as the request that the document describes."""
+    server.upstream.forget()
+    for start in range(0, len(cases), IN_FLIGHT):
+        batch = cases[start : start + IN_FLIGHT]
+        results = await asyncio.gather(
+            *(client.call_tool(case["tool"], case["arguments"]) for case in batch)
+        )
+        wrong = [
+            f"{case['id']}: {result['content'][0].get('text', '')[:300]}"
+            for case, result in zip(batch, results, strict=True)
+            if result.get("isError", False)
+        ]
+        assert wrong == []
+    problems = [
+        f"{recorded}: {recorded.problems}"
+        for recorded in server.upstream.requests
+        if recorded.problems
+    ]
+    assert problems == []
+    assert len(server.upstream.requests) == len(cases)
