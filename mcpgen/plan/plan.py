@@ -29,6 +29,7 @@ from mcpgen.plan.naming import (
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
+from mcpgen.plan.suspicions import report_suspicions
 from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
 from mcpgen.plan.types import Types
 
@@ -64,6 +65,8 @@ class _Planning:
             if (tool := self._tool(operation, names[operation.key])) is not None
         }
         served = tuple(operation for operation in selected if operation.key in tools)
+        for operation in served:
+            report_suspicions(operation, self.problems)
         groups = self._groups(served, tools)
         return ServerPlan(
             name=policy.name,

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response
 from mcpgen.spec.lower_parameters import ParameterLowering, examples_of, sendable_header
 from mcpgen.spec.lower_schema import SchemaLowering
 from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
+
+_NAME = r"[A-Za-z0-9!#$&^_.+*-]+"
+_VALUE = r"(?:[A-Za-z0-9!#$&^_.+/:-]+|\"[ !#-\[\]-~]*\")"
+_MEDIA_TYPE = re.compile(  # RFC 9110, section 8.3.1, and the ranges that OpenAPI allows
+    rf"{_NAME}/{_NAME}(?:[ \t]*;[ \t]*{_NAME}={_VALUE})*[ \t]*;?\Z"
+)
 
 
 class ContentLowering:
@@ -30,9 +38,16 @@ class ContentLowering:
                 "request-body", "a request body is an object", self._source.at(found.pointer)
             )
         if found.pointer not in self._bodies:
+            content = self.content(found.child("content"))
+            if not content and object_of(found.child("content").value):
+                raise OperationRefusedError(
+                    "media-type",
+                    "its body has no media type that can be sent",
+                    self._source.at(f"{found.pointer}/content"),
+                )
             self._bodies[found.pointer] = RequestBody(
                 required=found.flag("required"),
-                content=self.content(found.child("content")),
+                content=content,
                 at=self._source.at(found.pointer),
                 description=found.text("description"),
             )
@@ -87,7 +102,17 @@ class ContentLowering:
 
     def content(self, node: Node) -> tuple[MediaType, ...]:
         """The media types of a `content` map, by name."""
-        found = [self.media_type(name, child) for name, child in node.members()]
+        found = []
+        for name, child in node.members():
+            if _MEDIA_TYPE.match(name.strip()):
+                found.append(self.media_type(name, child))
+            else:
+                self._source.warn(
+                    "media-type",
+                    f"{name.strip()!a} is no media type; it was dropped",
+                    child.pointer,
+                    help="media types look like `application/json`",
+                )
         return tuple(sorted(found, key=lambda media_type: media_type.media_type))
 
     def media_type(self, name: str, node: Node) -> MediaType:

@@ -105,6 +105,7 @@ class ParameterLowering:
     def build(self, node: Node, name: str, location: str) -> Parameter:
         """The parameter at `node`, a Parameter Object or a Header Object."""
         content_type, schema, described = self._schema(node)
+        self._schemas.drop_secret(name, schema, f"{node.pointer}/schema")
         style, explode = ("", False) if content_type else self._style(node, location)
         is_required = node.flag("required")
         if location == "path" and not is_required:

@@ -8,6 +8,7 @@ from mcpgen.spec.lower_cycles import break_cycles
 from mcpgen.spec.lower_discriminator import make_explicit
 from mcpgen.spec.lower_names import SchemaNames
 from mcpgen.spec.lower_source import Node, Source, escape
+from mcpgen.spec.secrets import is_secret_default
 
 MAX_DEPTH = 96  # of schemas in schemas; what lies deeper is accepted unchecked
 
@@ -81,6 +82,17 @@ class SchemaLowering:
     def _pointer_of(names: dict[str, str], name: str) -> str:
         return next(pointer for pointer, known in names.items() if known == name)
 
+    def drop_secret(self, name: str, schema: JsonSchema, pointer: str) -> None:
+        """Take a credential out of the default of what is called `name`."""
+        if isinstance(schema, dict) and is_secret_default(name, schema.get("default")):
+            del schema["default"]
+            self._source.warn(
+                "secret-default",
+                f"the default of `{name}` looks like a credential; it was dropped",
+                f"{pointer}/default",
+                why="whoever reads the generated server would have it",
+            )
+
     def _lower(self, schema: JsonValue, pointer: str, depth: int) -> JsonSchema:
         if isinstance(schema, bool):
             return schema
@@ -128,8 +140,10 @@ class SchemaLowering:
             out[keyword] = {
                 str(name): self._lower(item, f"{pointer}/{keyword}/{escape(name)}", depth + 1)
                 for name, item in value.items()
-                if not (keyword == "properties" and str(name).startswith("x-") and item is None)
             }
+            if keyword == "properties":
+                for name, item in out[keyword].items():
+                    self.drop_secret(str(name), item, f"{pointer}/properties/{escape(name)}")
         elif keyword in _ONE_SCHEMA:
             if keyword == "items" and isinstance(value, list):
                 keyword = "prefixItems"  # the tuple form of drafts before 2020-12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
@@ -85,6 +86,22 @@ def absolute(url: str, pointer: str, source: Source) -> str | None:
             why="credentials come from the environment",
         )
         host = host.rsplit("@", 1)[1]
+    if _is_private(parts.hostname or ""):
+        source.warn(
+            "private-server",
+            f"`{parts.hostname}` is an address of a private network",
+            pointer,
+            why="requests, credentials included, go to whatever answers there",
+        )
     if parts.query or parts.fragment:
         source.warn("server-url", "the query or fragment of a server URL was removed", pointer)
     return urlunsplit((parts.scheme, host, parts.path, "", "")).rstrip("/")
+
+
+def _is_private(host: str) -> bool:
+    """Whether `host` is spelled as this machine, or as an address that is not public."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return not address.is_global

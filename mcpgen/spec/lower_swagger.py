@@ -129,11 +129,13 @@ class _Exchange:
         if location == "header" and not sendable_header(name, node.pointer, self.source):
             return None
         style, explode = self._style(node, location)
+        schema = self.schemas.lower(self._schema(node))
+        self.schemas.drop_secret(name, schema, node.pointer)
         return Parameter(
             name=name,
             location=location,
             required=node.flag("required") or location == "path",
-            schema=self.schemas.lower(self._schema(node)),
+            schema=schema,
             style=style,
             explode=explode,
             at=self.source.at(node.pointer),

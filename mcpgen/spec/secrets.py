@@ -73,10 +73,24 @@ def _secret(path: Path, key: str, value: str, name: str) -> str:
         return shaped[0]
     if key != "default" and not key.startswith("x-"):
         return ""
-    if not _OPAQUE.match(value) or not _DIGIT.search(value) or "://" in value:
-        return ""
     if key == "default":
-        return value if _SECRET_NAME.search(name) else ""
+        return value if is_secret_default(name, value) else ""
+    if not _is_opaque(value):
+        return ""
     within = path_tokens(path)[:2]
     in_scheme = "securitySchemes" in within or "securityDefinitions" in within
     return value if in_scheme else ""
+
+
+def is_secret_default(name: str, value: JsonValue) -> bool:
+    """Tell whether the default of what is called `name` is a credential."""
+    return (
+        isinstance(value, str)
+        and len(value) >= _MIN_LENGTH
+        and _is_opaque(value)
+        and _SECRET_NAME.search(name) is not None
+    )
+
+
+def _is_opaque(value: str) -> bool:
+    return bool(_OPAQUE.match(value) and _DIGIT.search(value)) and "://" not in value

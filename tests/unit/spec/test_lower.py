@@ -215,3 +215,18 @@ def test_parameter_that_a_scheme_sends_is_no_argument(make: Any) -> None:
     lowered = make(root)
     assert lowered.api.operations[0].parameters == ()
     assert lowered.found("credential-parameter")
+
+
+def test_credential_as_a_default_is_dropped_and_not_shown(make: Any) -> None:
+    secret = "tok-0123456789abcdef"
+    parameter = {"name": "token", "in": "query", "schema": {"type": "string", "default": secret}}
+    lowered = make(make.with_parameters(parameter))
+    assert lowered.found("secret-default")
+    assert secret not in repr(lowered.api)
+    assert secret not in repr(list(lowered.problems))
+
+
+def test_private_address_of_a_server_is_reported(make: Any) -> None:
+    lowered = make(make.document(servers=[{"url": "http://169.254.169.254/latest"}]))
+    assert lowered.found("private-server")
+    assert make(make.document()).found("private-server") == []

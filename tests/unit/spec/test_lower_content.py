@@ -124,3 +124,17 @@ def test_media_types_do_not_depend_on_the_order_of_the_document(make: Any) -> No
     turned = dict(reversed(content.items()))
     two = make(make.document({"requestBody": {"content": turned}}, method="post"))
     assert one.api == two.api
+
+
+def test_what_is_no_media_type_is_dropped(make: Any) -> None:
+    content: dict[str, Any] = {"text/plain; charset=utf-8": {}, "application/json'+x": {}}
+    found = make(make.document({"requestBody": {"content": content}}, method="post"))
+    (kept,) = found.api.operations[0].request_body.content
+    assert kept.media_type == "text/plain; charset=utf-8"
+    assert found.found("media-type")
+
+
+def test_body_without_any_media_type_leaves_its_operation_out(make: Any) -> None:
+    content: dict[str, Any] = {"json": {}}
+    found = make(make.document({"requestBody": {"content": content}}, method="post"))
+    assert [left.code for left in found.api.left_out] == ["media-type"]
