@@ -42,7 +42,8 @@ class AiohttpSender:
     """Keeps the connections of one server. Its `send` is a `Sender`; `aclose` ends it.
 
     No redirects, no cookies, no proxies from the environment, no `.netrc`, no re-quoting of URLs.
-    The total deadline is the caller's (`asyncio.timeout`); a cancelled request closes its socket.
+    The total deadline is the caller's (`asyncio.timeout`); a request that ends early, cancelled or
+    cut off, closes its socket.
     """
 
     def __init__(self, user_agent: str, *, connect_seconds: float = CONNECT_SECONDS) -> None:
@@ -90,17 +91,11 @@ class AiohttpSender:
         ) as response:
             headers_received = tuple(response.headers.items())
             body = _BoundedBody(response, request.max_response_bytes)
-            try:
-                if is_stream(response.headers.get("Content-Type", "")):
-                    is_cut_off = await body.listen(request.stream_seconds)
-                else:
-                    await body.read()
-                    is_cut_off = False
-            except BaseException:
-                response.close()  # not released: what is left of the body is not wanted
-                raise
-            if is_cut_off:
-                response.close()
+            is_cut_off = False
+            if is_stream(response.headers.get("Content-Type", "")):
+                is_cut_off = await body.listen(request.stream_seconds)
+            else:
+                await body.read()
             return HttpResponse(response.status, headers_received, bytes(body.content), is_cut_off)
 
     def _tls(self, certificate: ClientCertificate | None) -> ssl.SSLContext | bool:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.bodies import BodyRule
-from mcpgen.runtime.upstream.parameters import ParameterRule, PathTemplate
+from mcpgen.runtime.upstream.parameters import ParameterRule, PathTemplate, percent_encode
 
+_LITERAL_IN_QUERY = "!$'()*+,;:@/?=%"
 _LOCATIONS = frozenset({"path", "query", "querystring", "header", "cookie"})
 
 # Framing, routing and credentials belong to the HTTP client and to the operator (RFC 9110;
@@ -49,12 +50,12 @@ class RequestRules:
     servers: tuple[JsonObject, ...] = field(default=())
     accept: tuple[str, ...] = ()
     template: PathTemplate = field(init=False, repr=False, compare=False)
-    template_query: tuple[str, ...] = field(init=False)  # some documents write one into the path
+    template_query: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         path, _, query = self.path.partition("#")[0].partition("?")
         object.__setattr__(self, "template", PathTemplate(path))
-        object.__setattr__(self, "template_query", tuple(query.split("&")) if query else ())
+        object.__setattr__(self, "template_query", _fixed_pairs(query))
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> RequestRules:
@@ -76,6 +77,15 @@ class RequestRules:
             servers=tuple(entry.get("servers", ())),
             accept=tuple(entry.get("accept", ())),
         )
+
+
+def _fixed_pairs(query: str) -> tuple[str, ...]:
+    """The pairs that a document writes into the path; those with a variable are parameters."""
+    return tuple(
+        percent_encode(pair, _LITERAL_IN_QUERY)
+        for pair in query.split("&")
+        if pair and "{" not in pair
+    )
 
 
 def _check_parameter(rule: ParameterRule) -> None:

@@ -168,6 +168,13 @@ def test_compressed_body_is_unpacked(run, encoding, compress, size) -> None:
     assert got.body == body
 
 
+def test_body_that_ends_just_behind_a_piece_is_whole(run) -> None:
+    body = b"a" * 65_537  # packed so tightly that the last byte comes without further input
+    packed = zlib.compress(body, wbits=-15)
+    got, _ = exchange(run, raw(response(packed, "Content-Encoding: deflate")))
+    assert got.body == body
+
+
 @pytest.mark.parametrize(
     ("answer", "error", "told"),
     [

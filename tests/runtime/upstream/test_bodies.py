@@ -75,6 +75,11 @@ def test_body_of_each_kind(media_type: str, value: Any, expected: bytes) -> None
         ({"t": {"style": "spaceDelimited"}}, {"t": ["a", "b"]}, "t=a+b"),
         ({"t": {"style": "pipeDelimited"}}, {"t": ["a", "b"]}, "t=a%7Cb"),
         ({"o": {"style": "form"}}, {"o": {"x": 1, "y": 2}}, "x=1&y=2"),
+        (
+            {"t": {"explode": False, "allow_reserved": True}},
+            {"t": ["a,b", "c/d"]},
+            "t=a%2Cb,c/d",
+        ),
         ({"u": {"allow_reserved": True}}, {"u": "a/b?c&d"}, "u=a/b?c%26d"),
     ],
 )

@@ -21,6 +21,7 @@ from mcpgen.runtime.upstream.errors import (
     UpstreamStatusError,
 )
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
+from mcpgen.runtime.upstream.load import OverloadedError
 from mcpgen.runtime.upstream.rules import RequestRules
 
 JSON = (("Content-Type", "application/json; charset=utf-8"),)
@@ -265,6 +266,12 @@ def test_malformed_configured_base_url_stops_the_start(make_client, url) -> None
         make_client({"PETSTORE_BASE_URL": url})
 
 
+def test_user_in_the_base_url_is_pointed_to_the_credentials(make_client) -> None:
+    with pytest.raises(ConfigurationError, match="must not have a user or a password") as error:
+        make_client({"PETSTORE_BASE_URL": "https://ann:canary@a.example"})
+    assert "canary" not in str(error.value)
+
+
 def test_servers_of_an_operation_win_unless_one_is_configured(make_client, upstream, run) -> None:
     own = RequestRules.from_json(
         {"method": "GET", "path": "/up", "servers": [{"url": "https://up.example"}]}
@@ -284,9 +291,12 @@ def test_servers_of_an_operation_win_unless_one_is_configured(make_client, upstr
 def test_query_in_the_path_template_is_kept_and_its_fragment_is_not(
     make_client, upstream, run
 ) -> None:
-    rules = RequestRules.from_json({"method": "GET", "path": "/?action=list#v2"})
-    run(make_client().bind("t", rules).request("GET", "/?action=list#v2", returns=dict))
-    assert upstream.only_request.url == "https://petstore.example/v1/?action=list"
+    path = "/?action=list all&id={id}&acl#v2"
+    rules = RequestRules.from_json(
+        {"method": "GET", "path": path, "parameters": [parameter("query", "id")]}
+    )
+    run(make_client().bind("t", rules).request("GET", path, query={"id": 7}, returns=dict))
+    assert upstream.only_request.url == "https://petstore.example/v1/?action=list%20all&acl&id=7"
 
 
 # Answers
@@ -421,6 +431,39 @@ def test_whole_call_has_one_deadline(make_client, get_rules, run) -> None:
     client._send = never
     with pytest.raises(TimeoutExceededError, match=r"^`GET /pets` gave no complete answer within"):
         run(client.bind("t", get_rules).request("GET", "/pets", returns=dict))
+
+
+def test_deadlines_that_pass_open_the_circuit(make_client, upstream, get_rules, run) -> None:
+    async def never(request: HttpRequest) -> HttpResponse:
+        upstream.requests.append(request)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    client = make_client(deadline_seconds=0.001)
+    client._send = never
+
+    async def many() -> None:
+        for _ in range(20):
+            with pytest.raises(TimeoutExceededError):
+                await client.bind("t", get_rules).request("GET", "/pets", returns=dict)
+        with pytest.raises(OverloadedError):
+            await client.bind("t", get_rules).request("GET", "/pets", returns=dict)
+
+    run(many())
+    assert len(upstream.requests) == 20
+
+
+def test_retries_of_all_calls_share_one_budget(make_client, upstream, get_rules, run) -> None:
+    upstream.outcomes = (HttpResponse(503),)
+    client = make_client()
+
+    async def many() -> None:
+        for _ in range(5):
+            with pytest.raises(UpstreamStatusError):
+                await client.bind("t", get_rules).request("GET", "/pets", returns=dict)
+
+    run(many())
+    assert len(upstream.requests) == 5 + 3
 
 
 def test_get_is_repeated_after_the_wait_that_was_asked_for(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.runtime.content import Text
+from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.results import ResultShape, result_of
 from mcpgen.runtime.shorten import shortened
 from mcpgen.runtime.validation import SchemaValidator
@@ -62,6 +62,12 @@ def test_list_is_wrapped_and_checked_under_its_key() -> None:
     schema = {"type": "object", "properties": {"result": {"type": ["array", "null"]}}}
     assert result_of([1], shape(schema, "result")).structured_content == {"result": [1]}
     assert result_of(5, shape(schema, "result")).structured_content == {"result": None}
+
+
+def test_content_of_a_handwritten_handler_stands_as_it_is() -> None:
+    assert result_of(Text("\u200b"), shape()).content == (Text("\u200b"),)
+    ready = ToolResult((Text("a"),), {"b": 1})
+    assert result_of(ready, shape()) is ready
 
 
 def test_text_is_shown_without_what_nobody_would_see() -> None:

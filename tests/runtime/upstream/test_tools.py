@@ -15,6 +15,7 @@ import pytest
 from mcpgen.runtime.absent import ABSENT
 from mcpgen.runtime.content import Audio, EmbeddedResource, Image, Text, ToolResult
 from mcpgen.runtime.errors import (
+    ClientCannotError,
     ConfigurationError,
     InvalidArgumentsError,
     ProtocolError,
@@ -168,6 +169,20 @@ def test_empty_answer_of_a_tool_that_promises_an_object_is_an_empty_object(
     assert call(run, make_client, {"petStatus": "x"}, listing=listing).structured_content == {}
 
 
+def test_content_that_the_document_does_not_promise_is_still_shown(
+    run, make_client, upstream
+) -> None:
+    tools = group()
+
+    @tools.handler("list_pets")
+    async def list_pets(ctx: Any, *, pet_status: str, limit: Any = ABSENT) -> None:
+        await ctx.api.request("GET", "/pets", query={"status": pet_status}, returns=None)
+
+    toolbox = Toolbox([tools], make_client())
+    result = run(toolbox.call("list_pets", {"petStatus": "x"}, SimpleNamespace()))
+    assert result.structured_content == {"ok": True}
+
+
 def test_error_of_the_api_is_a_result_with_its_status(run, make_client, upstream) -> None:
     upstream.outcomes = (HttpResponse(429, (("Retry-After", "90.5"), *JSON), b'{"title":"Slow"}'),)
     result = call(run, make_client, {"petStatus": "x"})
@@ -219,7 +234,9 @@ def test_bug_in_a_handler_is_logged_and_told_by_reference_only(run, make_client,
     assert "RuntimeError" not in result.content[0].text
 
 
-@pytest.mark.parametrize("error", [ProtocolError(-32602, "no"), asyncio.CancelledError()])
+@pytest.mark.parametrize(
+    "error", [ProtocolError(-32602, "no"), ClientCannotError("no"), asyncio.CancelledError()]
+)
 def test_what_belongs_to_the_protocol_passes_through(run, make_client, error) -> None:
     tools = group()
 
