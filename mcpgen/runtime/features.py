@@ -188,7 +188,7 @@ class Features:
             }
             if "{" in uri:
                 feature = _Feature({"uriTemplate": uri, **listed}, function)
-                _add(self._templates, uri, (UriTemplate(uri), feature), "resource template")
+                _add(self._templates, uri, (_template(uri), feature), "resource template")
             else:
                 feature = _Feature({"uri": uri, **listed, "size": size}, function)
                 _add(self._resources, uri, feature, "resource")
@@ -363,16 +363,30 @@ def _add(table: dict[Any, Any], key: Any, feature: object, kind: str) -> None:
     table[key] = feature
 
 
-def _tool_result(given: Any, tool: _Tool) -> ToolResult:
-    from mcpgen.runtime.results import result_of  # with the rest of the hot path
+def _template(text: str) -> UriTemplate:
+    try:
+        template = UriTemplate(text)
+        template.match("")
+    except ValueError as error:
+        raise ConfigurationError(f"a resource template is of no use: {error}") from None
+    return template
 
+
+def _tool_result(given: Any, tool: _Tool) -> ToolResult:
+    if isinstance(given, ToolResult):
+        return given
     if isinstance(given, _CONTENT):
         return ToolResult((given,))
     if isinstance(given, list | tuple) and given and isinstance(given[0], _CONTENT):
         return ToolResult(tuple(given))
+    if given is None and not tool.result_key:
+        return ToolResult((Text("Done."),))
     plain = tool.signature.plain(given)
-    name = tool.listed["name"]
-    return result_of(plain, operation=name, result_key=tool.result_key, uri=f"tool:/{name}")
+    text = Text(plain if isinstance(plain, str) else encode_json(plain).decode())
+    if isinstance(plain, str) and not tool.result_key:
+        return ToolResult((text,))
+    is_object = isinstance(plain, dict) and not tool.result_key
+    return ToolResult((text,), plain if is_object else {tool.result_key or "result": plain})
 
 
 def _contents(given: object, uri: str, mime_type: str) -> ResourceContents:

@@ -20,14 +20,12 @@ from mcpgen.runtime.content import (
     ToolResult,
 )
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.media import Media
 
 _NO_JSON: Final = (
     Any,
     Audio,
     EmbeddedResource,
     Image,
-    Media,
     ResourceLink,
     Text,
     ToolResult,
@@ -131,8 +129,6 @@ class Signature:
 
     def plain(self, value: Any) -> Any:
         """Give what the function returned as plain JSON values."""
-        if isinstance(value, ToolResult | Media | str) or value is None:
-            return value
         return msgspec.to_builtins(value)
 
 

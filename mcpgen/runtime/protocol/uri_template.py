@@ -1,8 +1,8 @@
 """URI templates (RFC 6570): which resource a URI asks for, and with what values.
 
-Expansion covers all four levels. Matching, which the RFC leaves open, covers what can be matched
-without doubt: each variable takes the characters that its operator can produce, and as few as
-the rest of the template leaves it.
+Expansion covers all four levels. Matching, which the RFC leaves open, takes what can be told
+apart in one pass: a variable ends where the text after it begins, and named variables (`{?a,b}`)
+stand at the end, in any order.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from urllib.parse import quote, unquote
 Value: TypeAlias = "str | int | float | bool | list[str] | dict[str, str] | None"
 
 _RESERVED: Final = ":/?#[]@!$&'()*+,;="
+_VALUE: Final = re.compile(r"(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})*")
+_ANY: Final = re.compile(r"(?:[^\s%{}\"<>\\^`|]|%[0-9A-Fa-f]{2})*")
 _VARIABLE: Final = re.compile(r"([A-Za-z0-9_.%]+)(?::([1-9][0-9]{0,3})|(\*))?")
 
 
@@ -62,7 +64,6 @@ class UriTemplate:
     def __init__(self, text: str) -> None:
         self.text = text
         self._parts = _parse(text)
-        self._pattern, self._groups = _compile(text)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -82,19 +83,116 @@ class UriTemplate:
         )
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """Give the values, percent-decoded, with which this template gives `uri`; else None."""
-        found = self._pattern.fullmatch(uri)
-        if found is None:
-            return None
-        values: dict[str, str] = {}
-        for group, name in self._groups.items():
-            raw = found.group(group)
-            if raw is None:
-                continue
-            value = unquote(raw, errors="strict") if _decodes(raw) else None
-            if value is None or values.setdefault(name, value) != value:
-                return None
+        """Give the values, percent-decoded, with which this template gives `uri`; else None.
+
+        Raises:
+            ValueError: the template does not say where one of its variables ends.
+        """
+        matcher = _matcher(self.text)
+        return matcher.match(uri)
+
+
+class _Slot(NamedTuple):
+    """Where a variable stands in the path of a template."""
+
+    name: str
+    pattern: re.Pattern[str]
+    max_length: int | None
+
+
+class _Matcher(NamedTuple):
+    """A template, laid out for matching in one pass: no way of matching is ever tried twice."""
+
+    head: tuple[str | _Slot, ...]
+    tail_mark: str  # "?", "&" or ";" before the named variables at the end; "" for none
+    tail: frozenset[str]
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        path, pairs = uri, ""
+        if self.tail_mark:
+            literal = "".join(part for part in self.head if isinstance(part, str))
+            pieces = uri.split(self.tail_mark)
+            fixed = literal.count(self.tail_mark) + 1
+            path = self.tail_mark.join(pieces[:fixed])
+            pairs = self.tail_mark.join(pieces[fixed:])
+        values = self._match_path(path)
+        if values is not None and pairs:
+            for pair in pairs.split(";" if self.tail_mark == ";" else "&"):
+                name, _, raw = pair.partition("=")
+                value = _decoded(raw, _VALUE)
+                if (
+                    name not in self.tail
+                    or value is None
+                    or values.setdefault(name, value) != value
+                ):
+                    return None
         return values
+
+    def _match_path(self, path: str) -> dict[str, str] | None:
+        values: dict[str, str] = {}
+        position = 0
+        for index, part in enumerate(self.head):
+            if isinstance(part, str):
+                if not path.startswith(part, position):
+                    return None
+                position += len(part)
+                continue
+            end = self._end_of(index, path, position)
+            value = _decoded(path[position:end], part.pattern) if end > position else None
+            if value is None or (part.max_length and len(value) > part.max_length):
+                return None
+            if values.setdefault(part.name, value) != value:
+                return None
+            position = end
+        return values if position == len(path) else None
+
+    def _end_of(self, index: int, path: str, position: int) -> int:
+        if index + 1 == len(self.head):
+            return len(path)
+        following = self.head[index + 1]
+        assert isinstance(following, str)  # noqa: S101  (`_matcher` lets no two slots touch)
+        if index + 2 == len(self.head):
+            return len(path) - len(following)
+        return path.find(following, position + 1)
+
+
+@lru_cache(maxsize=1024)
+def _matcher(text: str) -> _Matcher:
+    head: list[str | _Slot] = []
+    tail: list[str] = []
+    tail_mark = ""
+    for part in _parse(text):
+        if isinstance(part, _Expression) and part.operator.is_named:
+            tail_mark = tail_mark or part.operator.first
+            tail += [variable.name for variable in part.variables]
+        elif tail:
+            raise ValueError(f"{text!r} cannot be matched: something follows its named variables")
+        elif isinstance(part, str):
+            _append(head, part)
+        else:
+            for index, variable in enumerate(part.variables):
+                _append(head, part.operator.first if index == 0 else part.operator.separator)
+                if head and isinstance(head[-1], _Slot):
+                    raise ValueError(f"{text!r} cannot be matched: two of its variables touch")
+                pattern = _ANY if part.operator.allows_reserved else _VALUE
+                head.append(_Slot(variable.name, pattern, variable.max_length))
+    return _Matcher(tuple(head), tail_mark, frozenset(tail))
+
+
+def _append(head: list[str | _Slot], literal: str) -> None:
+    if literal and head and isinstance(head[-1], str):
+        head[-1] += literal
+    elif literal:
+        head.append(literal)
+
+
+def _decoded(raw: str, pattern: re.Pattern[str]) -> str | None:
+    if not pattern.fullmatch(raw):
+        return None
+    try:
+        return unquote(raw, errors="strict")
+    except UnicodeDecodeError:
+        return None
 
 
 def _parse(text: str) -> tuple[str | _Expression, ...]:
@@ -116,38 +214,6 @@ def _parse(text: str) -> tuple[str | _Expression, ...]:
             variables.append(_Variable(found[1], length, bool(found[3])))
         parts.append(_Expression(_OPERATORS[operator], tuple(variables)))
     return tuple(parts)
-
-
-@lru_cache(maxsize=1024)
-def _compile(text: str) -> tuple[re.Pattern[str], dict[str, str]]:
-    pattern = ""
-    groups: dict[str, str] = {}
-    for part in _parse(text):
-        if isinstance(part, str):
-            pattern += re.escape(part)
-            continue
-        operator = part.operator
-        for index, variable in enumerate(part.variables):
-            group = f"v{len(groups)}"
-            groups[group] = variable.name
-            before = operator.first if index == 0 else operator.separator
-            piece = re.escape(before)
-            if operator.is_named:
-                piece += re.escape(variable.name) + "(?:=)?"
-            piece += f"(?P<{group}>{_characters(operator, variable)})"
-            # Only what has a sign of its own in front may be missing altogether.
-            pattern += f"(?:{piece})?" if operator.is_named else piece
-    return re.compile(pattern), groups
-
-
-def _characters(operator: _Operator, variable: _Variable) -> str:
-    if operator.allows_reserved:
-        allowed = r"(?:[^\s%{}\"<>\\^`|]|%[0-9A-Fa-f]{2})"
-    else:
-        allowed = r"(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})"
-    least = 0 if operator.is_named else 1
-    most = "" if variable.max_length is None else str(variable.max_length)
-    return f"{allowed}{{{least},{most}}}?"
 
 
 def _expand(expression: _Expression, values: Mapping[str, Value]) -> str:
@@ -182,11 +248,3 @@ def _expand_variable(operator: _Operator, variable: _Variable, value: Value) -> 
         return named(variable.name, ",".join(encode(item) for item in value))
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return named(variable.name, encode(text[: variable.max_length]))
-
-
-def _decodes(raw: str) -> bool:
-    try:
-        unquote(raw, errors="strict")
-    except UnicodeDecodeError:
-        return False
-    return True
