@@ -54,9 +54,10 @@ class ResultShape:
 def result_of(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> ToolResult:
     """The result that carries a handler's value.
 
-    A `ToolResult` stands as it is, and so does a content block. JSON becomes structured content, under the result key where
-    the contract has one, with text that says the same; text, pictures, sounds and other bytes
-    become content of their kind. `is_cut_off` says that the response went on.
+    A `ToolResult` stands as it is, and so does a content block. JSON becomes structured content,
+    under the result key where the contract has one, with text that says the same; text, pictures,
+    sounds and other bytes become content of their kind. `is_cut_off` says that the response went
+    on.
     """
     if isinstance(value, ToolResult):
         return value
