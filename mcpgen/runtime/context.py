@@ -258,8 +258,10 @@ class Context:
     def _shaped(self, request: ClientRequest) -> JsonObject:
         """Give the request as this revision has it."""
         revision, params = self._call.revision, dict(request.params)
-        if request.method == "elicitation/create" and "url" not in revision.elicitation_modes:
+        if "url" not in revision.elicitation_modes:
             params.pop("mode", None)  # forms were all there was
+        if revision.is_modern:
+            params.pop("elicitationId", None)  # the answer comes with the same call
         if request.method == "sampling/createMessage":
             params["messages"] = [
                 {"role": role, "content": content_block(content, revision)}

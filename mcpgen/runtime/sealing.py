@@ -136,6 +136,11 @@ def _aead(key: bytes) -> _Aead | None:
     return aead
 
 
+def _invalid_tag() -> type[Exception]:
+    found: type[Exception] = import_module("cryptography.exceptions").InvalidTag
+    return found
+
+
 class _Key:
     """One key of a ring, in the form that each of the two ways of sealing needs."""
 
@@ -151,10 +156,9 @@ class _Key:
     def open(self, sealed: bytes, binding: bytes) -> bytes | None:
         way, nonce, rest = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
         if way == _AEAD and self._aead is not None:
-            invalid_tag = import_module("cryptography.exceptions").InvalidTag
             try:
                 return self._aead.decrypt(nonce, rest, binding)
-            except (invalid_tag, ValueError):
+            except (_invalid_tag(), ValueError):
                 return None
         payload, mac = rest[:-_MAC_BYTES], rest[-_MAC_BYTES:]
         is_ours = way == _MAC and hmac.compare_digest(mac, self._mac(nonce + payload, binding))
