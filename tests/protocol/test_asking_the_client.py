@@ -34,7 +34,8 @@ def test_a_request_to_the_client_goes_out_on_the_calls_stream_and_comes_back(rev
     (frame,) = peer._decoded(outgoing)
     assert frame == {"jsonrpc": "2.0", "id": request_id, "method": "roots/list"}
     assert (outgoing.stream, outgoing.is_last) == ("post", False)
-    answer = {"jsonrpc": "2.0", "id": request_id, "result": {"roots": []}}
+    roots: list[object] = []
+    answer = {"jsonrpc": "2.0", "id": request_id, "result": {"roots": roots}}
     assert peer.send(answer) == [ClientAnswer(request_id, {"roots": []})]
     assert peer.send(answer) == []
     assert peer.frames() == []

@@ -32,7 +32,7 @@ FORM = {
     "properties": {"name": {"type": "string", "minLength": 2}},
     "required": ["name"],
 }
-EVERYTHING = {"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {}}
+EVERYTHING: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "roots": {}, "sampling": {}}
 OFFERING = Offering({"name": "asking", "version": "1"}, tools=Listing("tools"))
 
 

@@ -362,7 +362,7 @@ def test_features_of_several_modules_are_joined() -> None:
     second.features = Features()  # type: ignore[attr-defined]
     second.imported_again = first.features  # type: ignore[attr-defined]
 
-    @second.features.tool()  # type: ignore[attr-defined,untyped-decorator]
+    @second.features.tool()  # type: ignore[untyped-decorator]
     def extra(ctx: Context) -> str:
         return "x"
 
