@@ -152,8 +152,10 @@ def _form_shape(
 ) -> Shape | None:
     if encoding.is_styled and encoding.style != "deepObject" and encoding.explode is False:
         texts = pairs.take(name)
-        if len(texts) != 1:
-            return _one_or_all(texts) if texts else None
+        if len(texts) > 1:
+            raise _UnreadableError(f"`{name}` is there {len(texts)} times, and should be joined")
+        if not texts:
+            return None
         if "array" in schemas.likely_types(schema):
             separator = {"spaceDelimited": r"\+|%20", "pipeDelimited": r"\||%7[Cc]"}
             items = re.split(separator.get(encoding.style, ","), texts[0])

@@ -111,15 +111,11 @@ class Client:
     async def __aenter__(self) -> Client:
         self._reading = asyncio.create_task(self._read())
         if not self.is_modern:
-            self.server = await self.request(
-                "initialize",
-                {
-                    "protocolVersion": self.revision,
-                    "capabilities": self._capabilities,
-                    "clientInfo": _NAME,
-                },
-            )
-            await self.notify("notifications/initialized")
+            try:
+                await self._shake_hands()
+            except BaseException:
+                await self._end()
+                raise
         return self
 
     async def __aexit__(
@@ -128,26 +124,44 @@ class Client:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        await self._end()
+
+    async def _end(self) -> None:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
         await self.connection.close()
 
+    async def _shake_hands(self) -> None:
+        self.server = await self.request(
+            "initialize",
+            {
+                "protocolVersion": self.revision,
+                "capabilities": self._capabilities,
+                "clientInfo": _NAME,
+            },
+        )
+        await self.notify("notifications/initialized")
+
     # What a client does
 
     async def list_tools(self) -> list[JsonObject]:
         """Give every tool, from all pages."""
-        tools: list[JsonObject] = []
+        return await self.list_all("tools/list", "tools")
+
+    async def list_all(self, method: str, key: str) -> list[JsonObject]:
+        """Give what stands under `key` of a list's result, from all pages."""
+        items: list[JsonObject] = []
         seen: set[str] = set()
         params: JsonObject = {}
         while True:
-            result = await self.request("tools/list", params)
-            tools += result["tools"]
+            result = await self.request(method, params)
+            items += result[key]
             cursor = result.get("nextCursor")
             if cursor is None:
-                return tools
+                return items
             if cursor in seen:
-                raise ConnectionLostError(f"tools/list gave the cursor {cursor!r} twice")
+                raise ConnectionLostError(f"{method} gave the cursor {cursor!r} twice")
             seen.add(cursor)
             params = {"cursor": cursor}
 

@@ -113,20 +113,21 @@ def _shown(value: JsonValue) -> str:
 
 
 def result_differences(
-    response: HttpResponse, result: JsonObject, *, result_key: str
+    response: HttpResponse, result: JsonObject, *, is_wrapped: bool
 ) -> Iterator[str]:
     """Say how a tool's result differs from the response that it was made of.
 
-    JSON must be the structured content, under `result_key` where the tool has one; text and bytes
-    must be content as they are. A result that says it was cut is not compared.
+    JSON must be the structured content, under "result" where it is no object or the tool always
+    wraps it; text and bytes must be content as they are. A result that says it was cut is not
+    compared.
     """
     if result.get("_meta", {}).get("mcpgen/truncated") or not response.body:
         return
     kind = essence(response.header("Content-Type"))
     if is_json(kind):
         value = json.loads(response.body)
-        if result_key or not isinstance(value, dict):
-            value = {result_key or "result": value}
+        if is_wrapped or not isinstance(value, dict):
+            value = {"result": value}
         structured = result.get("structuredContent")
         if not same(value, structured):
             yield f"structured content: {_shown(structured)}, the API answered {_shown(value)}"

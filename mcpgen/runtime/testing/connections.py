@@ -7,6 +7,7 @@ decoded JSON-RPC messages and nothing added or hidden.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -64,12 +65,19 @@ class StdioConnection:
         return self._stderr.decode(errors="replace")
 
     async def send(self, message: Any) -> None:
-        """Write one line; bytes go as they are."""
+        """Write one line; bytes go as they are.
+
+        Raises:
+            ConnectionLostError: the server has left.
+        """
         if self.process.stdin is None:
             raise ConnectionLostError("the server has no standard input")
         data = message if isinstance(message, bytes) else json.dumps(message).encode()
-        self.process.stdin.write(data + b"\n")
-        await self.process.stdin.drain()
+        try:
+            self.process.stdin.write(data + b"\n")
+            await self.process.stdin.drain()
+        except ConnectionError:
+            raise await self._left() from None
 
     async def receive(self) -> Any:
         """Read one line.
@@ -81,7 +89,7 @@ class StdioConnection:
             raise ConnectionLostError("the server has no standard output")
         line = await self.process.stdout.readline()
         if not line:
-            raise ConnectionLostError(f"the server closed its output; it said: {self.stderr}")
+            raise await self._left()
         try:
             return json.loads(line)
         except ValueError:
@@ -91,6 +99,8 @@ class StdioConnection:
         """Close the server's input, wait for it to leave, and kill it where it does not."""
         if self.process.stdin is not None:
             self.process.stdin.close()
+            with contextlib.suppress(ConnectionError):
+                await self.process.stdin.wait_closed()
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self.process.wait()
@@ -98,6 +108,11 @@ class StdioConnection:
             self.process.kill()
             await self.process.wait()
         await self._listening
+
+    async def _left(self) -> ConnectionLostError:
+        """Give the error that says with which words the server left."""
+        await asyncio.wait([self._listening], timeout=_CLOSE_SECONDS)
+        return ConnectionLostError(f"the server closed its end; it said: {self.stderr}")
 
     async def _keep_stderr(self) -> None:
         if self.process.stderr is None:

@@ -105,12 +105,12 @@ class _Place:
     references: frozenset[str]  # that lead here; entering one of them again would never end
 
     def child(self, name: str, *, seed: str | None = None, variant: int | None = None) -> _Place:
-        wish = replace(
-            self.wish,
-            seed=self.wish.seed if seed is None else seed,
-            variant=self.wish.variant if variant is None else variant,
+        wish = Wish(
+            self.wish.which,
+            self.wish.seed if seed is None else seed,
+            self.wish.variant if variant is None else variant,
         )
-        return replace(self, wish=wish, path=f"{self.path}/{name}", depth=self.depth + 1)
+        return _Place(wish, f"{self.path}/{name}", self.depth + 1, self.references)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class _Sampler:
         reason = ""
         found = False
         for plain in islice(self._readings(schema, place, place.references), _MAX_ALTERNATIVES):
-            here = replace(place, references=plain.references)
+            here = _Place(place.wish, place.path, place.depth, plain.references)
             try:
                 for value in self._plain_values(plain.keywords, here):
                     if not plain.must_be_checked or self.schemas.fits(schema, value):

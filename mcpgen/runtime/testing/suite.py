@@ -130,8 +130,9 @@ class Suite:
                 yield f"the text has no `{part}`: {text_of(result)[:500]}"
         if not is_error and not wanted and len(mock.requests) == 1:
             tool = self._toolbox.tools[case.tool]
-            key = tool.contract.get("result_key", "")
-            yield from result_differences(mock.requests[0].response, result, result_key=key)
+            is_wrapped = bool(tool.contract.get("result_key"))
+            response = mock.requests[0].response
+            yield from result_differences(response, result, is_wrapped=is_wrapped)
 
     # The server as a whole
 

@@ -1,0 +1,1 @@
+"""The tools, one pair of files a tag."""

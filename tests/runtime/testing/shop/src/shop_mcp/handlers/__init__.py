@@ -1,0 +1,1 @@
+"""Overrides of generated handlers, and tools of your own."""
