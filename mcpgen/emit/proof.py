@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
 import tomllib
 from pathlib import PurePosixPath
+
+import msgspec
 
 from mcpgen.ir.file_set import FileSet, PlannedFile
 from mcpgen.ir.identifiers import Identifier
@@ -55,10 +56,10 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
             if f"src/{package}/_generated/" in file.path:
                 _prove_code(tree, package)
         case ".json" if not file.path.startswith("openapi"):
-            json.loads(file.content)
+            msgspec.json.decode(file.content)
         case ".jsonl":
             for line in file.content.splitlines():
-                json.loads(line)
+                msgspec.json.decode(line)
         case ".toml":
             tomllib.loads(file.content.decode())
 
