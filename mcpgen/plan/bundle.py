@@ -19,8 +19,8 @@ from mcpgen.plan.shapes import PREFIX, Shape, Shapes, referred_name
 _ABOUT = frozenset(
     {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
 )
-_INLINE, _SHARED = "inline", "shared"
-_GUARD = 40  # levels of one definition; lowering keeps documents above it, merging could go below
+_INLINE, _SHARED, _CUT = "inline", "shared", "cut"
+_GUARD = 40  # levels that are looked at; whatever nests deeper is listed in another way
 
 
 class Profile(Protocol):
@@ -59,18 +59,25 @@ class Bundle:
 
 
 _Way = tuple[str, int]
+"""How schemas are made self-contained, and how many levels may still follow."""
+
+
+class _TooDeepError(Exception):
+    """A schema nests too deep to be listed in this way. Caught where the ways are tried."""
 
 
 class Bundler:
     """Makes self-contained schemas of one profile."""
 
-    def __init__(self, shapes: Shapes, profile: Profile, limits: Limits) -> None:
+    def __init__(
+        self, shapes: Shapes, profile: Profile, limits: Limits, recursive: frozenset[str]
+    ) -> None:
         self._shapes = shapes
         self._profile = profile
         self._limits = limits
         self._named: dict[tuple[str, _Way], Built] = {}
         self._merged: dict[tuple[int, _Way], tuple[JsonSchema, Built]] = {}
-        self._recursive = recursive_names(shapes.schemas)
+        self._recursive = recursive
 
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
         """`schemas`, together self-contained and within the limits."""
@@ -83,13 +90,21 @@ class Bundler:
             if bundle is not None:
                 return bundle
         for depth in range(self._limits.depth, 0, -1):
-            bundle = self._try(wanted, ("", depth), self._limits.total_bytes, depth)
+            bundle = self._try(wanted, (_CUT, depth), self._limits.total_bytes, depth)
             if bundle is not None:
                 return Bundle(bundle.schemas, {}, is_exact=False, is_cut=True)
         parts = [self._profile.cut(self._shapes.of(schema)) for schema in wanted]
         return Bundle(tuple(part.schema for part in parts), {}, is_exact=False, is_cut=True)
 
     def _try(
+        self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int
+    ) -> Bundle | None:
+        try:
+            return self._bundle(wanted, way, limit, depth)
+        except _TooDeepError:
+            return None
+
+    def _bundle(
         self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int
     ) -> Bundle | None:
         parts = [self._built(schema, way) for schema in wanted]
@@ -114,7 +129,7 @@ class Bundler:
 
     def _definition(self, name: str, way: _Way) -> Built:
         """The body of a definition, its own reference to itself kept."""
-        key = (name, way)
+        key = (name, _memory(way))
         if key not in self._named:
             self._named[key] = self._level(self._shapes.of({"$ref": PREFIX + name}), way)
         return self._named[key]
@@ -126,7 +141,7 @@ class Bundler:
         if schema.keys() <= _ABOUT:
             built = self._reference(name, way)
             return built.described(self._profile.description(schema)) if len(schema) > 1 else built
-        if way[0] and name in self._recursive:
+        if way[0] != _CUT and name in self._recursive:
             own = self._anonymous({key: schema[key] for key in schema if key != "$ref"}, way)
             reference = self._reference(name, way)
             return Built(
@@ -140,16 +155,17 @@ class Bundler:
 
     def _reference(self, name: str, way: _Way) -> Built:
         mode, _ = way
-        if mode and name in self._recursive:
+        if mode != _CUT and name in self._recursive:
             return _pointer_to(name)
-        built = self._definition(name, way)
-        return _pointer_to(name) if mode == _SHARED and built.height > 0 else built
+        if mode == _SHARED and self._profile.is_cut(self._shapes.of({"$ref": PREFIX + name})):
+            return _pointer_to(name)
+        return self._definition(name, way)
 
     def _anonymous(self, schema: JsonSchema, way: _Way) -> Built:
         is_merged = isinstance(schema, dict) and ("allOf" in schema or "$ref" in schema)
         if not is_merged:
             return self._level(self._shapes.of(schema), way)
-        key = (id(schema), way)
+        key = (id(schema), _memory(way))
         found = self._merged.get(key)
         if found is None:
             found = self._merged[key] = (schema, self._level(self._shapes.of(schema), way))
@@ -158,13 +174,16 @@ class Bundler:
     def _level(self, shape: Shape, way: _Way) -> Built:
         mode, depth = way
         if depth == 0 and self._profile.is_cut(shape):
+            if mode != _CUT:
+                raise _TooDeepError
             return self._profile.cut(shape)
-        # A choice is on the level of its members; what an object or array holds is one below.
-        is_choice = "anyOf" in shape.keywords or "oneOf" in shape.keywords
-        below = (mode, depth if is_choice and "properties" not in shape.keywords else depth - 1)
-        if is_choice and mode == "" and below[1] == depth:
-            below = (mode, depth - 1)
+        below = (mode, depth - 1)
         return self._profile.build(shape, lambda schema: self._built(schema, below))
+
+
+def _memory(way: _Way) -> _Way:
+    """What a finished part depends on: where nothing is cut, not on how deep it stands."""
+    return way if way[0] == _CUT else (way[0], 0)
 
 
 def _pointer_to(name: str) -> Built:

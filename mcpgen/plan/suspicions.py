@@ -21,10 +21,10 @@ _INSTRUCTION = re.compile(
     r"|\bwithout\b.{0,20}\b(?:telling|informing|asking)\b.{0,20}\buser\b"
     r"|\bbefore (?:using|calling|invoking) (?:this|any|other) tools?\b"
     r"|\b(?:always|must|should) (?:first )?(?:call|use|invoke|run) (?:this|the) tool\b"
-    r"|\bsystem prompt\b|\bid_rsa\b|~/\.(?:ssh|aws|config)\b|</?(?:important|system|secret)>",
+    r"|\bsystem prompt\b|\bid_rsa\b|~/\.(?:ssh|aws|config)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_DESTROYS = re.compile(r"\W*(?:delet|remov|destroy|purg|eras|wip|drop|reset)\w*\b", re.IGNORECASE)
+_DESTROYS = re.compile(r"\W*(?:delet|remov|destroy|purg|eras|reset)\w*\b", re.IGNORECASE)
 _LOOKS = re.compile(r"\b(?:read[- ]only|without side effects)\b", re.IGNORECASE)
 
 
@@ -44,7 +44,7 @@ def report_suspicions(operation: Operation, problems: Problems) -> None:
     for text in texts:
         found = _INSTRUCTION.search(text)
         if found:
-            said = one_line(found.group().strip("<>/"))[:80]
+            said = one_line(found.group())[:80]
             problems.warning(
                 "instructions-in-text",
                 f"a text of `{operation.key}` gives a model instructions: {said!r}",

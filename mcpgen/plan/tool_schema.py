@@ -9,7 +9,7 @@ from mcpgen.ir.api import Operation
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Argument
 from mcpgen.plan.arguments import Listed
-from mcpgen.plan.bundle import Bundler, Limits
+from mcpgen.plan.bundle import Bundler, Limits, recursive_names
 from mcpgen.plan.exact import ExactSchemas
 from mcpgen.plan.input_profile import InputProfile
 from mcpgen.plan.media_types import is_json
@@ -44,9 +44,14 @@ class ToolSchemas:
         self.requests = Shapes(schemas, "request")
         self.responses = Shapes(schemas, "response")
         self._exact = ExactSchemas(self.requests)
-        self._inputs = Bundler(self.requests, InputProfile(keeps_null=False), INPUT_LIMITS)
-        self._patches = Bundler(self.requests, InputProfile(keeps_null=True), INPUT_LIMITS)
-        self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS)
+        recursive = recursive_names(schemas)
+        self._inputs = Bundler(
+            self.requests, InputProfile(keeps_null=False), INPUT_LIMITS, recursive
+        )
+        self._patches = Bundler(
+            self.requests, InputProfile(keeps_null=True), INPUT_LIMITS, recursive
+        )
+        self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS, recursive)
 
     def input(self, listed: Sequence[Listed], operation: Operation) -> InputSchemas:
         """The schema of an object with the arguments, and no others."""

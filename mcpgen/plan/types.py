@@ -59,6 +59,7 @@ class Types:
         self._models = models
         self._names = ClassNames()
         self._named: dict[tuple[str, Direction], Typed] = {}
+        self._pending: list[tuple[Identifier, Shape, Direction]] = []  # classes without properties
         self._differing = _names_that_differ(requests)
         if models:
             for name in sorted(requests.schemas):
@@ -66,32 +67,31 @@ class Types:
 
     def of(self, schema: JsonSchema, direction: Direction, hint: str) -> Typed:
         """The type of `schema`; `hint` names the classes that inline objects need."""
-        return self._typed(schema, direction, hint, 0)
+        typed = self._typed(schema, direction, hint, 0)
+        while self._pending:
+            self._fill(*self._pending.pop())
+        return typed
 
     def _typed(self, schema: JsonSchema, direction: Direction, hint: str, depth: int) -> Typed:
         if depth > _MAX_NESTING:
             return _ANYTHING
         name = referred_name(schema)
         if name and isinstance(schema, dict) and not _says_more(schema):
-            return self._of_name(name, direction)
+            return self._of_name(name, direction, depth)
         return self._of_shape(self._shapes[direction].of(schema), direction, hint, "", depth)
 
-    def _of_name(self, name: str, direction: Direction) -> Typed:
+    def _of_name(self, name: str, direction: Direction, depth: int) -> Typed:
         key = (name, direction)
         found = self._named.get(key)
-        if found is not None:
-            return found
-        shape = self._shapes[direction].of({"$ref": PREFIX + name})
-        is_input = direction == "request" and name in self._differing
-        owner = f"#/{name}" + ("?request" if is_input else "")
-        hint = f"{pascal_case(name)}Input" if is_input else name
-        if self._is_class(shape):
-            class_name = self._names.give(hint, owner)
-            self._named[key] = self._refer(class_name)
-        else:
+        if found is None:
+            shape = self._shapes[direction].of({"$ref": PREFIX + name})
+            is_input = direction == "request" and name in self._differing
+            owner = f"#/{name}" + ("?request" if is_input else "")
+            hint = f"{pascal_case(name)}Input" if is_input else name
             self._named[key] = _ANYTHING  # what a circle without objects comes to
-        self._named[key] = self._of_shape(shape, direction, hint, owner, 0)
-        return self._named[key]
+            found = self._of_shape(shape, direction, hint, owner, depth + 1)
+            self._named[key] = found
+        return found
 
     def _is_class(self, shape: Shape) -> bool:
         is_object = set(shape.types) - {"null"} == {"object"}
@@ -102,7 +102,7 @@ class Types:
     ) -> Typed:
         keywords = shape.keywords
         if self._is_class(shape):
-            typed = self._class(shape, direction, hint, owner, depth)
+            typed = self._class(shape, direction, hint, owner)
             return _union([typed, _null()]) if "null" in shape.types else typed
         choice = keywords.get("anyOf") or keywords.get("oneOf")
         if choice and "properties" not in keywords:
@@ -139,19 +139,21 @@ class Types:
             return Typed(f"dict[str, {value.source}]", schema, value.models)
         return Typed(_PRIMITIVES.get(name, "object"), {"type": name})
 
-    def _class(
-        self, shape: Shape, direction: Direction, hint: str, owner: str, depth: int
-    ) -> Typed:
+    def _class(self, shape: Shape, direction: Direction, hint: str, owner: str) -> Typed:
+        """The class of an object; its properties are read later, so that no chain is too long."""
         class_name = self._names.give(hint, owner or f"{direction}:{hint}")
-        if class_name in self.definitions:
-            return self._refer(class_name)
-        schema: JsonObject = {"type": "object"}
-        self.definitions[class_name] = schema
+        if class_name not in self.definitions:
+            self.definitions[class_name] = {"type": "object"}
+            self._pending.append((class_name, shape, direction))
+        return Typed(class_name, {"$ref": PREFIX + class_name}, frozenset((class_name,)))
+
+    def _fill(self, class_name: Identifier, shape: Shape, direction: Direction) -> None:
+        """Give a class its properties."""
+        schema = self.definitions[class_name]
         uses: set[Identifier] = set()
         properties: JsonObject = {}
         for name, value in sorted(shape.keywords["properties"].items()):
-            parent = class_name if not name else f"{class_name}{pascal_case(name)}"
-            typed = self._typed(value, direction, parent, depth + 1)
+            typed = self._typed(value, direction, f"{class_name}{pascal_case(name)}", 1)
             properties[name] = typed.schema
             uses |= typed.models
         schema["properties"] = properties
@@ -162,11 +164,6 @@ class Types:
         if told:
             schema["description"] = told
         self.uses[class_name] = frozenset(uses)
-        return self._refer(class_name)
-
-    @staticmethod
-    def _refer(class_name: Identifier) -> Typed:
-        return Typed(class_name, {"$ref": PREFIX + class_name}, frozenset((class_name,)))
 
 
 def _null() -> Typed:

@@ -350,3 +350,13 @@ def test_several_successes_are_described_together(make: Any) -> None:
     tool = make(make.document({"responses": {"200": answer("a"), "202": answer("b")}})).tool()
     assert sorted(tool.output_schema["properties"]) == ["a", "b"]
     assert tool.returns.source == "object"
+
+
+def test_long_chain_of_references_is_listed_by_definitions(make: Any) -> None:
+    chain: dict[str, Any] = {"S0": {"type": "string"}}
+    for level in range(1, 300):
+        below = {"$ref": f"#/components/schemas/S{level - 1}"}
+        chain[f"S{level}"] = {"type": "object", "properties": {"a": below}}
+    tool = make(make.with_body({"$ref": "#/components/schemas/S299"}, schemas=chain)).tool()
+    assert len(tool.input_schema["$defs"]) == 299
+    assert tool.full_input_schema is None
