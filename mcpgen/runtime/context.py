@@ -12,15 +12,15 @@ from mcpgen.runtime.content import Content, JsonObject, Text
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.client_requests import check_client_can
-from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
+from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.shapes import content_block
 
 if TYPE_CHECKING:
     from mcpgen.runtime.upstream.client import ToolApi
 
-PROGRESS_BURST: Final = 32
-PROGRESS_PER_SECOND: Final = 20.0
+NOTIFICATION_BURST: Final = 32  # of progress and log messages, for each call
+NOTIFICATIONS_PER_SECOND: Final = 20.0
 
 
 class InputRequiredError(BaseException):
@@ -133,7 +133,7 @@ class Context:
         self._answers: JsonObject = {**call.input_responses, **self._used}
         self.state = state["state"] if state else {}
         self._asked = 0
-        self._allowance = float(PROGRESS_BURST)
+        self._allowance = float(NOTIFICATION_BURST)
         self._at = 0.0
 
     @property
@@ -148,21 +148,18 @@ class Context:
 
         Each `progress` is more than the one before; reports that come too fast are left out.
         """
-        call = self._call
-        if call.progress_token is None:
-            return
-        now = time.monotonic()
-        earned = (now - self._at) * PROGRESS_PER_SECOND
-        self._allowance, self._at = min(PROGRESS_BURST, self._allowance + earned), now
-        if self._allowance >= 1:
-            self._allowance -= 1
-            call.report_progress(progress, total, message)
+        if self._call.progress_token is not None and self._may_notify():
+            self._call.report_progress(progress, total, message)
             self._flush()
 
     def log(self, level: str, data: Any, logger: str = "") -> None:
-        """Send a log message to the client, if it wants this level. Nothing secret in it."""
-        self._call.log(level, data, logger)
-        self._flush()
+        """Send a log message to the client, if it wants this level. Nothing secret in it.
+
+        Messages that come too fast are left out, unless they are errors.
+        """
+        if LOG_LEVELS.index(level) >= LOG_LEVELS.index("error") or self._may_notify():
+            self._call.log(level, data, logger)
+            self._flush()
 
     def announce_change(self, kind: str, uri: str = "") -> None:
         """Tell every client that listens what changed.
@@ -249,6 +246,16 @@ class Context:
         }
         self._flush()
         return {key: await answer for key, answer in pending.items()}
+
+    def _may_notify(self) -> bool:
+        """Take one from what the call may say: a burst, and then so many a second."""
+        now = time.monotonic()
+        earned = (now - self._at) * NOTIFICATIONS_PER_SECOND
+        self._allowance, self._at = min(NOTIFICATION_BURST, self._allowance + earned), now
+        if self._allowance < 1:
+            return False
+        self._allowance -= 1
+        return True
 
     async def _ask_one(self, key: str, request: ClientRequest) -> JsonObject:
         self._asked += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.validation import SchemaValidator
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _CONTENT: Final = (Text, Image, Audio, EmbeddedResource, ResourceLink)
 
 
@@ -129,7 +131,7 @@ class Features:
         """Make the decorated function a tool; its schemas come from its types if not given."""
 
         def register(function: Function) -> Function:
-            listed = {
+            listed: JsonObject = {
                 "name": name or function.__name__,
                 "title": title,
                 "description": description or summary_of(function),
@@ -138,6 +140,10 @@ class Features:
                 "annotations": annotations,
                 "_meta": meta,
             }
+            if not _TOOL_NAME.fullmatch(listed["name"]):
+                raise ConfigurationError(
+                    f"{listed['name']!r} is no name for a tool: 1 to 64 of A-Z a-z 0-9 _ . -"
+                )
             _add(self._tools, listed["name"], _Tool(listed, function), "tool")
             return function
 

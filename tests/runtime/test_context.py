@@ -402,7 +402,7 @@ def test_a_state_is_used_once() -> None:
     talk(lambda: Client(MODERN, accept), conversation)
 
 
-@pytest.mark.requirement("N012", "N062")
+@pytest.mark.requirement("N012", "N013", "N062")
 def test_another_process_with_the_same_key_goes_on() -> None:
     async def main() -> None:
         def elsewhere(key: bytes) -> Client:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -209,6 +210,7 @@ def test_a_tool_is_listed_from_its_signature_and_docstring() -> None:
     serve(example(), talk)
 
 
+@pytest.mark.requirement("L080", "N096")
 def test_a_tool_answers_with_what_its_function_returns() -> None:
     async def talk(client: Client) -> None:
         result = await client.call("weather", place={"city": "Oslo", "zip": "0150"}, days=2)
@@ -268,18 +270,23 @@ def test_what_a_function_says_while_it_works_reaches_the_client() -> None:
     serve(example(), talk)
 
 
-def test_a_flood_of_progress_is_thinned_out() -> None:
-    features = Features()
+@pytest.mark.requirement("L037", "L110", "N078", "N082")
+def test_a_flood_of_progress_and_logs_is_thinned_out() -> None:
+    features = Features(logs=True)
 
     @features.tool()
     async def hurry(ctx: Context) -> str:
         for step in range(10_000):
             ctx.report_progress(step)
+            ctx.log("info", step)
         return "done"
 
     async def talk(client: Client) -> None:
-        await client.result("tools/call", name="hurry", _meta={"progressToken": 1})
-        assert 0 < len(client.heard) < 100
+        meta = {"progressToken": 1, "io.modelcontextprotocol/logLevel": "info"}
+        await client.result("tools/call", name="hurry", _meta=meta)
+        kinds = Counter(message["method"] for message in client.heard)
+        assert 0 < kinds["notifications/progress"] < 100
+        assert 0 < kinds["notifications/message"] < 100
 
     serve(features, talk)
 
@@ -386,6 +393,26 @@ def test_a_name_can_be_taken_once() -> None:
 def test_a_template_that_matches_nothing_for_certain_is_refused(uri: str) -> None:
     with pytest.raises(ConfigurationError, match="resource template"):
         Features().resource(uri)(lambda ctx: "x")
+
+
+@pytest.mark.requirement("L083", "L084", "N092")
+@pytest.mark.parametrize("name", ["a b", "a,b", "ä", "x" * 65, "a/b"])
+def test_a_name_that_clients_do_not_take_is_refused(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"1 to 64 of A-Z a-z 0-9 _ \. -"):
+        Features().tool(name)(lambda ctx: "x")
+
+
+@pytest.mark.requirement("L085", "L086", "N092")
+def test_names_differ_by_case() -> None:
+    features = Features()
+    features.tool("Same")(lambda ctx: "upper")
+    features.tool("same")(lambda ctx: "lower")
+
+    async def talk(client: Client) -> None:
+        assert (await client.call("Same"))["content"][0]["text"] == "upper"
+        assert (await client.call("same"))["content"][0]["text"] == "lower"
+
+    serve(features, talk)
 
 
 def test_a_keyword_without_a_type_is_refused() -> None:
