@@ -23,6 +23,13 @@ def new(
         typer.Argument(metavar="DIR", help="Where the package goes; NAME-mcp here by default."),
     ] = None,
     *,
+    empty: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Make a server without a document, whose handlers you write; DIR may follow.",
+        ),
+    ] = "",
     name: Annotated[
         str, typer.Option(help="What the server is called; by default as the API is.")
     ] = "",
@@ -47,10 +54,17 @@ def new(
         bool, typer.Option("--strict", help="Refuse the document if an operation is left out.")
     ] = False,
 ) -> int:
-    """Make a server package from an API description."""
+    """Make a server package from an API description, or an empty one."""
     from mcpgen.cli import questions
 
     answers = dict(questions.parse_answer(pair) for pair in data or ())
+    if empty:
+        if directory is not None or name or include or exclude or no_models or strict:
+            raise MisuseError(
+                "--empty makes a server without a document, so it takes only DIR and --data",
+                help=f"`mcpgen new --empty {empty} DIR`",
+            )
+        return _new_by_hand(printer, empty, Path(source) if source else None, answers)
     if printer.asks and not defaults:
         order = questions.ask(source, directory, name, answers)
         source, directory, name = order.source, order.directory, order.name
@@ -77,4 +91,18 @@ def new(
     printer.problems(report.problems)
     if report.exit_code == ExitCode.DONE and report.plan is not None:
         summarise(printer, report.plan, report.target)
+    return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)
+
+
+def _new_by_hand(
+    printer: Printer, name: str, directory: Path | None, answers: dict[str, str]
+) -> int:
+    from mcpgen import pipeline
+    from mcpgen.cli.summary import summarise_by_hand
+
+    with printer.progress() as progress:
+        report = pipeline.new_by_hand(name, directory, answers, progress)
+    printer.problems(report.problems)
+    if report.exit_code == ExitCode.DONE and report.plan is not None:
+        summarise_by_hand(printer, report.plan, report.target)
     return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)

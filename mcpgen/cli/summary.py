@@ -25,7 +25,7 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
         operations=operations,
         token_cost=token_cost,
         left_out=[
-            {"operation": gap.operation, "rule": gap.code, "reason": gap.reason}
+            {"operation": gap.operation, "code": gap.code, "reason": gap.reason}
             for gap in plan.left_out
         ],
         environment=[
@@ -43,6 +43,27 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
     printer.result("\nNext:")
     for command in commands:
         printer.result(f"  {command}")
+
+
+def summarise_by_hand(printer: Printer, plan: ServerPlan, target: Path) -> None:
+    """Print where the handlers of a server without a document are written, and what to type."""
+    shown = shown_path(target)
+    commands = (
+        f"mcpgen call greet {shlex.quote(shown)} --arg name=Ada",
+        f"pip install -e {_installable(shown)}",
+        f"{plan.distribution} --http",
+    )
+    handlers = f"src/{plan.package}/handlers/"
+    printer.fact(target=target.as_posix(), handlers=handlers, next=list(commands))
+    printer.result(f"{shown}: a server whose tools, resources and prompts you write in {handlers}")
+    printer.result("\nNext:")
+    for command in commands:
+        printer.result(f"  {command}")
+
+
+def _installable(shown: str) -> str:
+    where = shlex.quote(shown)
+    return where if "/" in where else f"./{where}"
 
 
 def _show_left_out(printer: Printer, left_out: tuple[LeftOut, ...]) -> None:
@@ -76,7 +97,7 @@ def next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
     where = shlex.quote(shown_path(target))
     return (
         f"mcpgen call {_easiest(plan.tools)} {where} --mock",
-        f"pip install -e {where if '/' in where else f'./{where}'}",
+        f"pip install -e {_installable(shown_path(target))}",
         f"{plan.distribution} --check-env",
     )
 

@@ -114,8 +114,13 @@ class ServerPlan:
     left_out: tuple[LeftOut, ...] = field(default=())
 
     @property
+    def has_document(self) -> bool:
+        """Whether there is an API behind the server; without one, its `handlers/` are all of it."""
+        return bool(self.groups)
+
+    @property
     def tools(self) -> tuple[ToolPlan, ...]:
-        """All tools, in the order in which they are listed: by name."""
+        """All generated tools, in the order in which they are listed: by name."""
         return tuple(
             sorted((tool for group in self.groups for tool in group.tools), key=lambda t: t.name)
         )

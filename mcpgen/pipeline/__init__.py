@@ -2,7 +2,7 @@
 
 from mcpgen.pipeline.check import check
 from mcpgen.pipeline.generate import generate
-from mcpgen.pipeline.new import new
+from mcpgen.pipeline.new import new, new_by_hand
 from mcpgen.pipeline.options import (
     CheckReport,
     FileDiff,
@@ -22,4 +22,5 @@ __all__ = [
     "check",
     "generate",
     "new",
+    "new_by_hand",
 ]

@@ -98,6 +98,7 @@ def _make(
     """Make the project anew from what lies in its folder."""
     # Imported here: the stages load a validator, templates and YAML, which `check` does without.
     from mcpgen.pipeline import stages
+    from mcpgen.plan.by_hand import plan_by_hand
     from mcpgen.plan.policy import Policy
     from mcpgen.spec.fetch import is_url
     from mcpgen.spec.manifest import read_manifest
@@ -112,6 +113,10 @@ def _make(
         )
         raise RejectedError
     manifest = read_manifest(content, problems)
+    answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
+    if not manifest.document:
+        plan = plan_by_hand(manifest.name)
+        return stages.make_project(plan, {}, answers, problems, progress), {}
     understood = stages.understand(
         str(target / manifest.document),
         problems,
@@ -129,7 +134,6 @@ def _make(
         f"{folder}/{file.name}" if folder else file.name: file.content
         for file in understood.document.files
     }
-    answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
     project = stages.make_project(plan, document, answers, problems, progress, cache=options.cache)
     return project, document
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.reconcile import reconcile
 from mcpgen.emit.write import BusyError, exclusive
 from mcpgen.ir.document import Document
-from mcpgen.pipeline.options import DONE, REJECTED, USAGE, Options, Progress, Report
+from mcpgen.pipeline.options import DONE, REJECTED, USAGE, Options, Progress, Project, Report
 from mcpgen.pipeline.project_folder import commit, make_lock, refuse_target, told_by_the_disk
 from mcpgen.spec.fetch import without_secrets
 
@@ -54,9 +55,45 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
     except RejectedError:
         return Report(problems, REJECTED, target or Path())
 
+    lock_source = source_name(understood.document)
+    return _write(target, project, document, lock_source, problems, progress)
+
+
+def new_by_hand(
+    name: str, target: Path | None, answers: Mapping[str, str], progress: Progress
+) -> Report:
+    """Make a server project without a document, whose owner writes all that it serves.
+
+    Without `target` it goes to `<name>-mcp` here; otherwise as `new`.
+    """
+    problems = Problems()
+    target = target or Path(f"{name}-mcp")
+    if refuse_target(target, problems):
+        return Report(problems, USAGE, target)
+    from mcpgen.pipeline import stages
+    from mcpgen.plan.by_hand import plan_by_hand
+
+    try:
+        stages.check_name(name, problems)
+        plan = plan_by_hand(name)
+        project = stages.make_project(plan, {}, answers, problems, progress)
+    except RejectedError:
+        return Report(problems, REJECTED, target)
+    return _write(target, project, {}, "", problems, progress)
+
+
+def _write(
+    target: Path,
+    project: Project,
+    document: Mapping[str, bytes],
+    source: str,
+    problems: Problems,
+    progress: Progress,
+) -> Report:
+    plan = project.plan
     progress(f"writing {target}")
     changes = reconcile(project.files, {}, _nothing_is_there)
-    lock = make_lock(project, document, source_name(understood.document), changes.files)
+    lock = make_lock(project, document, source, changes.files)
     try:
         target.mkdir(parents=True, exist_ok=True)
         with exclusive(target):

@@ -112,7 +112,7 @@ def make_lock(
         toolchain=toolchain(),
         document=LockedDocument(
             source=source,
-            root=next(iter(document)),
+            root=next(iter(document), ""),
             sha256={path: sha256(content) for path, content in document.items()},
         ),
         manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),

@@ -204,11 +204,15 @@ def make_project(
     Raises:
         RejectedError: an answer is refused, or the models cannot be made.
     """
-    progress(f"writing {len(plan.tools)} tools")
+    progress(f"writing {len(plan.tools)} tools" if plan.has_document else "writing the server")
     include, exclude = selection
-    root = next(iter(document))
+    root = next(iter(document), "")
     facts = skeleton_facts(
-        plan, root, include=include, exclude=exclude, has_models=bool(plan.models)
+        plan,
+        root,
+        include=include,
+        exclude=exclude,
+        has_models=bool(plan.models) or not plan.has_document,
     )
     try:
         with ModelRun(plan, (cache or user_cache()) / "models") as models:

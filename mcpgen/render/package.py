@@ -19,6 +19,29 @@ def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
     package = f"src/{plan.package}/_generated"
     texts = {
         f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
+    }
+    data = {
+        f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
+        f"{package}/listing.jsonl": json_text.lines(contracts.listing(plan)),
+    }
+    if plan.has_document:
+        _add_tools(plan, cases, texts, data)
+    else:
+        texts["tests/generated/test_server.py"] = _template(
+            "tests/generated/test_server.py", tests=tests_view(plan)
+        )
+    contents = data | {path: text.encode() for path, text in texts.items()}
+    return tuple(
+        PlannedFile(path, content, Owner.GENERATED) for path, content in sorted(contents.items())
+    )
+
+
+def _add_tools(
+    plan: ServerPlan, cases: Sequence[JsonObject], texts: dict[str, str], data: dict[str, bytes]
+) -> None:
+    """Add what only a server has that calls an API."""
+    package = f"src/{plan.package}/_generated"
+    texts |= {
         f"{package}/tools/__init__.py": _template(
             "_generated/tools/__init__.py", package=package_view(plan)
         ),
@@ -30,9 +53,7 @@ def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
         texts[f"{package}/models/__init__.py"] = _template(
             "_generated/models/__init__.py", package=package_view(plan)
         )
-    data = {
-        f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
-        f"{package}/listing.jsonl": json_text.lines(contracts.listing(plan)),
+    data |= {
         "tests/generated/cases.json": json_text.pretty(list(cases)),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
@@ -43,10 +64,6 @@ def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
         )
         contract = contracts.group_contract(plan, group)
         data[f"{package}/tools/{module}.json"] = json_text.pretty(contract)
-    contents = data | {path: text.encode() for path, text in texts.items()}
-    return tuple(
-        PlannedFile(path, content, Owner.GENERATED) for path, content in sorted(contents.items())
-    )
 
 
 def _template(path: str, **view: Any) -> str:

@@ -34,8 +34,8 @@ def skeleton_facts(
 ) -> dict[str, SafeText]:
     """Give everything of the plan that the skeleton's templates show, by name.
 
-    `document` is the vendored document's path; `include`, `exclude` and `has_models` are what the
-    first manifest records of the command line.
+    `document` is the vendored document's path, "" for none; `include`, `exclude` and `has_models`
+    are what the first manifest records of the command line.
     """
     title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
     description = one_line(plan.description) or f"{title}, as MCP tools"
@@ -47,7 +47,7 @@ def skeleton_facts(
         "description_markdown": markdown_text(description),
         "description_toml": quoted(shorten(summary, 200)),
         "short_description_json": _json(shorten(summary, _REGISTRY_TEXT_LIMIT)),
-        "document": quoted(document),
+        "document": quoted(document) if document else SafeText(""),
         "environment_file": _environment_file(plan.environment),
         "environment_json": _environment_json(plan.environment),
         "environment_markdown": _environment_table(plan),

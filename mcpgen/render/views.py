@@ -92,7 +92,7 @@ class TestsView:
 
 
 def tests_view(plan: ServerPlan) -> TestsView:
-    """Spell what `tests/generated/test_tools.py` says."""
+    """Spell what the module in `tests/generated/` says."""
     return TestsView(package=literal(str(plan.package)))
 
 

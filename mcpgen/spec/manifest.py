@@ -25,7 +25,7 @@ class Manifest:
     """What the user decided about a server."""
 
     name: str
-    document: str  # the API description's path in the project
+    document: str  # the API description's path in the project; "" for none
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     models: bool = True
@@ -64,11 +64,19 @@ class _Reader:
 
     def _document(self, root: dict[str, Any]) -> str:
         sources = root.get("sources")
+        if sources == []:
+            if "select" in root:
+                self._refuse(
+                    ("select",),
+                    "`select` chooses operations of a document, and `sources` names none",
+                    "leave `select` out",
+                )
+            return ""
         if not isinstance(sources, list) or len(sources) != 1:
             self._refuse(
                 ("sources",),
                 "`sources` names one document",
-                "write `sources:` with one entry, `- document: openapi.yaml`",
+                "write `sources:` with one entry, `- document: openapi.yaml`, or `sources: []`",
             )
             return ""
         source = self._object(sources[0], ("sources", "0"), {"document"})
