@@ -16,7 +16,7 @@ from mcpgen.ir.api import Api, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.arguments import body_schema
-from mcpgen.plan.media_types import STRUCTURED, base_type, is_json, kind_of
+from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_json, kind_of
 from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
 
 _UNKNOWN_ARGUMENT = "no_such_argument"
@@ -179,14 +179,28 @@ class _Making:
         schema = body_schema(media_type)
         if is_json(media_type.media_type):
             return self._sent.sample(schema, which, seed="body")
+        if kind_of(media_type.media_type) is Kind.TEXT:
+            return self._text_body(media_type)
         if kind_of(media_type.media_type) not in STRUCTURED:
-            return _string_body(media_type)
+            return "dGV4dA=="
         wishes: tuple[Which, ...] = (which, "example", "largest")
         for wish in wishes:  # a form does not carry what is empty
             value = self._sent.sample(schema, wish, seed="body")
-            if not _has_empty(value):
+            if kind_of(media_type.media_type) is Kind.LINES or _fits_a_form(value):
                 return value
-        raise CannotSampleError("no body found without empty parts, which a form cannot carry")
+        raise CannotSampleError(
+            "no body found that a form can carry: an object without empty lists and objects"
+        )
+
+    def _text_body(self, media_type: MediaType) -> str:
+        """A text that fits the schema, where that speaks of a text."""
+        if base_type(media_type.media_type).endswith("xml"):
+            return "<text/>"
+        try:
+            value = self._sent.sample(_schema_of(media_type), seed="body")
+        except CannotSampleError:
+            value = None
+        return value if isinstance(value, str) else "text"
 
 
 def _case(tool: ToolPlan, what: str, call: _Call) -> JsonObject:
@@ -250,10 +264,8 @@ def _schema_of(media_type: MediaType) -> JsonSchema:
     return True if media_type.schema is None else media_type.schema
 
 
-def _string_body(media_type: MediaType) -> str:
-    """A text, or base64 where the body is bytes: what both can be."""
-    kind = base_type(media_type.media_type)
-    return "<text/>" if kind.endswith("xml") else "dGV4dA=="
+def _fits_a_form(value: JsonValue) -> bool:
+    return value == {} or (isinstance(value, dict) and not _has_empty(value))
 
 
 # What can travel where

@@ -61,6 +61,8 @@ class Types:
         self._named: dict[tuple[str, Direction], Typed] = {}
         self._pending: list[tuple[Identifier, Shape, Direction]] = []  # classes without properties
         self._differing = _names_that_differ(requests)
+        self._homes = _homes(requests.schemas) if models else {}
+        self._inline: dict[tuple[int, Direction], Typed] = {}  # types of schemas with a home
         if models:
             for name in sorted(requests.schemas):
                 self._names.give(name, f"#/{name}")
@@ -78,16 +80,30 @@ class Types:
         name = referred_name(schema)
         if name and isinstance(schema, dict) and not _says_more(schema):
             return self._of_name(name, direction, depth)
-        return self._of_shape(self._shapes[direction].of(schema), direction, hint, "", depth)
+        shape = self._shapes[direction].of(schema)
+        home = self._homes.get(id(schema))
+        if home is None:
+            return self._of_shape(shape, direction, hint, "", depth)
+        key = (id(schema), direction)
+        if key not in self._inline:
+            component, suffix = home
+            stem, owner = self._stem(component, direction)
+            hint = f"{pascal_case(stem)}{suffix}"
+            self._inline[key] = self._of_shape(shape, direction, hint, f"{owner}/{suffix}", depth)
+        return self._inline[key]
+
+    def _stem(self, name: str, direction: Direction) -> tuple[str, str]:
+        """What the class of a named schema is called, and who it is."""
+        if direction == "request" and name in self._differing:
+            return f"{pascal_case(name)}Input", f"#/{name}?request"
+        return name, f"#/{name}"
 
     def _of_name(self, name: str, direction: Direction, depth: int) -> Typed:
         key = (name, direction)
         found = self._named.get(key)
         if found is None:
             shape = self._shapes[direction].of({"$ref": PREFIX + name})
-            is_input = direction == "request" and name in self._differing
-            owner = f"#/{name}" + ("?request" if is_input else "")
-            hint = f"{pascal_case(name)}Input" if is_input else name
+            hint, owner = self._stem(name, direction)
             self._named[key] = _ANYTHING  # what a circle without objects comes to
             found = self._of_shape(shape, direction, hint, owner, depth + 1)
             self._named[key] = found
@@ -164,6 +180,38 @@ class Types:
         if told:
             schema["description"] = told
         self.uses[class_name] = frozenset(uses)
+
+
+def _homes(schemas: Mapping[str, JsonSchema]) -> dict[int, tuple[str, str]]:
+    """Where inline schemas of named ones stand: by identity, (name, the words of the way there).
+
+    However a schema is reached, by inheritance for instance, its class is named after its home.
+    """
+    homes: dict[int, tuple[str, str]] = {}
+    taken: set[tuple[str, str]] = set()
+    waiting: list[tuple[JsonSchema, str, str]] = [
+        (schemas[name], name, "") for name in sorted(schemas, reverse=True)
+    ]
+    while waiting:
+        schema, name, words = waiting.pop()
+        if not isinstance(schema, dict):
+            continue
+        if words and (name, words) not in taken and "$ref" not in schema:
+            taken.add((name, words))
+            homes[id(schema)] = (name, words)
+        waiting += [(member, name, words) for member in schema.get("allOf", ())]
+        for keyword in ("anyOf", "oneOf"):
+            waiting += [
+                (member, name, f"{words}Variant{index + 1}")
+                for index, member in enumerate(schema.get(keyword, ()))
+            ]
+        for keyword, word in (("items", "Item"), ("additionalProperties", "Value")):
+            waiting.append((schema.get(keyword, True), name, words + word))
+        waiting += [
+            (value, name, words + pascal_case(key))
+            for key, value in sorted(schema.get("properties", {}).items(), reverse=True)
+        ]
+    return homes
 
 
 def _null() -> Typed:

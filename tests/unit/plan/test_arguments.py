@@ -197,3 +197,13 @@ def test_json_is_asked_for_where_there_is_json(make: Any) -> None:
     assert make(root).tool().accept == ("application/json", "application/hal+json")
     root["paths"]["/pets"]["get"]["responses"]["200"]["content"] = {"image/png": {}}
     assert make(root).tool().accept == ("image/png",)
+
+
+def test_inline_object_that_is_inherited_keeps_the_class_of_its_home(make: Any) -> None:
+    reference = {"$ref": "#/components/schemas/Pet"}
+    child = {"allOf": [reference, {"properties": {"wings": {"type": "integer"}}}]}
+    schemas = {**SCHEMAS, "Bird": child}
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/Bird"}}}
+    found = models(make, make.with_response(schema, schemas=schemas))["default"]
+    assert sorted(found) == ["Bird", "GetPetsResult", "Pet", "PetOwner"]
+    assert found["Bird"]["properties"]["owner"] == {"$ref": "#/$defs/PetOwner"}
