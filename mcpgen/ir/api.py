@@ -79,7 +79,7 @@ class MediaType:
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """A Request Body Object; `content` keeps the document's order of media types."""
+    """A Request Body Object; `content` is by media type, as the order of keys means nothing."""
 
     required: bool
     content: tuple[MediaType, ...]
