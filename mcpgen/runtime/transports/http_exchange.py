@@ -37,10 +37,11 @@ class RefusedError(Exception):
 class HttpExchange:
     """A request being answered. `fields` are its headers by lower-case name, repeats joined."""
 
-    __slots__ = ("_receive", "_send", "fields", "headers", "principal", "scope")
+    __slots__ = ("_receive", "_send", "fields", "headers", "is_started", "principal", "scope")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
+        self.is_started = False  # the status is sent
         self.principal = ""  # whom the request was authenticated as; "" for nobody
         self.headers: list[Header] = scope["headers"]
         self.fields = dict(self.headers)
@@ -104,6 +105,7 @@ class HttpExchange:
         self, stream: ReplyStream, reader: int = 1, headers: Sequence[Header] = ()
     ) -> None:
         """Write a stream's events as they come, until it ends or has another reader."""
+        self.is_started = True
         await self._send(
             {"type": "http.response.start", "status": 200, "headers": [*_EVENT_STREAM, *headers]}
         )

@@ -240,9 +240,11 @@ class LegacySessions:
             self._end(session_id, "the session expired")
 
     def close(self, reason: str, *, only_idle: bool) -> None:
-        """End the streams; those of a session with calls in flight stay when `only_idle`."""
+        """End the GET streams, and without `only_idle` the calls in flight too."""
         for live in list(self._live.values()):
-            if not only_idle or live.protocol.calls_in_flight() == 0:
+            if live.get_stream is not None:
+                live.get_stream.finish()
+            if not only_idle:
                 self._close_live(live, reason)
 
     def _end(self, session_id: str, reason: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mcpgen.runtime.calls import CallRunner
+from mcpgen.runtime.log import log
 from mcpgen.runtime.protocol.jsonrpc import Encode
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
@@ -46,6 +47,21 @@ KEEP_ALIVE_SECONDS: Final = 15.0
 RETRY_AFTER: Final = (b"retry-after", b"1")
 
 
+class LoneStream(ReplyStream):
+    """The answers to a POST that belongs to nothing else, and the core that gives them."""
+
+    __slots__ = ("protocol",)
+
+    def __init__(self, protocol: ServerProtocol) -> None:
+        super().__init__()
+        self.protocol = protocol
+
+    def flush(self) -> None:
+        """Take what the core has to say."""
+        for outgoing in self.protocol.messages_to_send():
+            self.put(outgoing)
+
+
 class StreamableHttp:
     """The ASGI application that serves an offering at `/mcp`, and its health at `/health`.
 
@@ -72,9 +88,9 @@ class StreamableHttp:
         self._encode = encode
         self._host_check = host_check or HostCheck()
         self._store = store or MemoryStore()
-        self._has_sessions = has_sessions
+        self._has_sessions = has_sessions and bool(offering.legacy)
         self._now = now
-        self._open: dict[ServerProtocol, tuple[ReplyStream, Callable[[], None]]] = {}
+        self._open: set[LoneStream] = set()
         self._sessions = LegacySessions(offering, runner, self._store, encode, now)
         self._sse = SseEndpoints(offering, runner, encode) if with_sse else None
         self._next_keep_alive = now() + KEEP_ALIVE_SECONDS
@@ -90,6 +106,10 @@ class StreamableHttp:
             await self._route(exchange)
         except RefusedError as error:
             await exchange.refuse(error)
+        except Exception as error:  # noqa: BLE001  (the boundary: the client must not wait)
+            log("error", f"{scope['method']} {scope['path']}: {type(error).__name__}: {error}")
+            if not exchange.is_started:
+                await exchange.refuse(RefusedError(500, "the server made a mistake", (CLOSE,)))
 
     async def _route(self, exchange: HttpExchange) -> None:
         fields, scope = exchange.fields, exchange.scope
@@ -164,42 +184,36 @@ class StreamableHttp:
     ) -> None:
         """Answer a POST that belongs to nothing else."""
         protocol = ServerProtocol(self._offering, session=session, encode=self._encode)
-        stream = ReplyStream()
-
-        def flush() -> None:
-            for outgoing in protocol.messages_to_send():
-                stream.put(outgoing)
-
+        stream = LoneStream(protocol)
         events = protocol.receive(
             message, stream=stream, headers=exchange.headers, principal=exchange.principal
         )
-        later = await run_events(
-            self._runner,
-            protocol,
-            events,
-            stream,
-            flush,
-            lambda: self._answer_later(exchange, protocol, stream, flush),
-        )
-        reply = stream.reply
-        if later is not None:
-            await later
-        elif reply is not None:
-            await exchange.reply(reply.http_status, reply.data)
-        elif stream.is_decided or protocol.is_waiting(stream):
-            await self._answer_later(exchange, protocol, stream, flush)
-        else:
-            await exchange.reply(202)
+        self._open.add(stream)
+        try:
+            later = await run_events(
+                self._runner,
+                protocol,
+                events,
+                stream,
+                stream.flush,
+                lambda: self._answer_later(exchange, stream),
+            )
+            reply = stream.reply
+            if later is not None:
+                await later
+            elif reply is not None:
+                await exchange.reply(reply.http_status, reply.data)
+            elif stream.is_decided or protocol.is_waiting(stream):
+                await self._answer_later(exchange, stream)
+            else:
+                await exchange.reply(202)
+        finally:
+            self._open.remove(stream)
 
-    async def _answer_later(
-        self,
-        exchange: HttpExchange,
-        protocol: ServerProtocol,
-        stream: ReplyStream,
-        flush: Callable[[], None],
-    ) -> None:
-        self._open[protocol] = (stream, flush)
-        self._runner.attach(protocol, flush)
+    async def _answer_later(self, exchange: HttpExchange, stream: LoneStream) -> None:
+        """Answer when there is something to say; the client's leaving ends what it asked for."""
+        protocol = stream.protocol
+        self._runner.attach(protocol, stream.flush)
         watch = asyncio.create_task(exchange.watch(stream))
         try:
             while not stream.is_decided:
@@ -211,12 +225,11 @@ class StreamableHttp:
         finally:
             watch.cancel()
             stream.detach()
-            del self._open[protocol]
             self._runner.detach(protocol)
-            self._runner.take(protocol, protocol.disconnect(stream), flush)
+            self._runner.take(protocol, protocol.disconnect(stream), stream.flush)
 
     async def _serve_session_method(self, exchange: HttpExchange, method: str) -> None:
-        if not self._has_sessions or not self._offering.legacy or method not in {"GET", "DELETE"}:
+        if not self._has_sessions or method not in {"GET", "DELETE"}:
             allowed = b"GET, POST, DELETE" if self._has_sessions else b"POST"
             raise RefusedError(405, f"{method} is not for this endpoint", ((b"allow", allowed),))
         if self.is_draining:
@@ -252,7 +265,7 @@ class StreamableHttp:
         now = self._now()
         if now >= self._next_keep_alive:
             self._next_keep_alive = now + KEEP_ALIVE_SECONDS
-            streams = [stream for stream, _ in self._open.values()]
+            streams: list[ReplyStream] = [*self._open]
             streams += self._sessions.open_streams()
             streams += self._sse.open_streams() if self._sse is not None else []
             for stream in streams:
@@ -272,10 +285,11 @@ class StreamableHttp:
 
     def _close(self, *, only_idle: bool) -> None:
         reason = "the server is shutting down"
-        for protocol, (_, flush) in list(self._open.items()):
+        for stream in list(self._open):
+            protocol = stream.protocol
             if not only_idle or protocol.calls_in_flight() == 0:
-                self._runner.take(protocol, protocol.close(reason), flush)
-                flush()
+                self._runner.take(protocol, protocol.close(reason), stream.flush)
+                stream.flush()
         self._sessions.close(reason, only_idle=only_idle)
         if self._sse is not None:
             self._sse.close(reason, only_idle=only_idle)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import jsonschema_rs
-import pytest
 from msgspec.json import Encoder
 
 from mcpgen.runtime.calls import CallRunner
@@ -22,8 +19,8 @@ from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.transports.json_input import hot_decoder
 from mcpgen.runtime.transports.store import MemoryStore
 from mcpgen.runtime.transports.streamable_http import StreamableHttp
+from tests.protocol.schemas import check_frame
 
-SCHEMAS = Path(__file__).parents[4] / "shared" / "mcp-schema"
 BOUND_SECONDS = 10.0
 MODERN = "2026-07-28"
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
@@ -134,11 +131,18 @@ class Exchange:
         self.response = Response()
         self._incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._changed = asyncio.Event()
+        self._left = asyncio.Event()
         for number, chunk in enumerate(chunks, 1):
             self._incoming.put_nowait(
                 {"type": "http.request", "body": chunk, "more_body": number < len(chunks)}
             )
-        self.task = asyncio.ensure_future(app(scope, self._incoming.get, self._send))
+        self.task = asyncio.ensure_future(app(scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        event = await self._incoming.get()
+        if event["type"] == "http.disconnect":
+            self._left.set()
+        return event
 
     async def _send(self, event: dict[str, Any]) -> None:
         response = self.response
@@ -172,19 +176,24 @@ class Exchange:
         return self.response
 
     async def leave(self) -> None:
-        """Close the connection, as a client does that has gone."""
+        """Close the connection, as a client does that has gone, and wait for what it ends."""
         self._incoming.put_nowait({"type": "http.disconnect"})
         await asyncio.wait_for(asyncio.shield(self.task), BOUND_SECONDS)
+
+    async def vanish(self) -> None:
+        """Close the connection of a call that goes on, and wait until the server knows."""
+        self._incoming.put_nowait({"type": "http.disconnect"})
+        await asyncio.wait_for(self._left.wait(), BOUND_SECONDS)
+        await asyncio.sleep(0)  # lets whoever got the event act on it
 
 
 class Client:
     """Sends requests to an application; keeps the session that `initialize` gave."""
 
-    def __init__(self, app: StreamableHttp, check: Callable[[str, Any], None]) -> None:
+    def __init__(self, app: StreamableHttp) -> None:
         self.app = app
         self.session_id = ""
         self.revision = ""
-        self._check = check
 
     def send(
         self,
@@ -225,7 +234,7 @@ class Client:
     async def post(self, body: Any, headers: dict[str, str] | None = None) -> Response:
         """POST to the session and check each frame of the answer against the schema."""
         response = await self.begin(body, headers).complete()
-        self._check_frames(response)
+        check_frames(self.revision, body, response)
         return response
 
     def begin(self, body: Any, headers: dict[str, str] | None = None) -> Exchange:
@@ -245,7 +254,7 @@ class Client:
             "capabilities": capabilities or {},
             "clientInfo": {"name": "test", "version": "1"},
         }
-        self.revision = revision
+        self.revision, self.session_id = revision, ""
         response = await self.post(request("initialize", params, id=0))
         assert response.status == 200, response.body
         self.session_id = response.headers["mcp-session-id"]
@@ -257,9 +266,7 @@ class Client:
         self, method: str, params: dict[str, Any] | None = None, **more: Any
     ) -> Response:
         response = await self.begin_modern(method, params, **more).complete()
-        revision, self.revision = self.revision, MODERN
-        self._check_frames(response)
-        self.revision = revision
+        check_frames(MODERN, request(method, id=more.get("id", 1)), response)
         return response
 
     def begin_modern(
@@ -279,15 +286,18 @@ class Client:
             sent["mcp-name"] = name
         return self.send("POST", message, headers={**sent, **(headers or {})})
 
-    def _check_frames(self, response: Response) -> None:
-        kind = response.headers.get("content-type", "")
-        if kind == "application/json":
-            decoded = response.json
-            frames = decoded if isinstance(decoded, list) else [decoded]
-        else:
-            frames = response.messages if kind else []
-        for frame in frames:
-            self._check(self.revision, frame)
+
+def check_frames(revision: str, sent: Any, response: Response) -> None:
+    """Hold what came back against the schema of the revision that was spoken."""
+    messages = [it for it in (sent if isinstance(sent, list) else [sent]) if isinstance(it, dict)]
+    methods = {it["id"]: it.get("method", "") for it in messages if "id" in it}
+    if response.headers.get("content-type") == "application/json":
+        decoded = response.json
+        frames = decoded if isinstance(decoded, list) else [decoded]
+    else:
+        frames = response.messages
+    for frame in frames:
+        check_frame(revision or LEGACY[-1], frame, methods.get(frame.get("id"), ""))
 
 
 OMITTED = "\0omitted"
@@ -342,7 +352,9 @@ class Served:
     store: MemoryStore
     clock: Clock
     client: Client
-    new_client: Callable[[], Client]
+
+    def new_client(self) -> Client:
+        return Client(self.app)
 
 
 def offering(**more: Any) -> Offering:
@@ -355,53 +367,32 @@ def offering(**more: Any) -> Offering:
     )
 
 
-@pytest.fixture(scope="session")
-def check_frame() -> Callable[[str, Any], None]:
-    """Hold a message against `JSONRPCMessage` of its revision, where the schemas are at hand."""
-    validators: dict[str, Any] = {}
-
-    def check(revision: str, frame: Any) -> None:
-        if not SCHEMAS.is_dir() or not revision:
-            return
-        if isinstance(frame, dict) and "error" in frame and "id" not in frame:
-            return  # decided in protocol.md, 6c: no id is better than null
-        if revision not in validators:
-            schema = json.loads((SCHEMAS / revision / "schema.json").read_text())
-            where = "$defs" if "$defs" in schema else "definitions"
-            schema = {"$ref": f"#/{where}/JSONRPCMessage", **schema}
-            validators[revision] = jsonschema_rs.validator_for(schema)
-        validators[revision].validate(frame)
-
-    return check
+def make_served(
+    *, max_in_flight: int = 1000, store: MemoryStore | None = None, **more: Any
+) -> Served:
+    """Make an application; `more` goes to `StreamableHttp`."""
+    tools, clock, kept = FakeTools(), Clock(), store or MemoryStore()
+    runner = CallRunner(tools, max_in_flight=max_in_flight, client_timeout_seconds=BOUND_SECONDS)
+    app = StreamableHttp(
+        more.pop("offering", None) or offering(),
+        runner,
+        decode=hot_decoder(),
+        encode=Encoder().encode,
+        store=kept,
+        now=clock,
+        **more,
+    )
+    return Served(app, tools, runner, kept, clock, Client(app))
 
 
-@pytest.fixture
-def serve(check_frame: Callable[[str, Any], None]) -> Callable[..., Served]:
-    def make(*, max_in_flight: int = 1000, store: MemoryStore | None = None, **more: Any) -> Served:
-        tools, clock, kept = FakeTools(), Clock(), store or MemoryStore()
-        runner = CallRunner(tools, max_in_flight=max_in_flight)
-        app = StreamableHttp(
-            more.pop("offering", None) or offering(),
-            runner,
-            decode=hot_decoder(),
-            encode=Encoder().encode,
-            store=kept,
-            now=clock,
-            **more,
-        )
-        return Served(
-            app, tools, runner, kept, clock, Client(app, check_frame), lambda: Client(app, check_frame)
-        )
-
-    return make
+Scenario = Callable[[Served], Coroutine[Any, Any, None]]
 
 
-@pytest.fixture
-def run() -> Iterator[Callable[[Awaitable[Any]], Any]]:
-    """Run a coroutine to its end on a loop of its own; everything that it left is cancelled."""
+def run(scenario: Scenario, **options: Any) -> None:
+    """Run a test against an application of its own, on a loop of its own, for a bounded time."""
+
+    async def bounded() -> None:
+        await asyncio.wait_for(scenario(make_served(**options)), BOUND_SECONDS)
+
     with asyncio.Runner() as runner:
-        yield lambda awaitable: runner.run(_bounded(awaitable))
-
-
-async def _bounded(awaitable: Awaitable[Any]) -> Any:
-    return await asyncio.wait_for(awaitable, BOUND_SECONDS)
+        runner.run(bounded())
