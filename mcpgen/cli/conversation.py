@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from typing import Annotated, Any
 
@@ -25,6 +24,8 @@ Revision = Annotated[
 
 def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
     """Run `talk` and give its exit code; a server that cannot be reached is a finding."""
+    import asyncio
+
     from mcpgen.runtime.testing.client import NoAnswerError, RpcError
     from mcpgen.runtime.testing.connections import ConnectionLostError
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpgen.cli.exit_codes import ExitCode
-from mcpgen.cli.report import Printer
+from mcpgen.cli.report import Printer, counted, visible
+
+if TYPE_CHECKING:
+    from mcpgen.pipeline import Report
 
 
 def generate(
@@ -30,10 +33,30 @@ def generate(
     """Generate a package again; what you wrote stays as it is."""
     from mcpgen import pipeline
 
-    options = pipeline.GenerateOptions(dry_run=dry_run, force=force)
+    options = pipeline.GenerateOptions(dry_run=dry_run, force=force, diff=diff)
     with printer.progress() as progress:
         report = pipeline.generate(directory, options, progress)
     printer.problems(report.problems)
+    printer.fact(
+        written=list(report.written),
+        deleted=list(report.deleted),
+        diffs={change.path: change.diff for change in report.diffs},
+    )
+    if diff:
+        for change in report.diffs:
+            printer.raw(f"{change.diff}\n")
     if report.exit_code == ExitCode.DONE:
-        printer.result("todo")
+        _show_changes(printer, report, is_dry_run=dry_run)
     return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)
+
+
+def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None:
+    if not (report.written or report.deleted):
+        printer.result("nothing to do: every file is current")
+        return
+    will = "would be " if is_dry_run else ""
+    for done, paths in (("written", report.written), ("deleted", report.deleted)):
+        if paths:
+            printer.result(f"{counted(len(paths), 'file')} {will}{done}:")
+            for path in paths:
+                printer.result(f"  {visible(path)}")

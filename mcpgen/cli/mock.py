@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,12 +25,16 @@ def mock(
 ) -> int:
     """Serve a stand-in for the API that judges each request by the document."""
     package = find_package(directory)
+    import asyncio  # costs `mcpgen check` too much
+
     with contextlib.suppress(KeyboardInterrupt):
         return asyncio.run(_serve(printer, package.upstream(), package.base_url_variable, port))
     return ExitCode.DONE
 
 
 async def _serve(printer: Printer, upstream: dict[str, Any], variable: str, port: int) -> int:
+    import asyncio
+
     from mcpgen.runtime.testing import MockUpstream
 
     mock_upstream = MockUpstream(upstream)

@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "runtime": {"runtime"},
     "ir": {"ir", "diagnostics"},
     **{stage: {stage, "ir", "diagnostics"} for stage in STAGES},
-    "pipeline": {*STAGES, "ir", "diagnostics"},
+    "pipeline": {"pipeline", *STAGES, "ir", "diagnostics"},
     "factory": {"factory", "pipeline", "runtime", "ir", "diagnostics"},
     "cli": {"cli", "factory", "pipeline", *STAGES, "ir", "diagnostics", "runtime"},
     "__main__": {"cli"},
