@@ -182,6 +182,11 @@ class Call:
                 params["logger"] = logger
             self.protocol.notify("notifications/message", params, self.stream)
 
+    def release_connection(self) -> None:
+        """Let the client fetch the rest of the stream later, if its revision knows how to."""
+        if self.is_open and self.stream is not None and self.revision.has_sse_polling:
+            self.protocol.release_connection(self.stream)
+
     def _wanted_log_level(self) -> str:
         if self.revision.is_modern:
             return self.log_level

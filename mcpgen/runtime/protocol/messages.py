@@ -18,7 +18,8 @@ connection as a whole (stdio's pipe; over HTTP the legacy GET stream)."""
 class Outgoing(NamedTuple):
     """One encoded message, ready to be written."""
 
-    data: bytes  # no line break inside; b"": nothing to write, the stream has only ended
+    data: bytes  # no line break inside; b"": nothing to write, the stream has only ended, or
+    # (where `is_last` is not set) the client is to come back for the rest: SSE polling
     stream: Stream = None
     is_last: bool = False  # all requests of the stream are answered: close it after this
     http_status: int = 200  # if nothing was written on the stream before

@@ -230,10 +230,11 @@ class ServerProtocol:
             raise ProtocolError(
                 INVALID_PARAMS, f"`params._meta` must hold {PROTOCOL_VERSION!r} and more"
             )
-        for key, expected in ((PROTOCOL_VERSION, str), (CLIENT_CAPABILITIES, dict)):
-            if type(meta.get(key)) is not expected:
-                raise ProtocolError(INVALID_PARAMS, f"`params._meta` lacks {key!r}")
-        version: str = meta[PROTOCOL_VERSION]
+        version = meta.get(PROTOCOL_VERSION)
+        if type(version) is not str:
+            raise ProtocolError(INVALID_PARAMS, f"`params._meta` lacks {PROTOCOL_VERSION!r}")
+        if type(meta.get(CLIENT_CAPABILITIES)) is not dict:
+            raise ProtocolError(INVALID_PARAMS, f"`params._meta` lacks {CLIENT_CAPABILITIES!r}")
         if routing is not None:
             routing.check_request(call.method, params, version)
         revision = BY_NAME.get(version)
@@ -317,6 +318,10 @@ class ServerProtocol:
         return [ClientAnswer(request_id, error=error if type(error) is dict else {})]
 
     # -- out -----------------------------------------------------------------------------------
+
+    def release_connection(self, stream: Stream) -> None:
+        """Ask the transport to close the connection of `stream`, which itself goes on."""
+        self._outbox.append(Outgoing(b"", stream))
 
     def messages_to_send(self) -> list[Outgoing]:
         """Hand over what is ready to be written, oldest first, and forget it."""
