@@ -25,7 +25,7 @@ from mcpgen.runtime.transports.line_buffer import Line, LineBuffer
 if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
 
-CHUNK_BYTES: Final = 256 * 1024
+CHUNK_BYTES: Final = 64 * 1024  # what a pipe holds; larger buffers are mapped anew for each read
 DRAIN_TIMEOUT_SECONDS: Final = 30.0
 
 
