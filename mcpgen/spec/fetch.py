@@ -84,7 +84,7 @@ def fetch(url: str, problems: Problems, limits: Limits) -> Fetched:
         error.close()
         reason = f"it answered {error.code} {error.reason}"
     except urllib.error.URLError as error:
-        reason = str(error.reason)
+        reason = getattr(error.reason, "strerror", None) or str(error.reason)
     except TimeoutError:
         reason = f"no whole answer within {limits.fetch_timeout_seconds:g} seconds"
     except (OSError, ValueError, http.client.HTTPException) as error:

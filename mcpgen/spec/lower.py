@@ -29,17 +29,18 @@ def lower(document: Document, problems: Problems) -> Api:
 
     `document` is resolved: each `$ref` in it starts with "#".
     """
-    return _Lowering(Source(document, problems)).api()
+    return _Lowering(Source(document, problems), document.left_out).api()
 
 
 class _Lowering:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, left_out: tuple[LeftOut, ...]) -> None:
         self.source = source
+        self.told = frozenset(left.operation for left in left_out)
+        self.left_out = list(left_out)
         self.schemas = SchemaLowering(source)
         self.parameters = ParameterLowering(source, self.schemas)
         self.content = ContentLowering(source, self.schemas, self.parameters)
         self.is_2_0 = source.version == "2.0"
-        self.left_out: list[LeftOut] = []
 
     def api(self) -> Api:
         root = self.source.root
@@ -87,6 +88,8 @@ class _Lowering:
                 self.source.warn("path-item", "a path item is an object", item.pointer)
                 continue
             for method, node in self._methods(item):
+                if f"{method} {path}" in self.told:
+                    continue
                 try:
                     yield self._operation(path, method, node, item)
                 except OperationRefusedError as refused:

@@ -40,7 +40,9 @@ def validate(
     check_operations(findings)
     _check_texts(findings)
     size = sum(len(file.content) for file in document.files)
-    if outside_judge and size <= judged_bytes and not problems.has_errors:
+    # Of a document with broken references it says nothing but that it stopped.
+    is_whole = not (problems.has_errors or document.left_out)
+    if outside_judge and size <= judged_bytes and is_whole:
         _ask_outside(findings, cache_folder)
     findings.count_the_rest()
 
