@@ -10,8 +10,12 @@ from tests.architecture.source_modules import SourceModule, modules
 
 MAX_LINES = 700
 BROAD = {"Exception", "BaseException"}
-KNOWN_BROAD_EXCEPTS = {
+KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with it
     ("mcpgen.cli.app", "run"),
+    ("mcpgen.runtime.calls", "_run"),
+    ("mcpgen.runtime.tools", "call"),
+    ("mcpgen.runtime.transports.http_server", "_housekeep"),
+    ("mcpgen.runtime.transports.streamable_http", "__call__"),
 }
 
 MODULES = modules()
@@ -29,9 +33,14 @@ def test_broad_excepts_are_the_boundaries_that_are_listed_here() -> None:
         for function in ast.walk(module.tree)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
-        if isinstance(node, ast.ExceptHandler) and is_broad(node.type)
+        if isinstance(node, ast.ExceptHandler) and is_broad(node.type) and not raises_again(node)
     }
     assert found == KNOWN_BROAD_EXCEPTS
+
+
+def raises_again(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
 
 
 def is_broad(caught: ast.expr | None) -> bool:
