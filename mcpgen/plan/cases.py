@@ -152,7 +152,7 @@ class _Making:
         wishes: tuple[Which, ...] = (which, "example")
         for wish in wishes:
             for variant in range(_VARIANTS):
-                value = self._sent.sample(schema, wish, seed=parameter.name, variant=variant)
+                value = self._sample(parameter, schema, wish, variant)
                 if _travels(parameter, value):
                     fallback.append(value)
                     if not any(_is_same(value, other) for other in taken):
@@ -162,6 +162,15 @@ class _Making:
         raise CannotSampleError(
             f"no value of the {parameter.location} parameter `{parameter.name}` can travel there"
         )
+
+    def _sample(
+        self, parameter: Parameter, schema: JsonSchema, wish: Which, variant: int
+    ) -> JsonValue:
+        try:
+            return self._sent.sample(schema, wish, seed=parameter.name, variant=variant)
+        except CannotSampleError as error:
+            shown = f"{parameter.location} parameter `{parameter.name}`"
+            raise CannotSampleError(f"{shown}, {error}") from None
 
     def _add_body(
         self, call: _Call, tool: ToolPlan, which: Which, names: dict[tuple[str, str], str]
@@ -279,7 +288,7 @@ def _travels(parameter: Parameter, value: JsonValue) -> bool:
         return False
     texts = list(_texts(value))
     if parameter.location == "path":
-        return all(text.isprintable() and text not in {".", ".."} for text in texts)
+        return all(text.isprintable() and text not in {"", ".", ".."} for text in texts)
     is_composite = isinstance(value, list | dict)
     separators = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(parameter.style, "")
     if parameter.location == "header" or parameter.style == "cookie":

@@ -23,10 +23,16 @@ class AppliedCredentials:
     client_certificate: ClientCertificate | None = field(default=None, repr=False)
 
     def joined(self, other: AppliedCredentials) -> AppliedCredentials:
-        """Both, for the schemes of one requirement (AND)."""
+        """Both, for the schemes of one requirement (AND).
+
+        Schemes that share a place are mostly flows of one authorization server: the first one's
+        credential travels, since two fields of one name would void both.
+        """
+        taken = {name.lower() for name, _ in self.headers}
+        others = tuple(pair for pair in other.headers if pair[0].lower() not in taken)
         return replace(
             self,
-            headers=self.headers + other.headers,
+            headers=self.headers + others,
             query=self.query + other.query,
             cookies=self.cookies + other.cookies,
             client_certificate=self.client_certificate or other.client_certificate,

@@ -11,10 +11,13 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import quote
 
-from mcpgen.runtime.testing.description import Encoding, MediaType, essence, is_json
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.testing.description import Encoding, MediaType, Parameter, essence, is_json
 from mcpgen.runtime.testing.pairs import Pairs, unescaped
 from mcpgen.runtime.testing.schemas import JsonSchema, Schemas
+from mcpgen.runtime.testing.styles import query_shapes
 from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
 
 
@@ -64,11 +67,11 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
         return _read_lines(described, body, schemas)
     if _is_text(kind):
         return _read_string(_text(body, content_type), described.schema, schemas)
-    return _read_string(b64encode(body).decode(), described.schema, schemas)
+    return Reading((b64encode(body).decode(),))  # a schema speaks of the bytes, not of base64
 
 
 def _read_string(text: str, schema: JsonSchema, schemas: Schemas) -> Reading:
-    """A text or a file; a schema that speaks of objects describes what is inside it."""
+    """A text; a schema that speaks of objects describes what is inside it."""
     if "string" in schemas.types(schema):
         return read_values([text], schema, schemas)
     return Reading((text,))
@@ -128,45 +131,56 @@ def _read_form(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
         pairs = Pairs(body.decode("ascii"))
     except UnicodeDecodeError:
         raise _UnreadableError("a form is ASCII, everything else is percent-encoded") from None
-    found: dict[str, Shape] = {}
+    return read_values([_form_value(described, pairs, schemas)], described.schema, schemas)
+
+
+def _form_value(described: MediaType, pairs: Pairs, schemas: Schemas) -> JsonObject:
+    """The object that a form's pairs say: each property as its encoding has it."""
+    found: JsonObject = {}
     for name in _form_names(described, pairs, schemas):
         schema = schemas.property_schema(described.schema, name)
-        encoding = described.encoding.get(name, Encoding())
-        shape = _form_shape(name, schema, encoding, pairs, schemas)
-        if shape is not None:
-            found[name] = shape
+        shapes = _form_shapes(
+            name, schema, described.encoding.get(name, Encoding()), pairs, schemas
+        )
+        if shapes:
+            found[name] = read_shapes(shapes, schema, schemas).value
     for name in pairs.names_left():  # what is neither declared nor in brackets
-        found[name] = _one_or_all(pairs.take(name))
-    return read_shapes([found], described.schema, schemas)
+        texts: list[Shape] = [unescaped(text, plus=True) for text in pairs.take(name)]
+        shape: Shape = texts[0] if len(texts) == 1 else texts
+        schema = schemas.property_schema(described.schema, name)
+        found[name] = read_shapes([shape], schema, schemas).value
+    return found
 
 
 def _form_names(described: MediaType, pairs: Pairs, schemas: Schemas) -> list[str]:
-    """Declared names, and those that stand before a bracket, in the order of the form."""
-    sent = [re.sub(r"(?<=.)\[.*", "", name, flags=re.DOTALL) for name in pairs.names_left()]
+    """Declared names, and those that stand before a bracket; what takes any names comes last."""
+    sent = [name.partition("[")[0] for name in pairs.names_left() if "[" in name[1:]]
     declared = sorted(schemas.property_names(described.schema), key=len, reverse=True)
-    return list(dict.fromkeys([*declared, *sent]))
+    names = list(dict.fromkeys([*declared, *sent]))
+    return sorted(names, key=lambda name: _is_spread(name, described, schemas))
 
 
-def _form_shape(
+def _is_spread(name: str, described: MediaType, schemas: Schemas) -> bool:
+    encoding = described.encoding.get(name, Encoding())
+    schema = schemas.property_schema(described.schema, name)
+    return encoding.is_styled and schemas.likely_types(schema) == {"object"}
+
+
+def _form_shapes(
     name: str, schema: JsonSchema, encoding: Encoding, pairs: Pairs, schemas: Schemas
-) -> Shape | None:
-    if encoding.is_styled and encoding.style != "deepObject" and encoding.explode is False:
-        texts = pairs.take(name)
-        if len(texts) > 1:
-            raise _UnreadableError(f"`{name}` is there {len(texts)} times, and should be joined")
-        if not texts:
-            return None
-        if "array" in schemas.likely_types(schema):
-            separator = {"spaceDelimited": r"\+|%20", "pipeDelimited": r"\||%7[Cc]"}
-            items = re.split(separator.get(encoding.style, ","), texts[0])
-            return [unescaped(item, plus=True) for item in items]
-        return _one_or_all(texts)
-    return pairs.take_tree(name)
-
-
-def _one_or_all(texts: list[str]) -> Shape:
-    decoded: list[Shape] = [unescaped(text, plus=True) for text in texts]
-    return decoded[0] if len(decoded) == 1 else decoded
+) -> list[Shape]:
+    """What the pairs of a property can mean: like a query's where its encoding names a style."""
+    if not encoding.is_styled:
+        tree = pairs.take_tree(name)
+        return [] if tree is None else [tree, [tree]]
+    style = encoding.style or "form"
+    explode = style == "form" if encoding.explode is None else encoding.explode
+    as_query = Parameter(name, "query", required=False, schema=schema, style=style, explode=explode)
+    is_there = name in pairs.names_left()
+    shapes = list(query_shapes(as_query, pairs, schemas))
+    if is_there and not shapes:
+        raise _UnreadableError(f"`{name}` is not encoded in style `{style}` with explode {explode}")
+    return shapes
 
 
 # Multipart
@@ -187,13 +201,20 @@ def _read_multipart(
 ) -> Reading:
     """Read `multipart/form-data` (RFC 7578) by the schema of its properties."""
     found: dict[str, list[object]] = {}
+    styled: list[str] = []  # what travels like a query has its style's names
+    names = {name for name, encoding in described.encoding.items() if encoding.is_styled}
+    declared = schemas.property_names(described.schema) - names
     for part in multipart_parts(content_type, body):
+        if names and part.name not in declared:
+            styled.append(f"{quote(part.name)}={quote(_text(part.content, part.content_type))}")
+            continue
         schema = schemas.property_schema(described.schema, part.name)
         found.setdefault(part.name, []).append(_part_value(part, schema, schemas))
     value = {
         name: values if _is_list(name, values, described.schema, schemas) else values[0]
         for name, values in found.items()
     }
+    value |= _form_value(described, Pairs("&".join(styled)), schemas)
     return read_values([value], described.schema, schemas)
 
 

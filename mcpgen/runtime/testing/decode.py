@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -24,6 +24,7 @@ from mcpgen.runtime.testing.bodies import read_body
 from mcpgen.runtime.testing.description import Operation, Parameter, is_json
 from mcpgen.runtime.testing.pairs import Pairs, unescaped
 from mcpgen.runtime.testing.schemas import Schemas
+from mcpgen.runtime.testing.styles import path_shapes, query_shapes, simple_shapes
 from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
 
 _ILLEGAL_IN_URLS = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{}#]")
@@ -165,7 +166,7 @@ class _Decoder:
             elif parameter.content_type:
                 self._read_content(parameter, unescaped(text))
             else:
-                self._read(parameter, _path_shapes(parameter, text))
+                self._read(parameter, path_shapes(parameter, text))
 
     # Query
 
@@ -191,7 +192,7 @@ class _Decoder:
     def _is_spread(self, parameter: Parameter) -> bool:
         """Exploded objects take the names that are left, after all others took theirs."""
         types = self.schemas.likely_types(parameter.schema)
-        return parameter.style == "form" and parameter.explode and "object" in types
+        return parameter.style != "deepObject" and parameter.explode and "object" in types
 
     def _read_querystring(self, parameter: Parameter) -> None:
         if not self.raw.query:
@@ -243,7 +244,7 @@ class _Decoder:
         for place, name in self.credentials:
             if place == "cookie":
                 pairs.take(name)
-        for parameter in self._parameters_in("cookie"):
+        for parameter in sorted(self._parameters_in("cookie"), key=self._is_spread):
             self._read_cookie(parameter, pairs)
         for name in pairs.names_left():
             self._complain(f"cookie `{name}` is not described")
@@ -320,127 +321,3 @@ def path_texts(template: str, path: str) -> dict[str, str] | None:
             return None
         texts.update(zip(names, match.groups(), strict=True))
     return texts
-
-
-def _path_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
-    if parameter.style == "label":
-        if text.startswith("."):
-            yield from _label_shapes(text[1:], parameter.explode)
-    elif parameter.style == "matrix":
-        if text.startswith(";"):
-            yield from _matrix_shapes(text[1:], parameter)
-    else:
-        yield from simple_shapes(text, parameter.explode, unescaped)
-
-
-def simple_shapes(
-    text: str, explode: bool, decode: Callable[[str], str], separator: str = ","
-) -> Iterator[Shape]:
-    """Give what a text can mean in style `simple`: itself, a list, or an object."""
-    yield decode(text)
-    items = text.split(separator) if text else []
-    yield [decode(item) for item in items]
-    if not text:
-        yield [""]
-    if explode:
-        if all("=" in item for item in items):
-            members = [item.partition("=") for item in items]
-            yield {decode(name): decode(value) for name, _, value in members}
-    elif len(items) % 2 == 0:
-        yield {decode(items[at]): decode(items[at + 1]) for at in range(0, len(items), 2)}
-
-
-def _label_shapes(text: str, explode: bool) -> Iterator[Shape]:
-    if not explode:
-        yield from simple_shapes(text, explode, unescaped)
-    yield from simple_shapes(text, explode, unescaped, ".")
-
-
-def _matrix_shapes(text: str, parameter: Parameter) -> Iterator[Shape]:
-    pairs = [item.partition("=") for item in text.split(";")]
-    named = [value for name, _, value in pairs if unescaped(name) == parameter.name]
-    if len(named) == len(pairs):
-        if len(named) == 1 and not parameter.explode:
-            yield from simple_shapes(named[0], False, unescaped)
-        elif len(named) == 1:
-            yield unescaped(named[0])
-        if parameter.explode:
-            yield [unescaped(value) for value in named]
-    if parameter.explode:
-        yield {unescaped(name): unescaped(value) for name, _, value in pairs}
-
-
-# Queries
-
-
-def query_shapes(
-    parameter: Parameter, pairs: Pairs, schemas: Schemas, *, is_raw: bool = False
-) -> Iterator[Shape]:
-    """Take a parameter's pairs and give what they can mean; nothing where there are none."""
-    decode = _decoder(parameter, is_raw, pairs.plus_is_space)
-    types = schemas.likely_types(parameter.schema)
-    if parameter.style == "deepObject":
-        tree = pairs.take_tree(parameter.name)
-        if tree is not None:
-            yield tree
-        return
-    texts = pairs.take(parameter.name)
-    if texts:
-        yield from _named_shapes(parameter, texts, decode)
-    elif parameter.explode and "object" in types:
-        spread = _spread(parameter, pairs, schemas, decode)
-        if spread:
-            yield spread
-
-
-def _decoder(parameter: Parameter, is_raw: bool, plus_is_space: bool) -> Callable[[str], str]:
-    if is_raw:
-        return str
-    plus = plus_is_space and not parameter.allow_reserved
-    return lambda text: unescaped(text, plus=plus)
-
-
-def _named_shapes(
-    parameter: Parameter, texts: list[str], decode: Callable[[str], str]
-) -> Iterator[Shape]:
-    if parameter.explode:
-        if len(texts) == 1:
-            yield decode(texts[0])
-        yield [decode(text) for text in texts]
-        return
-    if len(texts) > 1:
-        return
-    separator = _SEPARATORS.get(parameter.style, ",")
-    yield from _split_shapes(texts[0], separator, decode)
-
-
-_SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
-
-
-def _split_shapes(text: str, separator: str, decode: Callable[[str], str]) -> Iterator[Shape]:
-    """Split at raw separators, or else at encoded ones."""
-    yield decode(text)
-    spellings = {",": r",", "|": r"\||%7[Cc]", " ": r"\+|%20"}
-    items = re.split(spellings[separator], text) if text else []
-    if separator == "," and len(items) == 1:
-        items = re.split(r"%2[Cc]", text)
-    decoded = [decode(item) for item in items]
-    yield list(decoded)
-    if not text:
-        yield [""]
-    if decoded and len(decoded) % 2 == 0:
-        yield {decoded[at]: decoded[at + 1] for at in range(0, len(decoded), 2)}
-
-
-def _spread(
-    parameter: Parameter, pairs: Pairs, schemas: Schemas, decode: Callable[[str], str]
-) -> dict[str, Shape]:
-    """The members of an exploded object, which travel under their own names."""
-    declared = schemas.property_names(parameter.schema)
-    takes_any = schemas.property_schema(parameter.schema, "\0") is not False
-    names = [name for name in pairs.names_left() if name in declared or takes_any]
-    found: dict[str, Shape] = {}
-    for name in names:
-        texts: list[Shape] = [decode(text) for text in pairs.take(name)]
-        found[name] = texts[0] if len(texts) == 1 else texts
-    return found

@@ -98,6 +98,7 @@ class MockUpstream:
             self.api = Description(description)
         self.secrets = secrets or {}
         self.base_url = base_url
+        self.prefers = ""  # an operation's key, where several have paths that look the same
         self.requests: list[RecordedRequest] = []
         self._replies: dict[str, Reply] = {}
         self._server: _Server | None = None
@@ -164,14 +165,19 @@ class MockUpstream:
 
     def _judge(self, arrival: _Arrival) -> RecordedRequest:
         found = self._find(arrival)
-        if found is None:
+        if not found:
             bases = [self.base_url] if self.base_url else list(self.api.base_urls)
             problem = (
                 f"no operation of the document is `{arrival.method} {arrival.path}` "
                 f"(base URLs: {', '.join(bases) or 'none'})"
             )
             return self._record(arrival, "", DecodedRequest(), (), [problem], status=404)
-        operation, raw = found
+        verdicts = [self._judge_as(operation, raw, arrival) for operation, raw in found]
+        return next((verdict for verdict in verdicts if not verdict.problems), verdicts[0])
+
+    def _judge_as(
+        self, operation: Operation, raw: RawRequest, arrival: _Arrival
+    ) -> RecordedRequest:
         verdict = judge_security(
             operation,
             self.api.security_schemes,
@@ -231,10 +237,16 @@ class MockUpstream:
 
     # Routing
 
-    def _find(self, arrival: _Arrival) -> tuple[Operation, RawRequest] | None:
-        """The operation with the most literal path that the request fits."""
+    def _find(self, arrival: _Arrival) -> list[tuple[Operation, RawRequest]]:
+        """The operation with the most literal path that the request fits; all of them in a tie."""
         fitting = sorted(self._fitting(arrival), key=lambda found: _literalness(found[0].path))
-        return fitting[0] if fitting else None
+        best = [
+            found
+            for found in fitting
+            if _literalness(found[0].path) == _literalness(fitting[0][0].path)
+        ]
+        preferred = [found for found in best if found[0].key == self.prefers]
+        return preferred or best
 
     def _fitting(self, arrival: _Arrival) -> Iterator[tuple[Operation, RawRequest]]:
         for operation in self.api.operations.values():

@@ -276,7 +276,8 @@ class _Sampler:
 
     def _objects(self, keywords: JsonObject, place: _Place) -> Iterator[JsonObject]:
         required = list(keywords.get("required", ()))
-        optional = [name for name in keywords.get("properties", {}) if name not in required]
+        # By name: the order of a document's keys means nothing, and must change nothing.
+        optional = sorted(name for name in keywords.get("properties", {}) if name not in required)
         wants_all = place.wish.which != "smallest" and self.nodes < _NODES_IN_FULL
         if wants_all and optional:
             yield self._object(keywords, place, required, optional)
@@ -315,7 +316,7 @@ class _Sampler:
 
     def _unnamed(self, keywords: JsonObject, name: str) -> JsonSchema:
         """What holds for a property that `properties` does not name."""
-        for pattern, schema in keywords.get("patternProperties", {}).items():
+        for pattern, schema in sorted(keywords.get("patternProperties", {}).items()):
             if self.schemas.fits({"pattern": pattern}, name):
                 found: JsonSchema = schema
                 return found
@@ -338,8 +339,8 @@ class _Sampler:
                 self._add(made, keywords, name, place)
 
     def _new_names(self, keywords: JsonObject, count: int) -> Iterator[str]:
-        yield from keywords.get("properties", {})
-        for pattern in keywords.get("patternProperties", {}):
+        yield from sorted(keywords.get("properties", {}))
+        for pattern in sorted(keywords.get("patternProperties", {})):
             try:
                 yield from islice(matching_texts(pattern), count)
             except TooHardError:

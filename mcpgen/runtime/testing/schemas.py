@@ -17,8 +17,8 @@ _PREFIX = "#/$defs/"
 _ALL_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _TYPES_BY_KEYWORD = {
     "object": ("properties", "required", "additionalProperties", "patternProperties"),
-    "array": ("items", "prefixItems", "minItems", "maxItems", "contains"),
-    "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
+    "array": ("items", "prefixItems", "contains", "uniqueItems"),
+    "string": ("pattern", "format", "contentEncoding"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
 
@@ -72,11 +72,17 @@ class Schemas:
         types = self.types(schema)
         if types != _ALL_TYPES or isinstance(schema, bool):
             return types
-        return frozenset(
-            name
-            for name, keywords in _TYPES_BY_KEYWORD.items()
-            if any(keyword in schema for keyword in keywords)
-        ) or frozenset({"string"})
+        return frozenset(self._spoken_of(schema, frozenset())) or frozenset({"string"})
+
+    def _spoken_of(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
+        """The types whose keywords stand in a schema or in any part of it."""
+        if isinstance(schema, bool):
+            return
+        for name, keywords in _TYPES_BY_KEYWORD.items():
+            if any(keyword in schema for keyword in keywords):
+                yield name
+        for part, part_seen in self._parts(schema, seen):
+            yield from self._spoken_of(part, part_seen)
 
     def property_schema(self, schema: JsonSchema, name: str) -> JsonSchema:
         """Give what a schema says of one property, whichever of its parts says it.

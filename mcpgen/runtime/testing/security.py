@@ -59,21 +59,21 @@ def _judge(
     secrets: Secrets,
     has_certificate: bool | None,
 ) -> SecurityVerdict:
-    places = []
+    by_place: dict[tuple[str, str], list[SecurityScheme]] = {}
     for name in alternative:
         scheme = schemes.get(name)
         if scheme is None:
             return SecurityVerdict(problem=f"`{name}` is no security scheme of the document")
-        if scheme.type == "mutualTLS":
-            if has_certificate is False:
-                return SecurityVerdict(problem=f"`{name}`: no client certificate was used")
-            continue
-        sent = _sent(scheme, raw)
-        problem = _problem(scheme, sent, secrets.get(name, {}))
-        if problem:
-            return SecurityVerdict(problem=f"`{name}`: {problem}")
-        places.append(_place(scheme))
-    return SecurityVerdict(alternative, tuple(places))
+        if scheme.type != "mutualTLS":
+            by_place.setdefault(_place(scheme), []).append(scheme)
+        elif has_certificate is False:
+            return SecurityVerdict(problem=f"`{name}`: no client certificate was used")
+    for sharing in by_place.values():
+        # Schemes that share a place can only be met by one credential: flows of one OAuth 2 server.
+        problems = [_problem(scheme, _sent(scheme, raw), secrets) for scheme in sharing]
+        if all(problems):
+            return SecurityVerdict(problem=f"`{sharing[0].id}`: {problems[0]}")
+    return SecurityVerdict(alternative, tuple(by_place))
 
 
 def _place(scheme: SecurityScheme) -> tuple[str, str]:
@@ -95,7 +95,8 @@ def _sent(scheme: SecurityScheme, raw: RawRequest) -> str | None:
     return next((value for key, _, value in pairs if key == name), None)
 
 
-def _problem(scheme: SecurityScheme, sent: str | None, secrets: Mapping[str, str]) -> str:
+def _problem(scheme: SecurityScheme, sent: str | None, known: Secrets) -> str:
+    secrets = known.get(scheme.id, {})
     location, name = _place(scheme)
     if not sent:
         return f"no credential was sent in {location} `{name}`"

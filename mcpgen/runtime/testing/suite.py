@@ -92,8 +92,10 @@ class Suite:
         _demand(not differences, "\n  ".join([f"{case.id}:", *differences]))
 
     async def _differences(self, case: Case) -> list[str]:
-        base_url = self._base_url(case.expect.get("operation", ""))
+        operation = case.expect.get("operation", "")
+        base_url = self._base_url(operation)
         mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
+        mock.prefers = operation
         if case.reply is not None:
             mock.reply_with(Reply.from_json(case.reply))
         environ = self._environ(base_url)

@@ -110,9 +110,11 @@ async def http_server(base_url: str) -> AsyncIterator[str]:
 def test_over_http(mock: MockUpstream, revision: str) -> None:
     async def talk() -> None:
         try:
-            async with http_server(await mock.start()) as url:
-                async with Client.over_http(url, revision=revision) as client:
-                    await lists_and_calls(client, mock)
+            async with (
+                http_server(await mock.start()) as url,
+                Client.over_http(url, revision=revision) as client,
+            ):
+                await lists_and_calls(client, mock)
         finally:
             await mock.stop()
 
@@ -177,7 +179,7 @@ def test_silence_ends_the_wait() -> None:
         async with Client(Scripted(), MODERN, timeout_seconds=0.01) as client:
             await client.call_tool("a")
 
-    with pytest.raises(NoAnswerError, match="no answer to `tools/call` within 0.01 seconds"):
+    with pytest.raises(NoAnswerError, match="no answer to `tools/call` within"):
         run(talk())
 
 

@@ -1,0 +1,140 @@
+"""The calls that generated tests make, for documents of every kind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mcpgen.diagnostics import Problems
+from mcpgen.plan.cases import make_cases
+from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.policy import Policy
+from mcpgen.spec.load import load
+from mcpgen.spec.lower import lower
+from mcpgen.spec.resolve import resolve
+
+SPECS = Path(__file__).parents[3] / "specs"
+
+
+def cases_of(source: Path, problems: Problems) -> dict[str, Any]:
+    api = lower(resolve(load(str(source), problems), problems), problems)
+    plan = plan_tools(api, Policy(name="thing", models=False), problems)
+    return {case["id"]: case for case in make_cases(plan, problems)}
+
+
+def cases(
+    tmp_path: Path, operation: dict[str, Any], problems: Problems | None = None, **more: Any
+) -> Any:
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Things", "version": "1"},
+        "servers": [{"url": "https://things.example"}],
+        "paths": {"/things": {"get": {"operationId": "call", **operation}}},
+        **more,
+    }
+    document["paths"]["/things"]["get"].setdefault("responses", {"200": {"description": "Done."}})
+    source = tmp_path / "openapi.json"
+    source.write_text(json.dumps(document))
+    return cases_of(source, Problems() if problems is None else problems)
+
+
+def query(name: str, schema: Any, **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": schema, **more}
+
+
+def test_every_tool_of_our_documents_has_calls_and_negative_cases() -> None:
+    for name in ("petstore.yaml", "bookshop.yaml"):
+        problems = Problems()
+        found = cases_of(SPECS / name, problems)
+        tools = {case["tool"] for case in found.values()}
+
+        assert [case for case in found.values() if "untested" in case] == []
+        for tool in tools:
+            kinds = [identity for identity in found if identity.startswith(f"{tool}: ")]
+            assert f"{tool}: smallest arguments" in kinds
+            assert f"{tool}: an unknown argument" in kinds
+            assert any("the API answers" in kind for kind in kinds)
+
+
+def test_smallest_call_has_what_is_required_and_largest_has_everything(tmp_path: Path) -> None:
+    found = cases(
+        tmp_path,
+        {
+            "parameters": [
+                query("include[]", {"type": "array", "items": {"type": "string"}}),
+                query("n", {"type": "integer", "maximum": 9}, required=True),
+            ]
+        },
+    )
+
+    smallest, largest = found["call: smallest arguments"], found["call: largest arguments"]
+    assert smallest["expect"]["request"]["query"] == {"n": 0}
+    assert largest["expect"]["request"]["query"]["n"] == 9
+    assert len(largest["expect"]["request"]["query"]["include[]"]) == 2
+    assert "include[]" not in largest["arguments"]
+    assert len(largest["arguments"]) == 2
+
+
+def test_arguments_of_a_call_differ_where_there_is_room(tmp_path: Path) -> None:
+    schema = {"type": "integer", "minimum": 1, "maximum": 50}
+    found = cases(tmp_path, {"parameters": [query(name, schema) for name in ("a", "b", "c")]})
+
+    sent = found["call: largest arguments"]["expect"]["request"]["query"]
+    assert len(set(sent.values())) == 3
+
+
+def test_values_that_would_not_be_sent_are_not_used(tmp_path: Path) -> None:
+    array = {"type": "array", "items": {"type": "string"}}
+    found = cases(tmp_path, {"parameters": [query("tags", array, required=True)]})
+
+    assert found["call: smallest arguments"]["arguments"] == {"tags": [""]}
+
+
+def test_first_alternative_with_credentials_is_expected(tmp_path: Path) -> None:
+    key = {"type": "apiKey", "in": "header", "name": "X-Key"}
+    found = cases(
+        tmp_path,
+        {"security": [{}, {"one": [], "two": []}, {"one": []}]},
+        components={"securitySchemes": {"one": key, "two": {**key, "name": "X-Two"}}},
+    )
+
+    assert found["call: smallest arguments"]["expect"]["request"]["security"] == ["one", "two"]
+
+
+def test_what_cannot_be_made_up_is_listed_with_its_reason(tmp_path: Path) -> None:
+    problems = Problems()
+    impossible = {"type": "string", "pattern": "^(?=x)(?!x)$"}
+    found = cases(tmp_path, {"parameters": [query("q", impossible, required=True)]}, problems)
+
+    assert list(found) == ["call: smallest arguments"]
+    reason = found["call: smallest arguments"]["untested"]
+    assert reason.startswith("query parameter `q`, at `/`: no text was found for")
+    (note,) = [problem for problem in problems if problem.code == "untested"]
+    assert "`call: smallest arguments` has no test" in note.message
+
+
+def test_answer_that_cannot_be_made_up_leaves_the_request_tested(tmp_path: Path) -> None:
+    content = {"application/json": {"schema": {"type": "string", "pattern": "^(?=x)(?!x)$"}}}
+    found = cases(tmp_path, {"responses": {"200": {"description": "", "content": content}}})
+
+    assert "no answer of the API could be made up" in found["call: result"]["untested"]
+    assert found["call: smallest arguments"]["reply"] == {"status": 200, "text": ""}
+
+
+def test_largest_call_selects_another_media_type(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    body = {
+        "required": True,
+        "content": {
+            "application/json": {"schema": schema},
+            "application/x-www-form-urlencoded": {"schema": schema},
+        },
+    }
+    found = cases(tmp_path, {"requestBody": body})
+
+    smallest, largest = found["call: smallest arguments"], found["call: largest arguments"]
+    assert smallest["expect"]["request"]["content_type"] == "application/json"
+    assert "content_type" not in smallest["arguments"]
+    assert largest["arguments"]["content_type"] == "application/x-www-form-urlencoded"
+    assert largest["expect"]["request"]["content_type"] == "application/x-www-form-urlencoded"
