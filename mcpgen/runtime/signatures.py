@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -162,8 +162,14 @@ def _is_json(annotation: Any) -> bool:
     members = _members(annotation)
     if all(member in {str, NoneType} for member in members):
         return False
-    inner = [argument for member in members for argument in get_args(member)]
-    return not any(member in _NO_JSON for member in (*members, *inner))
+    return not any(part in _NO_JSON for part in _parts(annotation))
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """Give a type and all that it is made of: `list[Text | Image]` holds `Text` and `Image`."""
+    yield annotation
+    for argument in get_args(annotation):
+        yield from _parts(argument)
 
 
 def _members(annotation: Any) -> tuple[Any, ...]:
