@@ -161,6 +161,14 @@ class Context:
             self._call.log(level, data, logger)
             self._flush()
 
+    def release_connection(self) -> None:
+        """Free the connection during a long call; the client comes back for the answer.
+
+        Clients of 2025-11-25 over HTTP do that; for all others nothing happens.
+        """
+        self._call.release_connection()
+        self._flush()
+
     def announce_change(self, kind: str, uri: str = "") -> None:
         """Tell every client that listens what changed.
 
