@@ -141,6 +141,8 @@ class Connection(_HttpProtocol):
     def _client_is_due(self) -> tuple[tuple[object, ...], float]:
         """Give what is awaited from the client, and for how long; () where it is our turn."""
         cycle: Any = self.cycle
+        if self.flow.write_paused:
+            return ("unread", self.transport.get_write_buffer_size()), UNREAD_SECONDS
         if cycle is None:
             return ("head",), HEAD_SECONDS
         if cycle.response_complete:
@@ -149,8 +151,6 @@ class Connection(_HttpProtocol):
             return ("head", cycle), HEAD_SECONDS
         if cycle.more_body:
             return ("body", cycle), BODY_SECONDS
-        if self.flow.write_paused:
-            return ("unread", cycle, self.transport.get_write_buffer_size()), UNREAD_SECONDS
         return (), 0.0
 
 

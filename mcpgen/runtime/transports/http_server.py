@@ -61,6 +61,7 @@ def serve_http(
     check = HostCheck(host, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
 
     async def serve() -> None:
+        leaving = _leaving()
         runner = CallRunner(package.load_hot(), package.features)
         try:
             app = StreamableHttp(
@@ -75,7 +76,7 @@ def serve_http(
             server = HttpServer(app)
             address = await server.listen(host, port)
             log("info", f"{package.offering.info['name']} is served at http://{address}{MCP_PATH}")
-            await _until_signal()
+            await leaving.wait()
             await server.stop(drain_timeout_seconds)
         finally:
             await runner.aclose()
@@ -170,8 +171,8 @@ class HttpServer:
             connection.close_if_stuck(now)
 
 
-async def _until_signal() -> None:
-    """Return at the first SIGTERM or SIGINT; a second one ends the process at once."""
+def _leaving() -> asyncio.Event:
+    """Give what the first SIGTERM or SIGINT sets; a second one ends the process at once."""
     leaving = asyncio.Event()
 
     def on_signal(number: int) -> None:
@@ -185,7 +186,7 @@ async def _until_signal() -> None:
             loop.add_signal_handler(number, on_signal, number)
         except NotImplementedError:  # Windows
             signal.signal(number, lambda number, _: loop.call_soon_threadsafe(on_signal, number))
-    await leaving.wait()
+    return leaving
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

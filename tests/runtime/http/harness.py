@@ -27,6 +27,7 @@ LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "ask", "description": "Ask the user.", "inputSchema": {"type": "object"}},
+    {"name": "big", "description": "Say much.", "inputSchema": {"type": "object"}},
     {"name": "echo", "description": "Say it again.", "inputSchema": {"type": "object"}},
     {"name": "fail", "description": "Break.", "inputSchema": {"type": "object"}},
     {"name": "hang", "description": "Wait for the test.", "inputSchema": {"type": "object"}},
@@ -72,6 +73,8 @@ class FakeTools:
                 context.report_progress(1, 2)
                 await self._wait()
                 context.report_progress(2, 2)
+            case "big":
+                return _said("x" * arguments["size"])
             case "echo" | "regional":
                 pass
             case _:
