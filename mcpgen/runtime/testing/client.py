@@ -22,6 +22,12 @@ TIMEOUT_SECONDS = 10.0
 _PREFIX = "io.modelcontextprotocol/"
 _NAME = {"name": "mcpgen-testing", "version": "1"}
 _METHOD_NOT_FOUND = -32601
+_MAX_ROUNDS = 10
+_DECLARED_FOR: Mapping[str, JsonObject] = {
+    "elicitation/create": {"elicitation": {"form": {}, "url": {}}},
+    "roots/list": {"roots": {}},
+    "sampling/createMessage": {"sampling": {}},
+}
 
 Answer = Callable[[JsonObject], JsonObject]
 """Gives the result of a request from the server, from its params."""
@@ -57,13 +63,16 @@ class Client:
         answers: Mapping[str, Answer] | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
-        """Wrap an open connection; `answers` is by method what the server may ask for."""
+        """Wrap an open connection; `answers` is by method what the server may ask for.
+
+        Without `capabilities` the client declares what it has answers to.
+        """
         self.connection = connection
         self.revision = revision
         self.received: list[Any] = []
         self.server: JsonObject = {}  # the result of `initialize`
-        self._capabilities = capabilities or {}
         self._answers = answers or {}
+        self._capabilities = _declared(self._answers) if capabilities is None else capabilities
         self._timeout_seconds = timeout_seconds
         self._last_id = 0
         self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
@@ -78,12 +87,13 @@ class Client:
         *,
         send: Sender | None = None,
         revision: str = LEGACY,
+        answers: Mapping[str, Answer] | None = None,
     ) -> Client:
         """Give a client of a server in this process, whose API is behind `send`."""
         from mcpgen.runtime.transports.memory import MemoryConnection
 
         runner = package.make_runner(environ, send=send)
-        return cls(MemoryConnection(package.offering, runner), revision)
+        return cls(MemoryConnection(package.offering, runner), revision, answers=answers)
 
     @classmethod
     async def over_stdio(
@@ -171,7 +181,32 @@ class Client:
         Raises:
             RpcError: the call is a protocol error.
         """
-        return await self.request("tools/call", {"name": name, "arguments": arguments or {}})
+        return await self.request_answering(
+            "tools/call", {"name": name, "arguments": arguments or {}}
+        )
+
+    async def request_answering(self, method: str, params: JsonObject) -> JsonObject:
+        """Send a request, answer what the server needs to know first, and give the result.
+
+        Raises:
+            RpcError: the server answered with an error.
+        """
+        result = await self.request(method, params)
+        for _ in range(_MAX_ROUNDS):
+            if result.get("resultType") != "input_required" or not self._answers:
+                return result
+            asked = result.get("inputRequests", {})
+            again: JsonObject = {
+                **params,
+                "inputResponses": {
+                    key: self._answers[question["method"]](question.get("params", {}))
+                    for key, question in asked.items()
+                },
+            }
+            if "requestState" in result:
+                again["requestState"] = result["requestState"]
+            result = await self.request(method, again)
+        raise NoAnswerError(f"`{method}` still asked after {_MAX_ROUNDS} rounds")
 
     async def request(self, method: str, params: JsonObject | None = None) -> JsonObject:
         """Send a request and give its result.
@@ -263,3 +298,11 @@ class Client:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(error)
+
+
+def _declared(answers: Mapping[str, Answer]) -> JsonObject:
+    """Give the capabilities of a client that has these answers."""
+    capabilities: JsonObject = {}
+    for method in answers:
+        capabilities |= _DECLARED_FOR.get(method, {})
+    return capabilities

@@ -1,0 +1,130 @@
+"""What handlers do when they are called, tried in memory by clients of both eras."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import pytest
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing import LEGACY, MODERN, Client
+
+Answers = Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]
+PACKAGE = ServerPackage.load("everything_mcp")
+
+
+def tell(
+    revision: str, story: Callable[[Client], Awaitable[None]], answers: Answers | None = None
+) -> None:
+    """Let a client live through a story; `answers` is what its user and its model say."""
+
+    async def run() -> None:
+        client = Client.in_memory(PACKAGE, {}, revision=revision, answers=answers)
+        async with client:
+            await story(client)
+
+    asyncio.run(run())
+
+
+def accept(**content: Any) -> Answers:
+    return {"elicitation/create": lambda asked: {"action": "accept", "content": content}}
+
+
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_a_question_is_answered_in_either_era(revision: str) -> None:
+    async def story(client: Client) -> None:
+        result = await client.call_tool("test_input_required_result_elicitation")
+        assert result["content"][0]["text"] == "Hello, Ada!"
+
+    tell(revision, story, accept(name="Ada"))
+
+
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_a_user_may_decline(revision: str) -> None:
+    async def story(client: Client) -> None:
+        result = await client.call_tool("test_streaming_elicitation")
+        assert result["content"][0]["text"] == "Hello, stranger!"
+
+    tell(revision, story, {"elicitation/create": lambda asked: {"action": "decline"}})
+
+
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_what_was_remembered_is_there_after_the_answer(revision: str) -> None:
+    async def story(client: Client) -> None:
+        result = await client.call_tool("test_input_required_result_request_state")
+        assert result["content"][0]["text"] == "state-ok: order 4711 was confirmed"
+
+    tell(revision, story, accept(ok=True))
+
+
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_a_client_without_a_user_lends_its_model(revision: str) -> None:
+    async def story(client: Client) -> None:
+        result = await client.call_tool("test_input_required_result_capabilities")
+        assert result["content"][0]["text"] == "Grace"
+
+    said = {"role": "assistant", "content": {"type": "text", "text": "Grace"}, "model": "m"}
+    tell(revision, story, {"sampling/createMessage": lambda asked: said})
+
+
+def test_progress_comes_before_the_result() -> None:
+    async def story(client: Client) -> None:
+        params = {"name": "test_tool_with_progress", "_meta": {"progressToken": "p"}}
+        await client.request("tools/call", params)
+        told = [it["params"] for it in client.received if it.get("method", "").endswith("progress")]
+        assert [it["progress"] for it in told] == [0, 50, 100]
+
+    tell(LEGACY, story)
+
+
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_a_return_type_becomes_an_output_schema(revision: str) -> None:
+    async def story(client: Client) -> None:
+        tools = {tool["name"]: tool for tool in await client.list_tools()}
+        schema = tools["test_structured_content"]["outputSchema"]
+        assert sorted(schema["required"]) == ["celsius", "city", "conditions"]
+        result = await client.call_tool("test_structured_content", {"city": "Rome"})
+        assert result["structuredContent"]["city"] == "Rome"
+
+    tell(revision, story)
+
+
+def test_arguments_that_break_the_types_never_reach_the_function() -> None:
+    async def story(client: Client) -> None:
+        result = await client.call_tool("test_typed_arguments", {"count": 11})
+        assert result["isError"] is True
+        assert "count" in result["content"][0]["text"]
+
+    tell(LEGACY, story)
+
+
+def test_a_template_finds_its_resource_and_says_where_there_is_none() -> None:
+    async def story(client: Client) -> None:
+        found = await client.request("resources/read", {"uri": "test://template/7/data"})
+        assert '"Data for ID: 7"' in found["contents"][0]["text"]
+        with pytest.raises(Exception, match="no resource is at"):
+            await client.request("resources/read", {"uri": f"test://template/{'7' * 21}/data"})
+
+    tell(LEGACY, story)
+
+
+def test_a_completion_knows_the_argument_chosen_before() -> None:
+    async def story(client: Client) -> None:
+        params = {
+            "ref": {"type": "ref/prompt", "name": "test_prompt_with_arguments"},
+            "argument": {"name": "arg2", "value": ""},
+            "context": {"arguments": {"arg1": "paris"}},
+        }
+        completed = await client.request("completion/complete", params)
+        assert completed["completion"]["values"] == ["paris too"]
+
+    tell(LEGACY, story)
+
+
+def test_whoever_watches_a_resource_hears_of_its_change() -> None:
+    async def story(client: Client) -> None:
+        await client.request("resources/subscribe", {"uri": "test://watched-resource"})
+        await client.call_tool("test_trigger_resource_update")
+        methods = [message.get("method") for message in client.received]
+        assert "notifications/resources/updated" in methods
+
+    tell(LEGACY, story)
