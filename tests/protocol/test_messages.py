@@ -159,7 +159,10 @@ def test_a_call_is_answered_once_whatever_its_handler_does(revision: str) -> Non
     assert len(peer.frames()) == 1
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", object()], ids=repr)
+NO_JSON = {"nan": float("nan"), "infinity": float("inf"), "surrogate": "\ud800", "object": object()}
+
+
+@pytest.mark.parametrize("value", NO_JSON.values(), ids=NO_JSON.keys())
 @pytest.mark.parametrize("revision", ["2025-06-18", MODERN])
 def test_a_result_that_is_no_json_becomes_an_internal_error(revision: str, value: object) -> None:
     peer = Peer(revision)
