@@ -1,0 +1,82 @@
+"""Of any document: nothing is lost, every file is sound, and bytes depend on the input alone."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcpgen import pipeline
+from mcpgen.diagnostics import RejectedError
+from tests.properties.documents import documents, project_files, shuffled
+
+SPECS = Path(__file__).resolve().parents[2] / "specs"
+METHODS = {"get", "put", "delete"}
+few = settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("projects")
+
+
+@few
+@given(documents())
+def test_every_operation_is_served_or_told_and_code_is_proven(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, document: dict[str, Any]
+) -> None:
+    source = folder / "document.json"
+    source.write_text(json.dumps(document))
+    target = tmp_path_factory.mktemp("target") / "project"
+    options = pipeline.Options(outside_judge=False, cache=folder / "cache")
+    report = pipeline.new(str(source), target, options, lambda _: None)
+    if report.exit_code == 0:
+        operations = sum(len(METHODS & item.keys()) for item in document["paths"].values())
+        assert len(report.plan.tools) + len(report.plan.left_out) == operations
+        assert_a_second_run_writes_nothing(target, folder / "cache")
+    else:
+        assert report.exit_code == 3
+        assert report.problems.has_errors
+        assert not target.exists()
+
+
+def assert_a_second_run_writes_nothing(target: Path, cache: Path) -> None:
+    again = pipeline.generate(
+        target, pipeline.GenerateOptions(outside_judge=False, cache=cache), lambda _: None
+    )
+    assert (again.exit_code, again.written, again.deleted) == (0, (), ())
+    assert pipeline.check(target).exit_code == 0
+
+
+@few
+@given(documents(), st.randoms(use_true_random=False))
+def test_the_order_of_keys_changes_nothing(
+    folder: Path, document: dict[str, Any], order: random.Random
+) -> None:
+    assert outcome(document, folder) == outcome(shuffled(document, order), folder)
+
+
+@pytest.mark.parametrize("spec", sorted(SPECS.glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_keys_in_our_documents_changes_nothing(
+    folder: Path, spec: Path, seed: int
+) -> None:
+    document = yaml.safe_load(spec.read_text())
+    assert outcome(document, folder) == outcome(shuffled(document, random.Random(seed)), folder)
+
+
+def outcome(document: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Give the text of every file, or none where the document is rejected."""
+    try:
+        files = project_files(document, folder, folder / "cache")
+    except RejectedError:
+        return {}
+    return {file.path: file.content.decode() for file in files}

@@ -1,0 +1,90 @@
+"""`check`: current, stale, edited or cut; by hashes, and without writing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
+
+
+def test_a_fresh_project_is_current(project: Path) -> None:
+    report = pipeline.check(project)
+    assert (report.exit_code, list(report.problems)) == (0, [])
+
+
+@pytest.mark.parametrize("path", ["openapi.yaml", "mcpgen.yaml", ".copier-answers.yml"])
+def test_a_changed_input_is_stale(project: Path, path: str) -> None:
+    with (project / path).open("a") as file:
+        file.write("# changed\n")
+    report = pipeline.check(project)
+    assert (report.exit_code, report.stale, report.edited) == (1, (path,), ())
+
+
+def test_a_missing_generated_file_is_stale(project: Path) -> None:
+    (project / HANDLERS).unlink()
+    report = pipeline.check(project)
+    assert (report.exit_code, report.stale) == (1, (HANDLERS,))
+
+
+def test_an_edited_generated_file_weighs_more_than_a_stale_input(project: Path) -> None:
+    (project / HANDLERS).write_text("# mine\n")
+    (project / "openapi.yaml").unlink()
+    report = pipeline.check(project)
+    assert (report.exit_code, report.edited, report.stale) == (4, (HANDLERS,), ("openapi.yaml",))
+
+
+def test_another_version_of_a_tool_is_named(project: Path) -> None:
+    lock = project / "mcpgen.lock"
+    lock.write_text(lock.read_text().replace('"ruff": "', '"ruff": "0.'))
+    report = pipeline.check(project)
+    [problem] = report.problems
+    assert (report.exit_code, report.stale) == (1, ("ruff",))
+    assert problem.message.startswith("ruff was 0.")
+
+
+def test_a_conflict_that_is_left_is_told(project: Path) -> None:
+    (project / ".mcpgen/conflicts").mkdir()
+    (project / ".mcpgen/conflicts/pyproject.toml").write_text("x")
+    assert pipeline.check(project).edited == (".mcpgen/conflicts/pyproject.toml",)
+
+
+def test_edits_of_shared_and_owned_files_are_nobodys_business(project: Path) -> None:
+    (project / "README.md").write_text("mine")
+    (project / "src/pet_shop_mcp/handlers/__init__.py").unlink()
+    (project / "Dockerfile").unlink()
+    assert pipeline.check(project).exit_code == 0
+
+
+def test_a_merged_lock_is_told(project: Path) -> None:
+    lock = project / "mcpgen.lock"
+    lock.write_text("<<<<<<< ours\n" + lock.read_text())
+    [problem] = pipeline.check(project).problems
+    assert problem.code == "lock-unreadable"
+
+
+def test_nothing_is_written(project: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in project.rglob("*")}
+    pipeline.check(project)
+    assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
+
+
+def test_it_loads_neither_the_stages_nor_what_they_need(project: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from mcpgen import pipeline;"
+        f"assert pipeline.check(Path({str(project)!r})).exit_code == 0;"
+        "print(*sorted(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    heavy = {"copier", "datamodel_code_generator", "jinja2", "jsonschema_rs", "yaml", "aiohttp"}
+    assert loaded & heavy == set()
+    assert "mcpgen.pipeline.stages" not in loaded

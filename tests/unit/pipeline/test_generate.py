@@ -1,0 +1,203 @@
+"""`generate`: what the user wrote stays, all else is brought up to date."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+from tests.unit.pipeline.conftest import silent
+
+Regenerate = Callable[..., pipeline.Report]
+HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
+
+
+def codes(report: pipeline.Report) -> list[str]:
+    return [problem.code for problem in report.problems]
+
+
+def times(project: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in project.rglob("*") if path.is_file()}
+
+
+def change_document(project: Path, old: str, new: str) -> None:
+    path = project / "openapi.yaml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_second_run_writes_nothing(project: Path, regenerate: Regenerate) -> None:
+    before = times(project)
+    report = regenerate()
+    assert (report.exit_code, report.written, report.deleted) == (0, (), ())
+    assert times(project) == before
+
+
+def test_a_new_operation_is_one_added_block(project: Path, regenerate: Regenerate) -> None:
+    old = (project / HANDLERS).read_text()
+    change_document(
+        project,
+        "    get:\n      operationId: listOrders",
+        """\
+    post:
+      operationId: addPet
+      tags: [pets]
+      responses: {"204": {description: Fine.}}
+    get:
+      operationId: listOrders""",
+    )
+    report = regenerate()
+    new = (project / HANDLERS).read_text()
+    assert HANDLERS in report.written
+    assert old.partition("@tools.handler")[2] in new
+    assert "src/pet_shop_mcp/_generated/tools/orders.py" not in report.written
+
+
+def test_a_tag_that_went_takes_its_files_along(project: Path, regenerate: Regenerate) -> None:
+    change_document(project, "tags: [orders]", "tags: [pets]")
+    report = regenerate()
+    assert "src/pet_shop_mcp/_generated/tools/orders.py" in report.deleted
+    assert not (project / "src/pet_shop_mcp/_generated/tools/orders.py").exists()
+
+
+def test_a_tool_keeps_its_name_when_the_operation_id_changes(
+    project: Path, regenerate: Regenerate
+) -> None:
+    change_document(project, "operationId: getPet", "operationId: fetchThePet")
+    assert [tool.name for tool in regenerate().plan.tools] == ["get_pet", "list_orders"]
+
+
+def test_a_hand_edit_is_refused_shown_and_left(project: Path, regenerate: Regenerate) -> None:
+    path = project / HANDLERS
+    path.write_text(path.read_text().replace("pet_id", "my_id"))
+    before = times(project)
+    report = regenerate()
+    assert (report.exit_code, codes(report)) == (4, ["hand-edit"])
+    assert "+async def get_pet(ctx: Context, *, my_id: int)" in report.diffs[0].diff
+    assert times(project) == before
+
+
+def test_force_overwrites_a_hand_edit_and_keeps_a_copy(
+    project: Path, regenerate: Regenerate
+) -> None:
+    path = project / HANDLERS
+    original = path.read_text()
+    path.write_text("# mine\n")
+    assert regenerate(force=True).exit_code == 0
+    assert path.read_text() == original
+    assert (project / f".mcpgen/rescued/{HANDLERS}.txt").read_text() == "# mine\n"
+
+
+def test_what_the_user_owns_is_never_touched(project: Path, regenerate: Regenerate) -> None:
+    handlers = project / "src/pet_shop_mcp/handlers/__init__.py"
+    handlers.write_text("mine = 1\n")
+    (project / "tests/test_custom.py").unlink()
+    stranger = project / "src/pet_shop_mcp/_generated/notes.txt"
+    stranger.write_text("found in a generated folder\n")
+    change_document(project, "Fetch one pet", "Get a pet")
+    assert regenerate().exit_code == 0
+    assert handlers.read_text() == "mine = 1\n"
+    assert not (project / "tests/test_custom.py").exists()
+    assert stranger.exists()
+
+
+def test_a_shared_file_with_edits_is_left_and_said_so(
+    project: Path, regenerate: Regenerate
+) -> None:
+    readme = project / "README.md"
+    readme.write_text(readme.read_text() + "\nMore of mine.\n")
+    change_document(project, "Fetch one pet", "Get a pet")
+    report = regenerate()
+    assert (report.exit_code, codes(report)) == (0, ["left-alone"])
+    assert readme.read_text().endswith("More of mine.\n")
+
+
+def test_the_manifest_selects(project: Path, regenerate: Regenerate) -> None:
+    manifest = project / "mcpgen.yaml"
+    manifest.write_text(manifest.read_text() + '\nselect:\n  - exclude: "orders"\nmodels: false\n')
+    report = regenerate()
+    assert [tool.name for tool in report.plan.tools] == ["get_pet"]
+    assert not (project / "src/pet_shop_mcp/_generated/models").exists()
+
+
+def test_a_dry_run_says_what_it_would_do_and_does_nothing(
+    project: Path, regenerate: Regenerate
+) -> None:
+    change_document(project, "Fetch one pet", "Get a pet")
+    before = times(project)
+    report = regenerate(dry_run=True, diff=True)
+    assert HANDLERS in report.written
+    [diff] = [each.diff for each in report.diffs if each.path == HANDLERS]
+    assert "+" in diff
+    assert "Get a pet" in diff
+    assert times(project) == before
+
+
+def test_a_rejected_document_changes_nothing(project: Path, regenerate: Regenerate) -> None:
+    change_document(project, "openapi: 3.1.0", "openapi: 9.9.9")
+    before = times(project)
+    assert regenerate().exit_code == 3
+    assert times(project) == before
+
+
+def test_a_cut_run_is_finished_first(
+    project: Path, regenerate: Regenerate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class CutError(BaseException):
+        pass
+
+    change_document(project, "Fetch one pet", "Get a pet")
+    real = Path.replace
+    moves: list[object] = []
+
+    def cut_at_the_fourth(self: Path, target: object) -> Path:
+        moves.append(target)
+        if len(moves) == 4:
+            raise CutError
+        return real(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", cut_at_the_fourth)
+        with pytest.raises(CutError):
+            regenerate()
+    assert pipeline.check(project).exit_code == 5
+    assert regenerate(dry_run=True).exit_code == 5
+    report = regenerate()
+    assert (report.exit_code, report.written) == (0, ())
+    assert "Get a pet" in (project / HANDLERS).read_text()
+
+
+def test_another_run_is_waited_for_by_telling(project: Path, regenerate: Regenerate) -> None:
+    (project / ".mcpgen/running").write_text(str(os.getppid()))
+    report = regenerate()
+    assert (report.exit_code, codes(report)) == (5, ["busy"])
+
+
+def test_a_folder_that_mcpgen_did_not_make_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    report = pipeline.generate(tmp_path, pipeline.GenerateOptions(), silent)
+    assert (report.exit_code, codes(report)) == (2, ["not-a-project"])
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        ("server: {nam: x}\nsources: [{document: openapi.yaml}]", "did you mean `name`"),
+        ("server: {name: Bad Name}\nsources: [{document: openapi.yaml}]", "lower-case words"),
+        ("server: {name: a}", "`- document: openapi.yaml`"),
+        ("server: {name: a}\nsources: [{document: openapi.yaml}]\nmodels: 3", "models: false"),
+        ("- a", "its keys are"),
+    ],
+)
+def test_a_manifest_that_cannot_be_followed_is_refused(
+    project: Path, regenerate: Regenerate, manifest: str, said: str
+) -> None:
+    (project / "mcpgen.yaml").write_text(manifest)
+    report = regenerate()
+    assert report.exit_code == 3
+    assert any(said in problem.help for problem in report.problems)

@@ -1,0 +1,189 @@
+"""`new`: a project that did not exist, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+from mcpgen.emit.lock import parse_lock
+from mcpgen.pipeline import stages
+from tests.unit.pipeline.conftest import DOCUMENT, silent
+
+
+def codes(report: pipeline.Report) -> list[str]:
+    return [problem.code for problem in report.problems if problem.severity.value == "error"]
+
+
+def test_a_project_is_made_and_told(project: Path) -> None:
+    lock = parse_lock((project / "mcpgen.lock").read_bytes())
+    assert lock.operations == {"GET /orders": "list_orders", "GET /pets/{petId}": "get_pet"}
+    assert lock.document.source == "petshop.yaml"
+    on_disk = {
+        path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file()
+    }
+    assert on_disk == {*lock.files, "mcpgen.lock"}
+
+
+def test_the_document_is_vendored_byte_for_byte(project: Path, source: Path) -> None:
+    assert (project / "openapi.yaml").read_bytes() == source.read_bytes()
+
+
+def test_a_document_in_json_is_vendored_as_json(tmp_path: Path, options: pipeline.Options) -> None:
+    import yaml
+
+    source = tmp_path / "no-suffix"
+    source.write_text(json.dumps(yaml.safe_load(DOCUMENT)))
+    pipeline.new(str(source), tmp_path / "p", options, silent)
+    assert (tmp_path / "p/openapi.json").read_bytes() == source.read_bytes()
+
+
+def test_a_document_of_many_files_is_vendored_with_all_of_them(
+    tmp_path: Path, options: pipeline.Options
+) -> None:
+    source = tmp_path / "docs/root.yaml"
+    (source.parent / "schemas").mkdir(parents=True)
+    source.write_text(DOCUMENT.replace("#/components/schemas/Pet", "schemas/pet.yaml"))
+    (source.parent / "schemas/pet.yaml").write_text("type: object\nproperties: {id: {}}\n")
+    target = tmp_path / "p"
+    report = pipeline.new(str(source), target, options, silent)
+    assert codes(report) == []
+    assert (target / "openapi/schemas/pet.yaml").is_file()
+    assert 'document: "openapi/root.yaml"' in (target / "mcpgen.yaml").read_text()
+    again = pipeline.generate(
+        target, pipeline.GenerateOptions(outside_judge=False, cache=options.cache), silent
+    )
+    assert (again.exit_code, again.written) == (0, ())
+
+
+def test_the_folder_is_called_after_the_api(
+    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = pipeline.new(str(source), None, options, silent)
+    assert report.target == Path("pet-shop-mcp")
+    assert (tmp_path / "pet-shop-mcp/src/pet_shop_mcp/__init__.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("GitHub v3 REST API", "github"),
+        ("Swagger Petstore - OpenAPI 3.0", "petstore"),
+        ("Twilio - Lookups", "twilio-lookups"),
+        ("The REST API", "the-rest-api"),
+        ("2captcha", "api-2captcha"),
+        ("Müller & Söhne", "muller-sohne"),
+        ("", "api"),
+        ("!!!", "api"),
+        ("a very " * 20, "very-very-very-very-very-very"),
+    ],
+)
+def test_what_a_server_is_called(title: str, name: str) -> None:
+    assert stages.server_name(title) == name
+
+
+def test_two_runs_anywhere_give_the_same_bytes(
+    project: Path, source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    elsewhere = tmp_path / "some/other place/ä"
+    pipeline.new(str(source), elsewhere, options, silent)
+    assert tree(elsewhere) == tree(project)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_folder_with_files_is_left_as_it_is(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "busy"
+    target.mkdir()
+    (target / "notes.txt").write_text("mine")
+    report = pipeline.new(str(source), target, options, silent)
+    assert (report.exit_code, codes(report)) == (2, ["target-not-empty"])
+    assert tree(target) == {"notes.txt": b"mine"}
+
+
+def test_a_fresh_repository_counts_as_empty(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "repository"
+    (target / ".git").mkdir(parents=True)
+    assert pipeline.new(str(source), target, options, silent).exit_code == 0
+
+
+def test_a_file_in_the_way_is_told(source: Path, tmp_path: Path, options: pipeline.Options) -> None:
+    (tmp_path / "file").write_text("x")
+    report = pipeline.new(str(source), tmp_path / "file/server", options, silent)
+    assert (report.exit_code, codes(report)) == (2, ["target-unwritable"])
+
+
+def test_a_rejected_document_makes_no_folder(tmp_path: Path, options: pipeline.Options) -> None:
+    source = tmp_path / "bad.yaml"
+    source.write_text("openapi: 3.1.0\n  oops")
+    report = pipeline.new(str(source), tmp_path / "server", options, silent)
+    assert report.exit_code == 3
+    assert not (tmp_path / "server").exists()
+
+
+def test_a_disk_that_refuses_leaves_nothing(
+    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mcpgen.emit.write.os.fsync", no_space)
+    report = pipeline.new(str(source), tmp_path / "server", options, silent)
+    assert (report.exit_code, codes(report)) == (2, ["target-unwritable"])
+    assert tree(tmp_path / "server") == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"name": "Not A Name"}, "server-name"),
+        ({"include": ("nothing-like-it",)}, "selector-without-match"),
+        ({"exclude": ("*",)}, "no-tools"),
+        ({"answers": {"namespce": "x"}}, "answer"),
+    ],
+)
+def test_what_cannot_be_followed_is_an_error(
+    source: Path, tmp_path: Path, options: pipeline.Options, changed: dict[str, object], code: str
+) -> None:
+    report = pipeline.new(str(source), tmp_path / "s", replace(options, **changed), silent)
+    assert (report.exit_code, codes(report)) == (3, [code])
+    assert not (tmp_path / "s").exists()
+
+
+def test_an_operation_left_out_is_fatal_only_when_strict(
+    tmp_path: Path, options: pipeline.Options
+) -> None:
+    source = tmp_path / "half.yaml"
+    gone = 'parameters: [{$ref: "#/components/parameters/Gone"}]\n      responses: {"204"'
+    source.write_text(DOCUMENT.replace('responses: {"204"', gone))
+    lenient = pipeline.new(str(source), tmp_path / "a", options, silent)
+    assert (lenient.exit_code, len(lenient.plan.left_out)) == (0, 1)
+    strict = pipeline.new(str(source), tmp_path / "b", replace(options, strict=True), silent)
+    assert (strict.exit_code, "left-out" in codes(strict)) == (3, True)
+
+
+def test_models_that_fail_stop_the_run_and_say_how_to_do_without(
+    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpgen.emit.models._CHILD", tmp_path / "gone.py")
+    fresh = replace(options, cache=None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "gone.py").write_text("raise SystemExit(1)")
+    report = pipeline.new(str(source), tmp_path / "s", fresh, silent)
+    assert (report.exit_code, codes(report)) == (3, ["models-failed"])
+    [problem] = report.problems
+    assert "--no-models" in problem.help
