@@ -42,7 +42,7 @@ def new(
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="GLOB", help="Serve only what matches: a tag, path, operationId or key."),
+        typer.Option(metavar="GLOB", help="Serve only what matches; a tag, path or operationId."),
     ] = None,
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="GLOB", help="Leave such operations out.")

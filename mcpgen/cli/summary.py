@@ -16,7 +16,7 @@ _SHOWN_OF_A_REASON = 10
 def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
     """Print the counts, the gaps, the cost, the environment and the next three commands."""
     tools = plan.tools
-    operations = len(plan.api.operations) + len(plan.left_out)
+    operations = len(plan.api.operations) + len(plan.left_out) + len(plan.unselected)
     token_cost = sum(tool.token_cost for tool in tools)
     commands = next_commands(plan, target)
     printer.fact(
@@ -28,6 +28,7 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
             {"operation": gap.operation, "code": gap.code, "reason": gap.reason}
             for gap in plan.left_out
         ],
+        unselected=list(plan.unselected),
         environment=[
             {"name": setting.name, "required": setting.required, "secret": setting.secret}
             for setting in plan.environment
@@ -38,6 +39,8 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
         f"{shown_path(target)}: {counted(len(tools), 'tool')} of"
         f" {counted(operations, 'operation')}; listing them costs about {token_cost:,} tokens"
     )
+    if plan.unselected:
+        printer.result(f"Not selected: {counted(len(plan.unselected), 'operation')}")
     _show_left_out(printer, plan.left_out)
     _show_environment(printer, plan.environment)
     printer.result("\nNext:")
@@ -95,14 +98,18 @@ def _show_environment(printer: Printer, settings: tuple[EnvironmentVariable, ...
 def next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
     """Give the three commands that a person types next: try it, install it, serve it."""
     where = shlex.quote(shown_path(target))
+    tool = _easiest(plan.tools)
+    arguments = "".join(
+        f" --arg {shlex.quote(argument.name)}=…" for argument in tool.arguments if argument.required
+    )
     return (
-        f"mcpgen call {_easiest(plan.tools)} {where} --mock",
+        f"mcpgen call {tool.name} {where} --mock{arguments}",
         f"pip install -e {_installable(shown_path(target))}",
         f"{plan.distribution} --check-env",
     )
 
 
-def _easiest(tools: tuple[ToolPlan, ...]) -> str:
+def _easiest(tools: tuple[ToolPlan, ...]) -> ToolPlan:
     """Choose the tool to try first: one that needs no arguments and only reads, if there is one."""
     return min(
         tools,
@@ -111,7 +118,7 @@ def _easiest(tools: tuple[ToolPlan, ...]) -> str:
             not tool.annotations.get("readOnlyHint", False),
             tool.name,
         ),
-    ).name
+    )
 
 
 def shown_path(path: Path) -> str:

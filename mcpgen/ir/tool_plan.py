@@ -112,6 +112,7 @@ class ServerPlan:
     groups: tuple[ToolGroupPlan, ...]  # by module
     models: tuple[ModelModule, ...]  # by module; empty with `--no-models`
     left_out: tuple[LeftOut, ...] = field(default=())
+    unselected: tuple[str, ...] = ()  # keys of the operations that `include` and `exclude` leave
 
     @property
     def has_document(self) -> bool:

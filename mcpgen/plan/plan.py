@@ -86,6 +86,9 @@ class _Planning:
                 else ()
             ),
             left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
+            unselected=tuple(
+                sorted({operation.key for operation in api.operations} - names.keys())
+            ),
         )
 
     def _groups(
