@@ -19,6 +19,7 @@ from mcpgen.runtime.testing import MockUpstream
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 WAIT_SECONDS = 60
+NO_API: dict[str, Any] = {"servers": [], "schemas": {}, "security_schemes": [], "operations": []}
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,11 @@ class RunningServer:
 async def running(directory: Path, site: Path | None = None) -> AsyncIterator[RunningServer]:
     """Start the mock upstream and the server over HTTP; over stdio clients start it themselves.
 
-    The package runs from its source folder, or from `site` where it was installed.
+    The package runs from its source folder, or from `site` where it was installed. The mock of a
+    server without an API refuses every request.
     """
     package = find_package(directory)
-    upstream = MockUpstream(package.upstream())
+    upstream = MockUpstream(package.upstream() if package.contract["groups"] else NO_API)
     base_url = await upstream.start()
     source = str((site or directory / "src").resolve())
     settings = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.examples.examples import COMMITTED, NAMES, REPOSITORY, make
+from tests.examples.examples import BY_HAND, COMMITTED, NAMES, REPOSITORY, bring_up_to_date, make
 
 LEFT_BY_TOOLS = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
@@ -50,7 +51,16 @@ def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_
     assert not stale, "`make update-examples` brings them up to date"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BY_HAND)
+def test_generating_a_server_again_leaves_it_as_it_is(name: str, tmp_path: Path) -> None:
+    again = tmp_path / f"{name}-mcp"
+    shutil.copytree(COMMITTED / f"{name}-mcp", again, ignore=shutil.ignore_patterns(*LEFT_BY_TOOLS))
+    bring_up_to_date(again)
+
+    assert tree(again) == tree(COMMITTED / f"{name}-mcp"), "`make update-examples` mends that"
+
+
+@pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
 @pytest.mark.parametrize(
     "command",
     [

@@ -1,0 +1,106 @@
+"""The official conformance suite finds nothing wrong with everything-mcp, in any revision.
+
+What each scenario has to come to stands in official_suite.json, so that one which is no longer
+run, or checks less, is noticed as well as one that fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.running import CACHE, ROOT, installed, run, running
+
+EVERYTHING = ROOT / "generated_examples" / "everything-mcp"
+EXPECTED = Path(__file__).with_name("official_suite.json")
+FOLDER = re.compile(r"server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z\Z")
+RUNS = {
+    "requirements 2026-07-28": ["--requirements", "2026-07-28"],
+    "requirements 2025-11-25": ["--requirements", "2025-11-25"],
+    "all 2026-07-28": ["--suite", "all", "--spec-version", "2026-07-28"],
+    "all 2025-11-25": ["--suite", "all", "--spec-version", "2025-11-25"],
+    "all 2025-06-18": ["--suite", "all", "--spec-version", "2025-06-18"],
+    "all 2025-03-26": ["--suite", "all", "--spec-version", "2025-03-26"],
+}
+SCORED = {"requirements 2026-07-28": 37, "requirements 2025-11-25": 30}
+# The suite runs them and does not score them: everything-mcp does not offer the extension.
+OF_THE_TASKS_EXTENSION = {
+    "tasks-capability-negotiation",
+    "tasks-dispatch-and-envelope",
+    "tasks-lifecycle",
+    "tasks-mrtr-composition",
+    "tasks-mrtr-input",
+    "tasks-request-headers",
+    "tasks-request-state-removal",
+    "tasks-required-task-error",
+    "tasks-status-notifications",
+    "tasks-wire-fields",
+}
+# It runs these too without scoring them, and they pass.
+PASSED_UNSCORED = {
+    "http-custom-header-server-validation",
+    "http-header-validation",
+    "json-schema-2020-12",
+    "server-session-lifecycle",
+    "server-sse-polling",
+}
+Outcome = dict[str, dict[str, int]]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_official_suite(name: str, tmp_path: Path, *, updates: bool) -> None:
+    modules = CACHE / "node" / "node_modules"
+    node = installed(modules / "node" / "bin" / "node", "peers")
+    suite = installed(modules / "@modelcontextprotocol" / "conformance", "peers")
+    program = [str(node), str(suite / "dist" / "index.js"), "server", "-o", str(tmp_path)]
+
+    async def story() -> tuple[int, str]:
+        async with running(EVERYTHING) as server:
+            url = server.url.replace("127.0.0.1", "localhost")  # one scenario tells them apart
+            code, out, err = await run([*program, "--url", url, *RUNS[name]])
+            return code, out + err
+
+    code, said = asyncio.run(story())
+    found = outcome(tmp_path)
+    broken = {scenario: counts for scenario, counts in found.items() if not is_passed(counts)}
+    assert broken.keys() <= OF_THE_TASKS_EXTENSION, f"{broken}\n{said[-3000:]}"
+    assert code == 0, said[-3000:]
+    passed = {it: counts for it, counts in found.items() if it not in OF_THE_TASKS_EXTENSION}
+    if name in SCORED:
+        assert len(passed.keys() - PASSED_UNSCORED) == SCORED[name]
+    if updates:
+        update(name, passed)
+    assert passed == json.loads(EXPECTED.read_bytes())[name]
+
+
+def outcome(folder: Path) -> Outcome:
+    """How many checks of each scenario ended how; what only informs is left out."""
+    found: Outcome = {}
+    for path in sorted(folder.glob("*/checks.json")):
+        scenario = FOLDER.fullmatch(path.parent.name)
+        assert scenario is not None, path
+        statuses = Counter(check["status"] for check in json.loads(path.read_bytes()))
+        del statuses["INFO"]
+        found[scenario[1]] = dict(sorted(statuses.items()))
+    return found
+
+
+def is_passed(counts: dict[str, int]) -> bool:
+    return counts.get("SUCCESS", 0) > 0 and counts.keys() <= {"SUCCESS", "SKIPPED"}
+
+
+def update(name: str, passed: Outcome) -> None:
+    expected = json.loads(EXPECTED.read_bytes()) if EXPECTED.exists() else {}
+    expected[name] = passed
+    lines = [
+        f"  {json.dumps(run)}: {{\n"
+        + ",\n".join(f"    {json.dumps(it)}: {json.dumps(n)}" for it, n in sorted(of.items()))
+        + "\n  }"
+        for run, of in sorted(expected.items())
+    ]
+    EXPECTED.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
