@@ -18,9 +18,9 @@ def check(
     ] = Path(),
 ) -> int:
     """Say whether a package is current and its generated files unedited; write nothing."""
-    from mcpgen import pipeline
+    from mcpgen.pipeline import check as check_package
 
-    report = pipeline.check(directory)
+    report = check_package(directory)
     printer.problems(report.problems)
     if report.exit_code == ExitCode.DONE:
         printer.result("current: no generated file was edited, and nothing has to be generated")
