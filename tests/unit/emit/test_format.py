@@ -31,7 +31,7 @@ def test_python_is_formatted_and_its_imports_sorted() -> None:
 def test_surrounding_configuration_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = (planned("a.py", f"x = [{', '.join(['1'] * 25)}]\n"),)
+    files = (planned("a.py", f"x = ['a', {', '.join(['1'] * 25)}]\n"),)
     reference = format_files(files)
     (tmp_path / "ruff.toml").write_text("line-length = 20\n[format]\nquote-style = 'single'\n")
     monkeypatch.chdir(tmp_path)

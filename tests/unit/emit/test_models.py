@@ -194,6 +194,21 @@ def test_no_surrounding_configuration_changes_the_models(
     assert make_models(server_plan()) == reference
 
 
+def test_the_child_sees_nothing_of_the_users_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither variables, nor the current folder, nor the script's own folder are searched."""
+    script = Path(__file__).with_name("environment_of_a_child.py")
+    monkeypatch.setattr(models, "_CHILD", script)
+    monkeypatch.setenv("PYTHONPATH", str(script.parent))
+    child = models._Child({})
+    try:
+        flags, path, environment = child.answer().splitlines()
+    finally:
+        child.stop()
+    assert flags == "isolated"
+    assert str(script.parent) not in path
+    assert environment == "[]"
+
+
 def test_a_child_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "_CHILD", Path(__file__).with_name("no_such_script.py"))
     with pytest.raises(ModelsFailedError, match=r"datamodel-code-generator failed: .*no_such"):
