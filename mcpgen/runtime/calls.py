@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcpgen.runtime.content import JsonObject, ToolResult
@@ -170,33 +170,30 @@ class CallRunner:
             flush()
 
     async def _handle(self, call: Call, flush: Flush) -> object:
+        state = self._sealing.open(call.request_state, call) if call.request_state else None
         context = Context(
-            call,
-            flush=flush,
-            ask=self._ask_client,
-            announce=self.publish,
-            state=self._open_state(call),
+            call, flush=flush, ask=self._ask_client, announce=self.publish, state=state
         )
         try:
-            return await self._dispatch(call, context)
+            return await self._handler_of(call, context)
         except InputRequiredError as needed:
             call.require_input(needed.requests, self._sealing.seal(context.to_json(), call))
             return None
 
-    async def _dispatch(self, call: Call, context: Context) -> object:
+    def _handler_of(self, call: Call, context: Context) -> Awaitable[object]:
         params, features = call.params, self._features
         if call.method == "tools/call":
             name, arguments = params["name"], params.get("arguments", {})
             if features is not None and features.has_tool(name):
-                return await features.call_tool(name, arguments, context)
-            return await self._tools.call(name, arguments, context)
+                return features.call_tool(name, arguments, context)
+            return self._tools.call(name, arguments, context)
         if features is None:
             raise ProtocolError(METHOD_NOT_FOUND, f"nothing here answers {call.method}")
         if call.method == "prompts/get":
-            return await features.get_prompt(params["name"], params.get("arguments", {}), context)
+            return features.get_prompt(params["name"], params.get("arguments", {}), context)
         if call.method == "resources/read":
-            return await features.read_resource(params["uri"], context)
-        return await features.complete(params, context)
+            return features.read_resource(params["uri"], context)
+        return features.complete(params, context)
 
     @property
     def _sealing(self) -> StateSealer:
@@ -205,9 +202,6 @@ class CallRunner:
 
             self._sealer = KeyRingSealer.from_environment("", {})
         return self._sealer
-
-    def _open_state(self, call: Call) -> JsonObject | None:
-        return self._sealing.open(call.request_state, call) if call.request_state else None
 
     def _ask_client(
         self, call: Call, method: str, params: JsonObject

@@ -99,7 +99,6 @@ class Context:
     __slots__ = (
         "_allowance",
         "_announce",
-        "_answers",
         "_ask",
         "_asked",
         "_at",
@@ -130,10 +129,9 @@ class Context:
         self._ask = ask
         self._announce = announce
         self._used: JsonObject = state["answers"] if state else {}
-        self._answers: JsonObject = {**call.input_responses, **self._used}
         self.state = state["state"] if state else {}
         self._asked = 0
-        self._allowance = float(NOTIFICATION_BURST)
+        self._allowance: float = NOTIFICATION_BURST
         self._at = 0.0
 
     @property
@@ -243,7 +241,8 @@ class Context:
                 request["method"], request["params"], call.revision, call.client_capabilities
             )
         if call.revision.is_modern:
-            given = {key: self._answers[key] for key in shaped if key in self._answers}
+            answers = {**call.input_responses, **self._used}
+            given = {key: answers[key] for key in shaped if key in answers}
             self._used = {**self._used, **given}
             if len(given) < len(shaped):
                 raise InputRequiredError({k: it for k, it in shaped.items() if k not in given})

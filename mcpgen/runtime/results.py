@@ -59,6 +59,8 @@ def result_of(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> To
     sounds and other bytes become content of their kind. `is_cut_off` says that the response went
     on.
     """
+    if isinstance(value, str) and not shape.result_key:
+        return _text_result(value, is_cut_off=is_cut_off)
     if isinstance(value, ToolResult):
         return value
     if isinstance(value, Content):
@@ -69,8 +71,6 @@ def result_of(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> To
         # Clients insist on structured content where a schema promises it.
         empty: JsonObject | None = None if shape.output is None else {}
         return ToolResult((Text(f"Done: `{shape.operation}` gave no content."),), empty)
-    if isinstance(value, str) and not shape.result_key:
-        return _text_result(value, is_cut_off=is_cut_off)
     return _json_result(value, shape)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import msgspec
 
@@ -37,9 +38,6 @@ class Tool:
         self.name = name
         self.contract = contract
         self.handler: Handler | None = None
-        self._rules: RequestRules | None = None
-        self._input: SchemaValidator | None = None
-        self._output: SchemaValidator | None = None
 
     @property
     def operation(self) -> str:
@@ -47,7 +45,7 @@ class Tool:
         operation: str = self.contract["operation"]
         return operation
 
-    @property
+    @cached_property
     def keywords(self) -> Mapping[str, str]:
         """The handler's keyword for each argument."""
         arguments: Mapping[str, str] = self.contract.get("arguments", {})
@@ -61,15 +59,14 @@ class Tool:
         )
         return schema
 
+    @cached_property
     def rules(self) -> RequestRules:
         """How its request travels.
 
         Raises:
             ConfigurationError: the contract asks for what cannot be sent.
         """
-        if self._rules is None:
-            self._rules = RequestRules.from_json(self.contract["request"])
-        return self._rules
+        return RequestRules.from_json(self.contract["request"])
 
     def checked(self, arguments: JsonObject) -> dict[str, Any]:
         """Arguments by the handler's keywords, once they are known to fit the schema.
@@ -77,15 +74,11 @@ class Tool:
         Raises:
             InvalidArgumentsError: they do not; one sentence for each violation.
         """
-        from mcpgen.runtime.validation import SchemaValidator, unknown_names
-
         keywords = self.keywords
-        if unknown := [name for name in arguments if name not in keywords]:
-            raise InvalidArgumentsError(self.name, (unknown_names((), unknown, list(keywords)),))
-        if self._input is None:
-            self._input = SchemaValidator(self.input_schema)
-        if problems := self._input.problems(arguments):
-            raise InvalidArgumentsError(self.name, problems)
+        if not arguments.keys() <= keywords.keys():
+            raise InvalidArgumentsError(self.name, (_unknown(arguments, keywords),))
+        if not self._input_validator.is_valid(arguments):
+            raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
         return {keywords[name]: value for name, value in arguments.items()}
 
     def result_shape(self, server: str) -> ResultShape:
@@ -94,15 +87,31 @@ class Tool:
             operation=self.operation,
             result_key=self.contract.get("result_key", ""),
             uri=f"{server}:/{self.name}",
-            output=self._output_validator if "outputSchema" in self.contract["listing"] else None,
+            output=self._output if "outputSchema" in self.contract["listing"] else None,
         )
 
-    def _output_validator(self) -> SchemaValidator:
-        from mcpgen.runtime.validation import SchemaValidator
+    @cached_property
+    def _input_validator(self) -> SchemaValidator:
+        return _validator(self.input_schema)
 
-        if self._output is None:
-            self._output = SchemaValidator(self.contract["listing"]["outputSchema"])
-        return self._output
+    @cached_property
+    def _output_validator(self) -> SchemaValidator:
+        return _validator(self.contract["listing"]["outputSchema"])
+
+    def _output(self) -> SchemaValidator:
+        return self._output_validator
+
+
+def _validator(schema: JsonObject) -> SchemaValidator:
+    from mcpgen.runtime.validation import SchemaValidator  # not before there is a call
+
+    return SchemaValidator(schema)
+
+
+def _unknown(arguments: JsonObject, known: Mapping[str, str]) -> str:
+    from mcpgen.runtime.validation import unknown_names
+
+    return unknown_names((), [name for name in arguments if name not in known], list(known))
 
 
 class ToolGroup:
@@ -194,6 +203,7 @@ class Toolbox:
         """
         self._client = client
         self._tools: dict[str, Tool] = {}
+        self._shapes: dict[str, ResultShape] = {}
         for group in groups:
             group.check_complete()
             for name, tool in group.tools.items():
@@ -219,28 +229,29 @@ class Toolbox:
         if tool is None:
             raise UnknownToolError(name)
         try:
-            return await self._run(tool, arguments, context)
+            keywords = tool.checked(arguments)
+            api = context.api = self._client.bind(name, tool.rules)
+            value = await (tool.handler or _missing(name))(context, **keywords)
+            if value is None:
+                value = api.last_value  # what the document does not promise is not thrown away
+            response = api.last_response
+            is_cut_off = response is not None and response.is_cut_off
+            return result_of(value, self._shape_of(tool), is_cut_off=is_cut_off)
         except (ClientCannotError, InvalidArgumentsError, ProtocolError):
             raise
         except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)
             return result_of_exception(error, tool=name)
 
-    async def _run(self, tool: Tool, arguments: JsonObject, context: Context) -> ToolResult:
-        keywords = tool.checked(arguments)
-        if tool.handler is None:
-            raise ConfigurationError(f"no handler for `{tool.name}`")
-        api = self._client.bind(tool.name, tool.rules())
-        context.api = api
-        value = await tool.handler(context, **keywords)
-        if value is None:
-            value = api.last_value  # what the document does not promise is still not thrown away
-        response = api.last_response
-        return result_of(
-            value,
-            tool.result_shape(self._client.name),
-            is_cut_off=response is not None and response.is_cut_off,
-        )
+    def _shape_of(self, tool: Tool) -> ResultShape:
+        shape = self._shapes.get(tool.name)
+        if shape is None:
+            shape = self._shapes[tool.name] = tool.result_shape(self._client.name)
+        return shape
 
     async def aclose(self) -> None:
         """Close the connections to the API."""
         await self._client.aclose()
+
+
+def _missing(name: str) -> NoReturn:
+    raise ConfigurationError(f"no handler for `{name}`")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
@@ -88,10 +89,8 @@ class Call:
 
     def succeed(self, result: object) -> None:
         """Answer with a `ToolResult`, `PromptResult`, `ResourceResult` or `Completion`."""
-        from mcpgen.runtime.protocol.shapes import shape  # not for the cold path
-
         try:
-            self.answer(shape(result, self.revision))
+            self.answer(_shaper()(result, self.revision))
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             # What a handler gave has no form in JSON: its fault, and the client must not wait.
             self.fail(error)
@@ -226,6 +225,13 @@ class Call:
         if state:
             result["requestState"] = state
         self.answer(result)
+
+
+@cache
+def _shaper() -> Callable[[object, Revision], JsonObject]:
+    from mcpgen.runtime.protocol.shapes import shape  # not for the cold path
+
+    return shape
 
 
 def error_message(

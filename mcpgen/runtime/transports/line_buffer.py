@@ -20,23 +20,27 @@ class LineBuffer:
         self._is_skipping = False
 
     def feed(self, data: bytes) -> list[Line]:
-        """Take what was read and give the lines that are complete, without blank ones."""
-        *whole, rest = data.split(b"\n")
+        """Take what was read and give the lines that are complete, without blank ones.
+
+        What is read at once is far shorter than the bound, so that only what is put together
+        from several reads can be over it.
+        """
+        first, *whole = data.split(b"\n")
         lines: list[Line] = []
-        for piece in whole:
-            self._append(piece, lines)
+        self._append(first, lines)
+        if whole:
+            rest = whole.pop()
             if not self._is_skipping:
-                line = self._take()
-                if line:
-                    lines.append(line)
+                lines.append(self._take())
             self._is_skipping = False
-        self._append(rest, lines)
-        return lines
+            lines += whole
+            self._append(rest, lines)
+        return [line for line in lines if line is None or (line and not line.isspace())]
 
     def finish(self) -> list[Line]:
         """Give what came after the last line end, at the end of input."""
         line = self._take()
-        return [line] if line else []
+        return [line] if line and not line.isspace() else []
 
     def _append(self, piece: bytes, lines: list[Line]) -> None:
         if self._is_skipping or not piece:
@@ -49,4 +53,4 @@ class LineBuffer:
 
     def _take(self) -> bytes:
         parts, self._parts, self._size = self._parts, [], 0
-        return (parts[0] if len(parts) == 1 else b"".join(parts)).strip() if parts else b""
+        return parts[0] if len(parts) == 1 else b"".join(parts)

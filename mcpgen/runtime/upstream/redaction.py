@@ -31,6 +31,8 @@ _INVISIBLE = re.compile(
 
 def visible(text: str) -> tuple[str, int]:
     """`text` without terminal sequences and invisible characters, and how many were taken out."""
+    if text.isprintable():  # none of them is, and this looks 20 times faster
+        return text, 0
     text, sequences = _ANSI.subn("", text)
     text, characters = _INVISIBLE.subn("", text)
     return text, sequences + characters
