@@ -21,6 +21,7 @@ from mcpgen.runtime.content import (
     Text,
     ToolResult,
 )
+from mcpgen.runtime.dialects import dialect_of
 from mcpgen.runtime.errors import (
     ClientCannotError,
     ConfigurationError,
@@ -66,6 +67,11 @@ class _Tool(_Feature):
             schema, self.result_key = self.signature.output_schema()
             if schema is not None:
                 self.listed["outputSchema"] = schema
+        for key in ("inputSchema", "outputSchema"):
+            try:
+                dialect_of(self.listed.get(key, {}))
+            except ValueError as error:
+                raise ConfigurationError(f"`{key}` of `{self.listed['name']}`: {error}") from None
         self._validator: SchemaValidator | None = None
 
     def checked(self, arguments: JsonObject) -> dict[str, Any]:
@@ -128,7 +134,10 @@ class Features:
         annotations: JsonObject | None = None,
         meta: JsonObject | None = None,
     ) -> Callable[[Function], Function]:
-        """Make the decorated function a tool; its schemas come from its types if not given."""
+        """Make the decorated function a tool; its schemas come from its types if not given.
+
+        Schemas that are given are JSON Schema 2020-12, or draft-07 if their `$schema` says so.
+        """
 
         def register(function: Function) -> Function:
             listed: JsonObject = {

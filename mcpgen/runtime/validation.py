@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import jsonschema_rs
 import msgspec
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.dialects import JSON_SCHEMA_2020_12, JSON_SCHEMA_DRAFT_07, dialect_of
 
 Violation: TypeAlias = jsonschema_rs.ValidationError
 
@@ -20,10 +21,17 @@ _BACKTRACK_LIMIT = 20_000
 # Collecting every violation of a huge instance takes long, and nobody reads them.
 _SMALL_INSTANCE = 2_000
 _MAX_SHOWN = 60
+_VALIDATORS = {
+    JSON_SCHEMA_2020_12: jsonschema_rs.Draft202012Validator,
+    JSON_SCHEMA_DRAFT_07: jsonschema_rs.Draft7Validator,
+}
 
 
 class SchemaValidator:
-    """A compiled JSON Schema (2020-12). Compiling costs about a hundred checks, so keep it."""
+    """A compiled JSON Schema. Compiling costs about a hundred checks, so keep it.
+
+    Its dialect is the one that its `$schema` declares, and 2020-12 where it declares none.
+    """
 
     def __init__(self, schema: JsonObject) -> None:
         """Compile the schema.
@@ -32,20 +40,19 @@ class SchemaValidator:
         and some use what no linear engine offers. The generator reports them.
 
         Raises:
-            ValueError: it is no JSON Schema, or refers to something outside itself.
+            ValueError: it is no JSON Schema, refers to something outside itself, or declares a
+                dialect that is not known here.
         """
         try:
             self._compiled = _compile(schema)
         except jsonschema_rs.ValidationError:
             self._compiled = _compile(_without_foreign_patterns(schema))
-
-    def is_valid(self, instance: Any) -> bool:
-        """Whether the instance fits; the fast way to ask."""
-        return self._compiled.is_valid(instance)
+        self.is_valid: Callable[[Any], bool] = self._compiled.is_valid
+        """Whether an instance fits; the fast way to ask."""
 
     def problems(self, instance: Any) -> tuple[str, ...]:
         """One sentence for each violation, at most `MAX_PROBLEMS` and a count of the rest."""
-        if self._compiled.is_valid(instance):
+        if self.is_valid(instance):
             return ()
         found = list(dict.fromkeys(map(describe, self._violations(instance))))
         if len(found) > MAX_PROBLEMS:
@@ -68,7 +75,7 @@ class SchemaValidator:
 
 
 def _compile(schema: JsonObject) -> jsonschema_rs.Validator:
-    return jsonschema_rs.Draft202012Validator(
+    return _VALIDATORS[dialect_of(schema)](
         schema,
         validate_formats=True,
         offline=True,

@@ -1,4 +1,8 @@
-"""The manifest: each row of requirements.tsv is held by a test, or does not apply, and why."""
+"""The manifest: each of the requirements is held by a test that names it, or does not apply.
+
+requirements.tsv beside this file has a row for each; `held` or `not applicable` with the reason.
+A test names the rows that it holds: `@pytest.mark.requirement("L001", "N002")`.
+"""
 
 from __future__ import annotations
 
@@ -10,63 +14,21 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-TABLE = TESTS.parents[1] / "shared" / "requirements.tsv"
-
-pytestmark = pytest.mark.skipif(
-    not TABLE.exists(), reason="shared/requirements.tsv is absent: the manifest is not checked"
-)
+MANIFEST = Path(__file__).with_name("requirements.tsv")
+SPECIFICATION = TESTS.parents[1] / "shared" / "requirements.tsv"
+COUNT = 295
 
 
-def rows(prefix: str, first: int, last: int) -> list[str]:
-    return [f"{prefix}{number:03}" for number in range(first, last + 1)]
-
-
-NOT_APPLYING = {
-    **dict.fromkeys(
-        [*rows("L", 144, 157), *rows("N", 126, 134), "L047", "N037", "N136"],
-        "authorization of the HTTP transport is a later issue; it is off, and nothing is declared",
-    ),
-    **dict.fromkeys(
-        ["L033", "L039", *rows("L", 132, 143)],
-        "experimental tasks of 2025-11-25 are not declared",
-    ),
-    **dict.fromkeys(["L027"], "the server sends no pings"),
-    **dict.fromkeys(
-        ["L076", "L093", "N086", "N107"],
-        "who may call what is decided with authorization, a later issue",
-    ),
-    **dict.fromkeys(["L125", "L126"], "URL elicitation is asked as a request, never by -32042"),
-    **dict.fromkeys(
-        ["L127", "L128", "L129", "L130", "N119", "N121"],
-        "the runtime opens no URL flow of its own; a handler's author chooses the URL",
-    ),
-    **dict.fromkeys(
-        ["L114", "L115", "L117", "L118", "L119", "N124"],
-        "the runtime starts no sampling of its own; a handler's author does",
-    ),
-    **dict.fromkeys(["L103", "N113"], "prompts are written by the server's author"),
-    **dict.fromkeys(["L071", "L072", "N057"], "stdio and HTTP are the only transports over a wire"),
-    **dict.fromkeys(["L090"], "which scheme a resource has is its author's choice"),
-    **dict.fromkeys(["N028"], "there is no fetching of `$ref` to opt into"),
-    **dict.fromkeys(["N024"], "no extension is built in"),
-}
-
-# Rows whose tests are still to be written; the transports' and the generator's first.
-OPEN = {
-    "L011", "L012", "L013", "L014", "L015", "L042", "L043", "L053", "L060", "L061", "L062",
-    "L063", "L064", "L077", "L078", "L081", "L158", "N025", "N026", "N027", "N029", "N094", "N097",
-}  # fmt: skip
+def rows_of(path: Path) -> dict[str, dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert len({row["id"] for row in rows}) == len(rows), "a row stands there twice"
+    return {row["id"]: row for row in rows}
 
 
 @cache
-def table() -> dict[str, str]:
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return {row["id"]: row["requirement"] for row in csv.DictReader(file, delimiter="\t")}
-
-
-@cache
-def held() -> dict[str, list[str]]:
-    """The tests of each row, read from the source of every test."""
+def held_by() -> dict[str, list[str]]:
+    """The tests that name each row, read from the source of every test there is."""
     found: dict[str, list[str]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -74,24 +36,36 @@ def held() -> dict[str, list[str]]:
                 continue
             for mark in node.decorator_list:
                 if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith(".requirement"):
-                    for argument in mark.args:
-                        name = f"{path.relative_to(TESTS)}::{node.name}"
-                        found.setdefault(str(ast.literal_eval(argument)), []).append(name)
+                    assert node.name.startswith("test_"), f"{path}: {node.name} is no test"
+                    for row in map(ast.literal_eval, mark.args):
+                        found.setdefault(row, []).append(f"{path.name}::{node.name}")
     return found
 
 
+def test_every_requirement_has_a_row() -> None:
+    assert len(rows_of(MANIFEST)) == COUNT
+    if not SPECIFICATION.exists():
+        pytest.skip("no ../shared/requirements.tsv, so the rows are not compared with it")
+    with SPECIFICATION.open(encoding="utf-8", newline="") as file:
+        assert {row["id"] for row in csv.DictReader(file, delimiter="\t")} == set(rows_of(MANIFEST))
+
+
+def test_every_row_is_held_by_a_test_or_says_why_it_does_not_apply() -> None:
+    wrong = []
+    for row, entry in rows_of(MANIFEST).items():
+        tests = held_by().get(row, [])
+        match entry["status"]:
+            case "held":
+                wrong += [] if tests else [f"{row} is held by no test"]
+                wrong += [f"{row} is held, and has a reason not to be"] if entry["reason"] else []
+            case "not applicable":
+                wrong += [f"{row} does not apply, and {it} holds it" for it in tests]
+                wrong += [] if entry["reason"] else [f"{row} does not apply, and nothing says why"]
+            case other:
+                wrong.append(f"{row} has the status {other!r}")
+    assert wrong == []
+
+
 def test_no_test_names_a_row_that_does_not_exist() -> None:
-    strangers = {row: tests for row, tests in held().items() if row not in table()}
-    assert not strangers
-
-
-def test_no_row_is_held_and_declared_not_to_apply() -> None:
-    assert not NOT_APPLYING.keys() & held().keys()
-
-
-def test_every_row_that_applies_is_held_by_a_test() -> None:
-    assert NOT_APPLYING.keys() <= table().keys()
-    accounted = held().keys() | NOT_APPLYING.keys() | OPEN
-    missing = {row: text for row, text in table().items() if row not in accounted}
-    lines = "\n".join(f"{row}  {text}" for row, text in missing.items())
-    assert not missing, f"{len(missing)} of {len(table())} rows are held by no test:\n{lines}"
+    strangers = {row: tests for row, tests in held_by().items() if row not in rows_of(MANIFEST)}
+    assert strangers == {}

@@ -1,0 +1,25 @@
+"""The dialects of JSON Schema in which a server may describe its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+JSON_SCHEMA_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
+JSON_SCHEMA_DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
+
+
+def dialect_of(schema: Mapping[str, Any]) -> str:
+    """Give the dialect that a schema declares by `$schema`; 2020-12 where it declares none.
+
+    Raises:
+        ValueError: it declares another one than those two.
+    """
+    declared = schema.get("$schema", JSON_SCHEMA_2020_12)
+    dialect = declared.removesuffix("#") if isinstance(declared, str) else declared
+    if dialect not in {JSON_SCHEMA_2020_12, JSON_SCHEMA_DRAFT_07}:
+        raise ValueError(
+            f"the JSON Schema dialect {declared!r} is not supported: leave `$schema` out for "
+            f"2020-12, or declare {JSON_SCHEMA_2020_12!r} or {JSON_SCHEMA_DRAFT_07!r}"
+        )
+    return str(dialect)
