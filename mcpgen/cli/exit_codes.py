@@ -12,7 +12,7 @@ class ExitCode(enum.IntEnum):
     FINDINGS = 1  # stale, unreachable, a tool call that answered `isError`
     USAGE = 2
     REJECTED = 3  # the document or the manifest
-    CONFLICT = 4  # a hand-edited generated file, an unresolved conflict, a target in use
+    CONFLICT = 4  # a hand-edited generated file, or an unresolved conflict
     INTERRUPTED = 5  # an earlier run was cut short, or another one holds the lock
     BUG = 70
 
