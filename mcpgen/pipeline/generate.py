@@ -9,6 +9,7 @@ from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock
 from mcpgen.emit.reconcile import Changes, reconcile, unified_diff
 from mcpgen.emit.write import BusyError, exclusive, is_interrupted, roll_forward
+from mcpgen.pipeline.known_current import is_known_current, note_current
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
@@ -48,7 +49,12 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
             if target.is_dir():
                 stack.enter_context(exclusive(target))
                 roll_forward(target)
-            return _generate(target, options, problems, progress)
+            if not options.strict and is_known_current(target, options.cache):
+                return Report(problems, DONE, target)
+            report = _generate(target, options, problems, progress)
+            if report.exit_code == DONE:
+                note_current(target, options.cache)
+            return report
     except (OSError, BusyError) as error:
         return Report(problems, told_by_the_disk(error, target, problems), target)
 

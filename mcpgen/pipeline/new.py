@@ -9,6 +9,7 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.reconcile import reconcile
 from mcpgen.emit.write import BusyError, exclusive
 from mcpgen.ir.document import Document
+from mcpgen.pipeline.known_current import note_current
 from mcpgen.pipeline.options import DONE, REJECTED, USAGE, Options, Progress, Project, Report
 from mcpgen.pipeline.project_folder import commit, make_lock, refuse_target, told_by_the_disk
 from mcpgen.spec.fetch import without_secrets
@@ -56,7 +57,10 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
         return Report(problems, REJECTED, target or Path())
 
     lock_source = source_name(understood.document)
-    return _write(target, project, document, lock_source, problems, progress)
+    report = _write(target, project, document, lock_source, problems, progress)
+    if report.exit_code == DONE:
+        note_current(target, options.cache)
+    return report
 
 
 def new_by_hand(

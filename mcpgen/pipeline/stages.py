@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import PlannedFile
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.naming import plain_ascii
@@ -254,14 +254,3 @@ def recorded_answers(content: bytes | None) -> dict[str, str]:
         if found:
             answers[found[1]] = found[2]
     return answers
-
-
-def user_cache() -> Path:
-    """Give mcpgen's folder in the user's cache."""
-    if os.name == "nt":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "mcpgen"

@@ -1,0 +1,80 @@
+"""What `generate` knows without looking: that this very mcpgen has nothing to do in a project.
+
+A run that leaves a project current notes so in the user's cache, by the lock and by the code that
+ran. Where both are the same again, and every input and file is as the lock says, a new run would
+make the same bytes, so none is needed. Nothing of it lies in the project.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+import mcpgen
+from mcpgen.emit.lock import sha256
+from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.ir.file_set import Owner
+from mcpgen.pipeline.check import check
+from mcpgen.pipeline.options import DONE
+from mcpgen.pipeline.project_folder import read_file, read_lock
+
+
+def user_cache() -> Path:
+    """Give mcpgen's folder in the user's cache."""
+    if os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "mcpgen"
+
+
+def note_current(target: Path, cache: Path | None) -> None:
+    """Note that a run just left `target` current; a cache that cannot be written costs time."""
+    note = _note(target, cache)
+    if note is not None:
+        with contextlib.suppress(OSError):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.touch()
+
+
+def is_known_current(target: Path, cache: Path | None) -> bool:
+    """Whether a run that was asked for nothing special would change nothing and tell nothing."""
+    note = _note(target, cache)
+    if note is None or not note.exists():
+        return False
+    found = check(target)
+    lock = read_lock(target, found.problems)
+    if lock is None or found.exit_code != DONE or len(found.problems):
+        return False
+    for path, locked in lock.files.items():
+        content = read_file(target, path)
+        # What is the user's own may be anything; a file of the skeleton that is gone or edited
+        # is what a run tells of.
+        if locked.owner is Owner.MERGED and (content is None or sha256(content) != locked.sha256):
+            return False
+    return True
+
+
+def _note(target: Path, cache: Path | None) -> Path | None:
+    lock = read_file(target, LOCK_FILE)
+    if lock is None:
+        return None
+    key = hashlib.sha256(lock)
+    for path in _sources():
+        key.update(path.read_bytes())
+    return (cache or user_cache()) / "current" / key.hexdigest()
+
+
+def _sources() -> list[Path]:
+    """The code and the templates that decide what is generated."""
+    # Imported here: `check` does without a template engine.
+    from mcpgen.render.environment import template_root
+
+    package = Path(mcpgen.__file__).parent
+    templates = [path for path in template_root().rglob("*") if path.is_file()]
+    return sorted([*package.rglob("*.py"), *templates])

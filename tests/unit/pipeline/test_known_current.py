@@ -1,0 +1,77 @@
+"""`generate` with nothing to do: told from a note, and never when anything could differ."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+from mcpgen.pipeline import known_current
+from mcpgen.pipeline.options import CONFLICT, DONE
+from tests.unit.pipeline.conftest import silent
+
+
+class RanError(Exception):
+    """The stages were run."""
+
+
+@pytest.fixture
+def stages_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make(*_: object) -> None:
+        raise RanError
+
+    # By name the package has the function, not the module.
+    monkeypatch.setattr(import_module("mcpgen.pipeline.generate"), "_make", make)
+
+
+def run(project: Path, cache: Path, **more: bool) -> pipeline.Report:
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache, **more)
+    return pipeline.generate(project, options, silent)
+
+
+@pytest.mark.usefixtures("stages_raise")
+def test_nothing_is_made_again_where_nothing_changed(project: Path, cache: Path) -> None:
+    report = run(project, cache)
+    assert (report.exit_code, report.written, len(report.problems)) == (DONE, (), 0)
+
+
+def test_a_run_that_knows_nothing_comes_to_the_same(project: Path, tmp_path: Path) -> None:
+    report = run(project, tmp_path / "fresh")
+    assert (report.exit_code, report.written, report.deleted) == (DONE, (), ())
+    assert report.plan is not None
+
+
+@pytest.mark.usefixtures("stages_raise")
+@pytest.mark.parametrize(
+    "path", ["mcpgen.yaml", "openapi.yaml", ".copier-answers.yml", "README.md"]
+)
+def test_a_changed_file_is_looked_into(project: Path, cache: Path, path: str) -> None:
+    with (project / path).open("a") as file:
+        file.write("\n# changed\n")
+    with pytest.raises(RanError):
+        run(project, cache)
+
+
+@pytest.mark.usefixtures("stages_raise")
+def test_other_code_of_mcpgen_is_looked_into(
+    project: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = tmp_path / "changed.py"
+    changed.write_text("# other code\n")
+    sources = known_current._sources()
+    monkeypatch.setattr(known_current, "_sources", lambda: [*sources, changed])
+    with pytest.raises(RanError):
+        run(project, cache)
+
+
+@pytest.mark.usefixtures("stages_raise")
+def test_what_was_asked_for_specially_is_done(project: Path, cache: Path) -> None:
+    with pytest.raises(RanError):
+        run(project, cache, strict=True)
+
+
+def test_an_edited_file_is_refused_as_ever(project: Path, cache: Path) -> None:
+    (project / "src/pet_shop_mcp/_generated/contract.json").write_text("{}")
+    assert run(project, cache).exit_code == CONFLICT
