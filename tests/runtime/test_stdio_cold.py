@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import select
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.runtime.stdio_process import StdioProcess, call, initialize, request, write_package
+from tests.runtime.stdio_process import (
+    StdioProcess,
+    call,
+    initialize,
+    request,
+    wait_until_exists,
+    write_package,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="select on pipes")
 
@@ -43,9 +51,8 @@ def modules_after(folder: Path, *messages: object) -> set[str]:
     """What a server has imported when it leaves after these messages."""
     with StdioProcess(folder, python=("-c", REPORTING)) as server:
         server.send(*messages)
-        for _ in messages:
-            assert "error" not in server.receive()
-        server.close_stdin()
+        server.close_stdin()  # before the answers, so that no pause is taken for an idle client
+        assert all("error" not in answer for answer in server.rest())
         assert server.wait() == 0
     return set((folder / "modules.txt").read_text().splitlines())
 
@@ -73,6 +80,30 @@ def test_the_first_call_brings_what_calls_need(tmp_path: Path) -> None:
     loaded = modules_after(write_package(tmp_path), call(1, "echo", "x"))
     assert loaded >= {"asyncio", "msgspec", "jsonschema_rs", "small_mcp._generated.tools.some"}
     assert "aiohttp" not in loaded  # comes with the first request to the API
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="pipes cannot be asked here")
+def test_what_calls_need_is_imported_while_the_client_pauses(tmp_path: Path) -> None:
+    folder = write_package(tmp_path)
+    reporting = REPORTING.replace(
+        "from small_mcp",
+        "from mcpgen.runtime.transports import warming\n"
+        "last = warming._MODULES[-1]\n"
+        "taken = warming.import_module\n"
+        "def take(name):\n"
+        "    taken(name)\n"
+        "    if name == last:\n"
+        "        open('warm', 'w').close()\n"
+        "warming.import_module = take\n"
+        "from small_mcp",
+    )
+    with StdioProcess(folder, python=("-c", reporting)) as server:
+        server.ask(request(1, "tools/list"))
+        wait_until_exists(folder / "warm")
+        assert server.ask(request(2, "tools/list"))["id"] == 2
+        assert server.ask(call(3, "echo", "x"))["id"] == 3
+        server.close_stdin()
+        assert server.wait() == 0
 
 
 def test_a_thousand_tools_import_nothing_more_and_come_in_one_page(tmp_path: Path) -> None:

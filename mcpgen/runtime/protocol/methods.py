@@ -73,12 +73,19 @@ def _list(listing_of: Callable[[Offering], Listing | None]) -> Callable[[Call], 
         protocol = call.protocol
         listing = listing_of(protocol.offering)
         page = b"" if listing is None else listing.page(call.revision, call.params.get("cursor"))
-        members: JsonObject = {}
+        envelope: JsonObject = {}
         if call.revision.is_modern:
-            protocol.envelop(members, call.method)
-            page += b"," + protocol.encode(members)[1:-1]
-        request_id = protocol.encode(call.id)
-        protocol.respond(call, b'{"jsonrpc":"2.0","id":%s,"result":{%s}}' % (request_id, page))
+            protocol.envelop(envelope, call.method)
+        pieces = (  # joined once: a page may have megabytes
+            b'{"jsonrpc":"2.0","id":',
+            protocol.encode(call.id),
+            b',"result":{',
+            page,
+            b"," if envelope else b"",
+            protocol.encode(envelope)[1:],
+            b"}",
+        )
+        protocol.respond(call, b"".join(pieces))
         return False
 
     return answer_list

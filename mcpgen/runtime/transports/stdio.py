@@ -2,7 +2,8 @@
 
 A server starts cold: a plain loop reads, and answers what needs no handler (the handshake,
 discovery, `tools/list`) before asyncio, the validator or the HTTP client are imported. The first
-message that needs a handler hands the pipe over to `stdio_loop`, with every byte already read.
+message that needs a handler hands the pipe over to `stdio_loop`, with every byte already read;
+what it needs is imported before it comes, if the client pauses.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from mcpgen.runtime.transports.json_input import (
     decode_cold,
 )
 from mcpgen.runtime.transports.line_buffer import Line, LineBuffer
+from mcpgen.runtime.transports.warming import import_while_idle, modules_of_calls
 
 if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
@@ -95,7 +97,10 @@ def serve_stdio(
 def _serve_cold(pipe: Pipe, protocol: ServerProtocol) -> bool:
     """Answer what needs no handler; True when one is needed, False at the end of input."""
     departure = _Departure()
+    unimported = modules_of_calls()
+    has_client = False
     while not departure.is_asked:
+        has_client = has_client or bool(pipe.lines)
         while pipe.lines:
             pipe.events = pipe.receive(protocol, decode_cold)
             if protocol.calls_in_flight():
@@ -104,6 +109,8 @@ def _serve_cold(pipe: Pipe, protocol: ServerProtocol) -> bool:
         if pipe.is_at_end:
             return False
         with departure:
+            if has_client:
+                import_while_idle(pipe.read_fd, unimported)
             data = os.read(pipe.read_fd, CHUNK_BYTES)
         pipe.is_at_end = not data
         pipe.lines = pipe.buffer.feed(data) if data else pipe.buffer.finish()
@@ -134,6 +141,9 @@ class _Departure:
 
 
 def _write_all(fd: int, protocol: ServerProtocol) -> None:
-    data = b"".join([outgoing.data + b"\n" for outgoing in protocol.messages_to_send()])
-    while data:
-        data = data[os.write(fd, data) :]
+    for outgoing in protocol.messages_to_send():
+        # Apart, since a copy of a long page with its line end costs four times what writing does.
+        for data in (outgoing.data, b"\n"):
+            unwritten = memoryview(data)
+            while unwritten:
+                unwritten = unwritten[os.write(fd, unwritten) :]

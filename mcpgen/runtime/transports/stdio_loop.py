@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
 
 MAX_UNWRITTEN_BYTES: Final = 4 * 1024 * 1024  # more, and reading waits for the client
+LONG_BYTES: Final = 64 * 1024  # what is longer is written where it lies: copying it costs more
 LAST_WORDS_SECONDS: Final = 5.0  # for a client that does not read what the drain left it
 
 
@@ -59,7 +60,7 @@ class StdioLoop:
         self._runner = runner
         self._decode = hot_decoder()
         self._loop = asyncio.get_running_loop()
-        self._unwritten: deque[bytes] = deque()
+        self._unwritten: deque[bytes | memoryview] = deque()
         self._unwritten_bytes = 0
         self._flush_is_due = False
         self._is_watching_write = False
@@ -149,16 +150,21 @@ class StdioLoop:
     def _write(self) -> None:
         self._flush_is_due = False
         for outgoing in self._protocol.messages_to_send():
-            line = outgoing.data + b"\n"
-            self._unwritten.append(line)
-            self._unwritten_bytes += len(line)
+            self._unwritten += (outgoing.data, b"\n")
+            self._unwritten_bytes += len(outgoing.data) + 1
         self._write_unwritten()
         if self._pipe.lines and not self._is_busy() and not self._leaving.done():
             self._handle_lines()
 
     def _write_unwritten(self) -> None:
-        if self._unwritten and not self._is_gone:
-            data = b"".join(self._unwritten)
+        unwritten = self._unwritten
+        while unwritten and not self._is_gone:
+            data: bytes | memoryview = unwritten[0]
+            if len(data) < LONG_BYTES:
+                data = b"".join(unwritten)
+                unwritten.clear()
+            else:
+                unwritten.popleft()
             try:
                 sent = os.write(self._pipe.write_fd, data)
             except BlockingIOError:
@@ -166,12 +172,12 @@ class StdioLoop:
             except OSError:
                 self._lose_client()
                 return
-            self._unwritten.clear()
-            self._unwritten_bytes = len(data) - sent
+            self._unwritten_bytes -= sent
             if sent < len(data):
-                self._unwritten.append(data[sent:])
-        self._watch_write(bool(self._unwritten))
-        if not self._unwritten:
+                unwritten.appendleft(memoryview(data)[sent:])
+                break
+        self._watch_write(bool(unwritten))
+        if not unwritten:
             self._written.set()
 
     def _watch_write(self, is_needed: bool) -> None:
