@@ -12,25 +12,27 @@ PEERS := .cache/peers
 NODE_PACKAGES := node@24 \
 	@modelcontextprotocol/inspector@2.12.0 \
 	@modelcontextprotocol/conformance@0.2.0-alpha.12 \
-	@octokit/openapi@23.0.2
+	@octokit/openapi@23.0.2 \
+	swagger-client@3.37.8
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test bench peers corpus update-examples clean
+.PHONY: help demo test bench peers corpus judges update-examples clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             an OpenAPI document becomes a server, and its tools are called'
 	@echo 'make test             format, lint, strict types and all tests'
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
-	@echo 'make corpus           generate a server from each real document there is'
+	@echo 'make corpus           a server from each real document there is, checked; a table'
+	@echo 'make judges           our requests beside those that other tools make of real documents'
 	@echo 'make update-examples  rewrite generated_examples/ from specs/'
 	@echo 'make clean            remove what was installed and cached'
 
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
-test: $(TEST_TOOLS) $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt
+test: $(TEST_TOOLS) $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/schemathesis-4.32.5/installed.txt
 	@echo '== format'
 	@$(BIN)/ruff format --check .
 	@echo '== lint'
@@ -42,11 +44,16 @@ test: $(TEST_TOOLS) $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt
 
 bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
 	@$(BIN)/python tests/benchmarks/run.py
+	@$(BIN)/python tests/benchmarks/generation.py
 
-peers: $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
+peers: $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt \
+       $(PEERS)/schemathesis-4.32.5/installed.txt
 
 corpus: $(INSTALLED)
-	@$(BIN)/python -m tests.examples.corpus
+	@$(BIN)/python -m tests.corpus
+
+judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
+	@$(BIN)/python -m tests.corpus.outside_judges
 
 update-examples: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.examples

@@ -1,0 +1,179 @@
+"""Time and memory of generating: GitHub's API, and documents of 100 to 10,000 operations.
+
+`make bench` runs it. Every run is a process of its own with a cold cache, unless the line says
+otherwise. CPU time counts all cores; memory is the largest process's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+GITHUB = (
+    ROOT / ".cache" / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
+    / "api.github.com.json"
+)  # fmt: skip
+SIZES = (100, 1_000, 10_000)
+TOLERATED_GROWTH = 1.5  # of the cost of one operation, from the smallest document to the largest
+PROPERTIES = 8
+OPERATIONS_A_TAG = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run took."""
+
+    seconds: float
+    cpu_seconds: float
+    megabytes: float
+
+
+def cost(arguments: Sequence[str], cache: Path) -> Cost:
+    """Run the command line; it must succeed."""
+    started = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mcpgen", *arguments, "--quiet"],
+        cwd=ROOT,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache), "CI": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.monotonic() - started
+    if status:
+        assert process.stderr is not None
+        sys.exit(f"mcpgen {arguments[0]} failed: {process.stderr.read().decode()[-2000:]}")
+    kilobytes = used.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    return Cost(seconds, used.ru_utime + used.ru_stime, kilobytes / 1024)
+
+
+def synthetic(count: int) -> dict[str, object]:
+    """A document of `count` operations, each with parameters, a body and a schema of its own."""
+    paths: dict[str, object] = {}
+    schemas: dict[str, object] = {}
+    for number in range(count):
+        name = f"Thing{number}"
+        schemas[name] = {
+            "type": "object",
+            "required": ["id"],
+            "properties": {
+                "id": {"type": "integer"},
+                **{
+                    f"field{at}": {"type": "string", "description": f"Field {at} of {name}."}
+                    for at in range(PROPERTIES)
+                },
+            },
+        }
+        shown = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+        paths[f"/group{number // OPERATIONS_A_TAG}/thing{number}/{{id}}"] = {
+            "put": {
+                "operationId": f"replaceThing{number}",
+                "tags": [f"group{number // OPERATIONS_A_TAG}"],
+                "summary": f"Replace thing {number}",
+                "parameters": [
+                    {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}},
+                    {"name": "dry_run", "in": "query", "schema": {"type": "boolean"}},
+                ],
+                "requestBody": {"required": True, "content": shown},
+                "responses": {"200": {"description": "The thing.", "content": shown}},
+            }
+        }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Synthetic", "version": "1"},
+        "servers": [{"url": "https://synthetic.example"}],
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def github(folder: Path) -> list[dict[str, object]]:
+    """GitHub's 1,223 operations, against the goals of the README."""
+    if not GITHUB.exists():
+        print("left out: GitHub's document is not installed (make peers)", file=sys.stderr)
+        return []
+    bare = str(folder / "bare")
+    runs = (
+        ("GitHub, new --no-models", ("new", str(GITHUB), bare, "--defaults", "--no-models"), 5.0),
+        ("GitHub, generate, nothing changed", ("generate", bare), 1.0),
+        ("GitHub, new", ("new", str(GITHUB), str(folder / "whole"), "--defaults"), 10.0),
+    )
+    rows = []
+    for label, arguments, most_seconds in runs:
+        print(f"measuring {label} ...", file=sys.stderr)
+        found = cost(arguments, folder / "cache")
+        rows.append(_row(label, found, f"{most_seconds:g} s, 400 MB")
+                    | {"reached": found.seconds <= most_seconds and found.megabytes <= 400})  # fmt: skip
+    return rows
+
+
+def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:
+    """Documents ten times as large as the one before; the cost of one operation must stay."""
+    rows = []
+    each: list[float] = []
+    start = 0.0
+    for count in (1, *SIZES):
+        label = f"{count:,} operations{'' if models else ', --no-models'}"
+        print(f"measuring {label} ...", file=sys.stderr)
+        document = folder / f"{count}.json"
+        document.write_text(json.dumps(synthetic(count)))
+        target = str(folder / f"{count}-{models}")
+        flags = () if models else ("--no-models",)
+        found = cost(("new", str(document), target, "--defaults", *flags), folder / "cache")
+        if count == 1:
+            start = found.cpu_seconds
+            continue
+        each.append((found.cpu_seconds - start) / count)
+        rows.append(_row(label, found, f"at most {TOLERATED_GROWTH:g}x an operation")
+                    | {"cpu_ms_each": each[-1] * 1000, "reached": each[-1] <= each[0] * TOLERATED_GROWTH})  # fmt: skip
+    return rows
+
+
+def _row(label: str, found: Cost, goal: str) -> dict[str, object]:
+    return {
+        "measure": label,
+        "seconds": found.seconds,
+        "cpu_seconds": found.cpu_seconds,
+        "megabytes": found.megabytes,
+        "goal": goal,
+    }
+
+
+def main() -> None:
+    """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--only", choices=("github", "linear"), default="")
+    options = parser.parse_args()
+    rows: list[dict[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        if options.only != "linear":
+            rows += github(Path(folder))
+        if options.only != "github":
+            rows += linear(Path(folder), models=False)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+    else:
+        print("| measure | s | CPU s | MB | CPU ms an operation | goal | |")
+        print("|---|---|---|---|---|---|---|")
+        for row in rows:
+            each = f"{row['cpu_ms_each']:.2f}" if "cpu_ms_each" in row else ""
+            print(
+                f"| {row['measure']} | {row['seconds']:.1f} | {row['cpu_seconds']:.1f} "
+                f"| {row['megabytes']:.0f} | {each} | {row['goal']} "
+                f"| {'reached' if row['reached'] else 'missed'} |"
+            )
+    sys.exit(0 if all(row["reached"] for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""What our runtime sends for each tool of a document, beside the arguments in the API's own names.
+
+No credentials are sent and one base URL holds for all, so that only parameters and bodies differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from mcpgen import pipeline
+from mcpgen.diagnostics import Problems
+from mcpgen.pipeline import Options
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing import Client
+from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
+from mcpgen.spec.load import load
+from tests.corpus.documents import CorpusDocument
+
+BASE_URL = "https://judged.example"
+
+Call = dict[str, Any]
+"""`operation`, `values` by location and name, `body` and `content_type`, and `ours`: a request.
+
+`parameters` and `media_type` have how they travel, by which disagreements are sorted.
+"""
+
+
+def calls_of(document: CorpusDocument) -> tuple[Any, list[Call]]:
+    """Give the document as JSON, and every call that sends something."""
+    read = load(str(document.path), Problems())
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "server"
+        options = Options(models=False, outside_judge=False)
+        report = pipeline.new(str(document.path), target, options, lambda _: None)
+        if report.plan is None or len(read.files) > 1:
+            return None, []
+        sys.path.insert(0, str(target / "src"))
+        cases = json.loads((target / "tests" / "generated" / "cases.json").read_bytes())
+        calls = asyncio.run(_sent(str(report.plan.package), cases))
+    return read.root, calls
+
+
+async def _sent(package: str, cases: list[dict[str, Any]]) -> list[Call]:
+    server = ServerPackage.load(package)
+    contracts: dict[str, Any] = {}
+    for group in server.contract["groups"]:
+        for name, tool in import_module(f"{package}._generated.tools.{group}").tools.tools.items():
+            tool.contract["request"].pop("security", None)
+            contracts[name] = tool.contract
+    requests: list[HttpRequest] = []
+
+    async def send(request: HttpRequest) -> HttpResponse:
+        requests.append(request)
+        return HttpResponse(404)
+
+    environ = {f"{server.contract['env_prefix']}BASE_URL": BASE_URL}
+    calls = []
+    async with Client.in_memory(server, environ, send=send) as client:
+        for case in cases:
+            if "untested" in case or "reply" in case or not case["expect"]["request"]:
+                continue
+            requests.clear()
+            await client.call_tool(case["tool"], case["arguments"])
+            calls.append(_call(case, contracts[case["tool"]], requests))
+    return calls
+
+
+def _call(case: dict[str, Any], contract: dict[str, Any], requests: list[HttpRequest]) -> Call:
+    request = contract["request"]
+    call: Call = {
+        "operation": case["expect"]["operation"],
+        "case": case["id"],
+        "values": {},
+        "parameters": request["parameters"],
+    }
+    for parameter in request["parameters"]:
+        if parameter["argument"] in case["arguments"]:
+            value = case["arguments"][parameter["argument"]]
+            call["values"].setdefault(parameter["in"], {})[parameter["name"]] = value
+    body = request.get("body")
+    if body and body["argument"] in case["arguments"]:
+        call["body"] = case["arguments"][body["argument"]]
+        call["content_type"] = case["expect"]["request"]["content_type"]
+        call["media_type"] = next(
+            item for item in body["media_types"] if item["media_type"] == call["content_type"]
+        )
+    call["ours"] = as_json(requests[0]) if requests else {"refused": "nothing was sent"}
+    return call
+
+
+def as_json(request: HttpRequest) -> dict[str, Any]:
+    """Spell a request as the judges spell theirs."""
+    return {
+        "method": request.method,
+        "url": request.url,
+        "headers": list(request.headers),
+        "body": None if request.body is None else base64.b64encode(request.body).decode(),
+    }

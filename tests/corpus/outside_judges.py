@@ -1,0 +1,165 @@
+"""`make judges`: our requests beside those of Schemathesis and swagger-client, for real documents.
+
+`python -m tests.corpus.outside_judges [PART_OF_A_NAME ...] [--show KIND]` does a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.corpus.calls import Call, calls_of
+from tests.corpus.comparing import Difference, Request, differences
+from tests.corpus.documents import (
+    CORPUS,
+    REPOSITORY,
+    CorpusDocument,
+    corpus_documents,
+    is_present,
+)
+from tests.corpus.in_children import Failure, in_children
+
+PEERS = REPOSITORY / "tests" / "peers"
+NODE = REPOSITORY / ".cache" / "node"
+SCHEMATHESIS = REPOSITORY / ".cache" / "peers" / "schemathesis-4.32.5" / "bin" / "python"
+COMMANDS = {
+    "schemathesis": (str(SCHEMATHESIS), str(PEERS / "schemathesis_requests.py")),
+    "swagger-client": (
+        str(NODE / "node_modules" / ".bin" / "node"),
+        str(PEERS / "swagger_client_requests.mjs"),
+        str(NODE),
+    ),
+}
+DECISIONS = Path(__file__).with_name("disagreements.md")
+LEAST_OPERATIONS, LEAST_AGREEMENT = 5000, 0.99
+GENERATING_SECONDS, JUDGING_SECONDS = 120, 1800
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one judge says of all operations."""
+
+    judge: str
+    judged: set[tuple[str, str]] = field(default_factory=set)  # document and operation
+    disputed: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # and the kinds
+    failed: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[tuple[str, str, Difference]]] = field(default_factory=dict)
+
+    def take(self, document: str, call: Call, theirs: Request) -> None:
+        """Compare one call."""
+        if "failed" in theirs:
+            self.failed[theirs["failed"][:90]] += 1
+            return
+        at = (document, call["operation"])
+        self.judged.add(at)
+        for found in differences(call, theirs):
+            self.disputed.setdefault(at, set()).add(found.kind)
+            self.examples.setdefault(found.kind, []).append((document, call["case"], found))
+
+    def agreement(self, open_kinds: Sequence[str] = ()) -> float:
+        """The share of judged operations without a difference of a kind that is not open."""
+        disputed = sum(bool(kinds - set(open_kinds)) for kinds in self.disputed.values())
+        return 1 - disputed / len(self.judged) if self.judged else 0.0
+
+
+def tally(documents: Sequence[CorpusDocument], folder: Path) -> list[Tally]:
+    """Have both judges make the requests of every call of these documents, and compare."""
+    folder.mkdir(parents=True, exist_ok=True)
+    work = folder / "work.jsonl"
+    calls: list[tuple[str, list[Call]]] = []
+    with work.open("w") as lines:
+        for document, result in in_children(
+            calls_of, documents, at_once=2, seconds=GENERATING_SECONDS
+        ):
+            if isinstance(result, Failure):
+                print(f"! {document.name}: {result.kind}: {result.text[-300:]}", flush=True)
+                continue
+            root, made = result
+            if made:
+                calls.append((document.name, made))
+                print(json.dumps({"document": root, "calls": made}, default=str), file=lines)
+    tallies = [Tally(judge) for judge in COMMANDS]
+    for counted, answers in zip(tallies, _answers(work, folder), strict=True):
+        for (name, made), line in zip(calls, answers, strict=False):
+            for call, theirs in zip(made, json.loads(line), strict=True):
+                counted.take(name, call, theirs)
+    return tallies
+
+
+def _answers(work: Path, folder: Path) -> list[list[str]]:
+    """Run the judges at the same time; a line of each for each document."""
+    running = []
+    for judge, command in COMMANDS.items():
+        with work.open() as lines, (folder / f"{judge}.jsonl").open("w") as answers:
+            running.append(subprocess.Popen(command, stdin=lines, stdout=answers))
+    for process in running:
+        try:
+            process.wait(JUDGING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    return [(folder / f"{judge}.jsonl").read_text().splitlines() for judge in COMMANDS]
+
+
+def decided() -> dict[str, str]:
+    """The kinds of disagreement that `disagreements.md` decides, by judge and kind."""
+    found = {}
+    for line in DECISIONS.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip().strip("`") for cell in line.strip().strip("|").split("|")]
+        if len(cells) >= 3 and cells[0] in COMMANDS:
+            found[f"{cells[0]}: {cells[1]}"] = cells[2]
+    return found
+
+
+def print_tallies(tallies: Sequence[Tally], shown: str) -> bool:
+    """Print agreement and every kind of disagreement; tell whether the goals are reached."""
+    decisions = decided() if DECISIONS.exists() else {}
+    is_reached = True
+    for each in tallies:
+        counts = Counter(kind for kinds in each.disputed.values() for kind in kinds)
+        mine = {kind for kind in counts if f"{each.judge}: {kind}" in decisions}
+        print(f"\n== {each.judge}: {len(each.judged):,} operations judged")
+        print(f"agreement: {each.agreement():.2%}; but for what is decided: "
+              f"{each.agreement(sorted(mine)):.2%}")  # fmt: skip
+        for kind, count in counts.most_common():
+            print(f"{count:>6}  {kind}: {decisions.get(f'{each.judge}: {kind}', 'NOT DECIDED')}")
+            for document, case, found in each.examples[kind][: 8 if shown and shown in kind else 1]:
+                print(f"          {document}: {case}")
+                print(f"          ours   {found.ours[:300]}\n          theirs {found.theirs[:300]}")
+        for reason, count in each.failed.most_common(12):
+            print(f"{count:>6}  not judged: {reason}")
+        is_reached &= len(each.judged) >= LEAST_OPERATIONS
+        is_reached &= each.agreement(sorted(mine)) >= LEAST_AGREEMENT
+    return is_reached
+
+
+def judged_documents() -> list[CorpusDocument]:
+    """The documents whose requests have one meaning: valid ones with operations."""
+    return [each for each in corpus_documents() if each.is_valid and each.operations]
+
+
+def main() -> int:
+    """Judge what is asked for; 1 where a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART_OF_A_NAME")
+    parser.add_argument("--show", default="", metavar="KIND", help="more examples of such kinds")
+    options = parser.parse_args()
+    if not is_present():
+        print(f"SKIPPED: there is no index.csv in {CORPUS}")
+        return 0
+    documents = [
+        each
+        for each in judged_documents()
+        if not options.parts or any(part in each.name for part in options.parts)
+    ]
+    tallies = tally(documents, REPOSITORY / ".cache" / "judges")
+    return 0 if print_tallies(tallies, options.show) or options.parts else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

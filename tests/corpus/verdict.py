@@ -1,0 +1,153 @@
+"""What one document becomes: generated in process, then checked as a client and its API would."""
+
+from __future__ import annotations
+
+import compileall
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from mcpgen import pipeline
+from mcpgen.diagnostics import Diagnostic, Severity
+from mcpgen.pipeline import Options, Report
+from mcpgen.pipeline import stages as stages  # here, so that every child has it already
+from mcpgen.pipeline.options import DONE, REJECTED
+from mcpgen.runtime.testing.suite import Suite
+from tests.corpus.documents import CorpusDocument
+from tests.corpus.profile import departures
+
+SHOWN_FAULTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome for a document, and everything about it that is not right."""
+
+    outcome: str  # "served", "refused", or the kind of a failure
+    tools: int = 0
+    left_out: int = 0
+    calls: int = 0
+    uncalled: int = 0  # tools that no call reached the API of, since no arguments could be made up
+    reasons: tuple[str, ...] = ()  # why it was refused
+    left: tuple[str, ...] = ()  # why operations were left out
+    faults: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Findings:
+    calls: int = 0
+    uncalled: int = 0
+    faults: list[str] = field(default_factory=list)
+
+
+def judge(document: CorpusDocument, *, models: bool = True) -> Verdict:
+    """Generate a server of a document and check all of it."""
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "server"
+        options = Options(models=models, cache=Path(folder) / "cache")
+        report = pipeline.new(str(document.path), target, options, lambda _: None)
+        if report.exit_code != DONE or report.plan is None:
+            return _refused(report, started)
+        found = _Findings()
+        _check_operations(document, report, found)
+        _check_package(target, str(report.plan.package), found)
+        return Verdict(
+            "served",
+            tools=len(report.plan.tools),
+            left_out=len(report.plan.left_out),
+            calls=found.calls,
+            uncalled=found.uncalled,
+            left=tuple(f"{item.code}: {item.reason}" for item in report.plan.left_out),
+            faults=tuple(found.faults),
+            seconds=time.monotonic() - started,
+        )
+
+
+def _refused(report: Report, started: float) -> Verdict:
+    """A refusal is clear when it has the right code, and each reason a place."""
+    reasons = [problem for problem in report.problems if problem.severity is Severity.ERROR]
+    faults = []
+    if report.exit_code != REJECTED:
+        faults.append(f"ended with {report.exit_code} instead of {REJECTED}")
+    located = [problem for problem in report.problems if problem.at is not None]
+    if not located:
+        faults.append("was refused without a place in the document")
+    return Verdict(
+        "refused",
+        reasons=tuple(map(_told, reasons)),
+        faults=tuple(faults),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _told(problem: Diagnostic) -> str:
+    return f"{problem.code}: {problem.message}"
+
+
+def _check_operations(document: CorpusDocument, report: Report, found: _Findings) -> None:
+    """Every operation is a tool, or was left out with a diagnostic."""
+    assert report.plan is not None
+    served = {tool.operation.key for tool in report.plan.tools}
+    left = {item.operation: item for item in report.plan.left_out}
+    if both := sorted(served & left.keys()):
+        found.faults.append(f"served and left out: {both[:SHOWN_FAULTS]}")
+    if len(served) + len(left) < document.operations:
+        found.faults.append(
+            f"of {document.operations} operations {len(served)} are served and {len(left)} left out"
+        )
+    told = {problem.code for problem in report.problems if problem.at is not None}
+    found.faults += [
+        f"`{item.operation}` was left out without a diagnostic"
+        for item in left.values()
+        if item.code not in told
+    ]
+
+
+def _check_package(target: Path, package: str, found: _Findings) -> None:
+    """The package is valid Python, loads, lists portable tools, and its calls are right."""
+    if not compileall.compile_dir(target / "src", quiet=2):
+        found.faults.append("its Python does not compile")
+        return
+    sys.path.insert(0, str(target / "src"))
+    for path in sorted((target / "src").rglob("*.py")):
+        module = ".".join(path.relative_to(target / "src").with_suffix("").parts)
+        if not module.endswith("__main__"):
+            import_module(module.removesuffix(".__init__"))
+    listing = target / "src" / package / "_generated" / "listing.jsonl"
+    for line in listing.read_bytes().splitlines():
+        tool = json.loads(line)
+        found.faults += [f"`{tool['name']}`: {text}" for text in departures(tool)]
+    suite = Suite(package, target / "tests" / "generated")
+    found.faults += _failures(suite)
+    found.calls = sum(not case.untested for case in suite.cases)
+    reached = {case.tool for case in suite.cases if not case.untested and case.expect["request"]}
+    unreached = {case.tool: case.untested for case in suite.cases if case.untested}
+    found.uncalled = len(unreached.keys() - reached)
+
+
+def _failures(suite: Suite) -> Iterator[str]:
+    """What the generated tests find."""
+    for check in (
+        suite.check_tool_list,
+        suite.check_operations,
+        suite.check_docstrings,
+        suite.check_cases,
+    ):
+        try:
+            check()
+        except AssertionError as error:
+            yield str(error)
+    for case in suite.cases:
+        if not case.untested:
+            try:
+                suite.run(case)
+            except AssertionError as error:
+                yield re.sub(r"\s+", " ", str(error))
