@@ -139,19 +139,21 @@ class LegacySessions:
         else:
             await exchange.reply(202)
 
-    async def _answer_later(self, exchange: HttpExchange, stream: ResumableStream) -> None:
+    async def _answer_later(
+        self, exchange: HttpExchange, stream: ReplyStream, reader: int = 1
+    ) -> None:
         """Write what comes. A client that leaves cancels nothing: it may come back for the rest."""
-        watch = asyncio.create_task(exchange.watch(stream))
+        watch = asyncio.create_task(exchange.watch(stream, reader))
         try:
             while not stream.is_decided:
                 await stream.wait()
             if stream.reply is not None and stream.reply.data:
                 await exchange.reply(stream.reply.http_status, stream.reply.data)
-            elif stream.reader:
-                await exchange.reply_events(stream)
+            elif stream.reader == reader:
+                await exchange.reply_events(stream, reader)
         finally:
             watch.cancel()
-            if stream.reader == 1:
+            if stream.reader == reader:
                 stream.detach()
 
     async def get(self, exchange: HttpExchange) -> None:
@@ -165,20 +167,11 @@ class LegacySessions:
                 stream = live.get_stream = self._new_stream(live)
                 stream.become_sse()
                 self._runner.attach(live.protocol, live.flush)
-                await self._write(exchange, stream, 1)
+                await self._answer_later(exchange, stream)
             else:
-                await self._write(exchange, *await self._resume(live, last_event_id))
+                await self._answer_later(exchange, *await self._resume(live, last_event_id))
         finally:
             self._leave(live)
-
-    async def _write(self, exchange: HttpExchange, stream: ReplyStream, reader: int) -> None:
-        watch = asyncio.create_task(exchange.watch(stream, reader))
-        try:
-            await exchange.reply_events(stream, reader)
-        finally:
-            watch.cancel()
-            if stream.reader == reader:
-                stream.detach()
 
     async def _resume(self, live: LiveSession, last_event_id: str) -> tuple[ReplyStream, int]:
         """Give a stream that starts behind an event, and the number of its new reader."""
@@ -254,7 +247,6 @@ class LegacySessions:
 
     def _close_live(self, live: LiveSession, reason: str) -> None:
         self._runner.take(live.protocol, live.protocol.close(reason), live.flush)
-        self._runner.forget_client(live.protocol)
         self._runner.detach(live.protocol)
         live.flush()
         if live.get_stream is not None:

@@ -100,6 +100,5 @@ class SseEndpoints:
     def _close(self, connection: SseConnection, reason: str) -> None:
         protocol = connection.protocol
         self._runner.take(protocol, protocol.close(reason), connection.flush)
-        self._runner.forget_client(protocol)
         connection.flush()
         connection.stream.finish()

@@ -298,6 +298,7 @@ def test_a_listener_hears_of_changes_and_of_nothing_before_its_acknowledgement()
         await exchange.leave()
         served.store.publish(Change("tools"))
         assert len(response.events) == 3
+        assert not served.runner._peers
 
     run(scenario)
 

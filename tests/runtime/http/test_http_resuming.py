@@ -9,6 +9,7 @@ import pytest
 from mcpgen.runtime.protocol.messages import Change, Outgoing
 from mcpgen.runtime.transports.http_sessions import REOPEN_SECONDS, STREAM_AFTER_SECONDS
 from mcpgen.runtime.transports.reply_stream import MAX_UNREAD, ResumableStream
+from mcpgen.runtime.transports.store import MemoryStore, StoredEvent
 from tests.runtime.http.harness import LEGACY, Client, Exchange, Served, run, tool_call
 
 each_revision = pytest.mark.parametrize("revision", LEGACY)
@@ -105,6 +106,7 @@ def test_the_get_stream_gathers_messages_while_its_client_is_away() -> None:
         await resumed.leave()
         served.clock.now += REOPEN_SECONDS
         await served.app.housekeep()
+        assert not served.app._sessions._live
         served.store.publish(Change("tools"))
         assert (await resume(client, seen.events[0]["id"]).complete()).status == 400
 
@@ -163,6 +165,7 @@ def test_a_connection_may_close_before_its_stream_where_clients_poll(revision: s
             assert "result" in (await exchange.complete()).json
             return
         await exchange.until(lambda response: response.is_complete)
+        assert stream.reader == 0  # nobody reads, so nothing piles up
         priming, retry = exchange.response.events
         assert int(retry["retry"]) > 0
         resumed = resume(client, priming["id"])
@@ -207,6 +210,51 @@ def test_a_stream_keeps_its_newest_hundred_events_for_five_minutes() -> None:
         assert await served.store.events_after(client.session_id, first[:-2], 0) is None
 
     run(scenario)
+
+
+def test_a_stream_whose_call_was_cancelled_ends_when_it_is_resumed() -> None:
+    async def scenario(served: Served) -> None:
+        client = served.client
+        await client.initialize("2025-11-25")
+        exchange = client.begin(tool_call("report", id=4, token=1))
+        seen = await exchange.until_events(2)
+        await exchange.vanish()
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}
+        await client.post(cancel)
+        await exchange.task
+        response = await resume(client, seen.events[0]["id"]).complete()
+        assert response.messages == seen.messages
+        assert "retry" not in response.events[-1]
+
+    run(scenario)
+
+
+class SlowStore(MemoryStore):
+    """A store that is asked over a network: other things happen meanwhile."""
+
+    async def events_after(
+        self, session_id: str, stream_id: str, number: int
+    ) -> list[StoredEvent] | None:
+        self.publish(Change("tools"))
+        return await super().events_after(session_id, stream_id, number)
+
+
+def test_a_message_that_comes_while_others_are_replayed_is_sent_once() -> None:
+    async def scenario(served: Served) -> None:
+        client = served.client
+        await client.initialize("2025-11-25")
+        listening = client.send("GET", headers=client.session_headers)
+        first = (await listening.until_events(1)).events[0]["id"]
+        await listening.leave()
+        served.store.publish(Change("tools"))
+        resumed = resume(client, first)
+        await resumed.until_events(2)
+        served.store.publish(Change("tools"))
+        ids = [event["id"] for event in (await resumed.until_events(3)).events]
+        assert [int(it.rpartition("-")[2]) for it in ids] == [1, 2, 3]
+        await resumed.leave()
+
+    run(scenario, store=SlowStore())
 
 
 def test_a_client_that_reads_nothing_loses_its_connection_and_not_its_stream() -> None:

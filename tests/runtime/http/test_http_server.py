@@ -22,6 +22,7 @@ from mcpgen.runtime.transports.http_connection import (
     BODY_SECONDS,
     HEAD_SECONDS,
     MAX_HEAD_BYTES,
+    MAX_WIRE_BYTES,
     UNREAD_SECONDS,
 )
 from mcpgen.runtime.transports.http_server import HttpServer, serve_http
@@ -195,6 +196,18 @@ def test_the_head_of_a_stream_is_sent_before_its_first_event() -> None:
     on_server(scenario)
 
 
+def test_a_client_that_asks_first_is_told_to_go_on() -> None:
+    async def scenario(server: Server) -> None:
+        wire = await server.connect()
+        head, _, body = http(Expect="100-continue").partition(b"\r\n\r\n")
+        wire.write(head + b"\r\n\r\n")
+        assert await wire.until(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        wire.write(body)
+        assert (await wire.response())[0] == 200
+
+    on_server(scenario)
+
+
 @pytest.mark.requirement("N043", "N044")
 @pytest.mark.parametrize("name", ["hang", "report"])
 def test_a_connection_that_closes_cancels_a_modern_call(name: str) -> None:
@@ -326,6 +339,11 @@ def test_a_connection_too_many_is_told_so() -> None:
         pytest.param(http().replace(b"Length: ", b"Length: +", 1), 400, id="odd length"),
         pytest.param(http().replace(b"\r\nAccept", b"\r\n Accept", 1), 400, id="folded header"),
         pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, id="TLS"),
+        pytest.param(
+            http(b"1;" + b"x" * (MAX_WIRE_BYTES + 300_000), Transfer_Encoding="chunked"),
+            400,
+            id="endless chunk head",
+        ),
         pytest.param(
             b"GET / HTTP/1.1\r\nX: " + b"x" * (4 * MAX_HEAD_BYTES + 300_000), 431, id="endless head"
         ),

@@ -34,6 +34,7 @@ def test_a_session_is_opened_and_serves_calls(revision: str) -> None:
         called = await served.client.post(tool_call("echo", a=1))
         assert called.headers["content-type"] == "application/json"
         assert called.json["result"]["content"][0]["text"] == '{"a": 1}'
+        assert not served.app._sessions._live  # the store alone remembers it
 
     run(scenario)
 
@@ -384,6 +385,21 @@ def test_more_sessions_than_there_may_be_are_refused_until_one_ends() -> None:
         served.clock.now += 1700
         await second.initialize("2025-11-25")
         assert (await first.post(tool_call("echo"))).status == 404
+
+    run(scenario, store=MemoryStore(max_sessions=2))
+
+
+def test_room_is_made_by_the_session_that_was_not_used_for_longest() -> None:
+    async def scenario(served: Served) -> None:
+        first, second, third = served.client, served.new_client(), served.new_client()
+        await first.initialize("2025-11-25")
+        await second.initialize("2025-11-25")
+        served.clock.now += 1000
+        assert (await first.post(tool_call("echo"))).status == 200
+        served.clock.now += 1000
+        await third.initialize("2025-11-25")
+        assert (await first.post(tool_call("echo"))).status == 200
+        assert len(served.store._entries) == 2
 
     run(scenario, store=MemoryStore(max_sessions=2))
 
