@@ -91,7 +91,10 @@ class _Decision:
             self._files[file.path] = locked or LockedFile(file.owner, sha256(file.content))
         else:
             self._hand_edits.append(
-                HandEdit(file.path, unified_diff(file.path, file.content, on_disk))
+                HandEdit(
+                    file.path,
+                    unified_diff(file.path, file.content, on_disk, ("mcpgen", "on disk")),
+                )
             )
             self._overwrite(file, on_disk)
 
@@ -160,13 +163,13 @@ def _base_lines(content: bytes | None) -> dict[str, list[str]]:
     return base if isinstance(base, dict) else {}
 
 
-def unified_diff(path: str, ours: bytes, theirs: bytes) -> str:
-    """Show how a file on disk differs from what mcpgen makes."""
+def unified_diff(path: str, old: bytes, new: bytes, labels: tuple[str, str]) -> str:
+    """Show what changes from one content of a file to another; `labels` say whose each is."""
     lines = difflib.unified_diff(
-        ours.decode("utf-8", "replace").splitlines(),
-        theirs.decode("utf-8", "replace").splitlines(),
-        f"{path} (mcpgen)",
-        f"{path} (on disk)",
+        old.decode("utf-8", "replace").splitlines(),
+        new.decode("utf-8", "replace").splitlines(),
+        f"{path} ({labels[0]})",
+        f"{path} ({labels[1]})",
         lineterm="",
     )
     return "\n".join(lines)

@@ -175,6 +175,9 @@ def _diffs(target: Path, changes: Changes) -> tuple[FileDiff, ...]:
     new = {file.path: file.content for file in changes.written}
     new |= dict.fromkeys(changes.deleted, b"")
     return tuple(
-        FileDiff(path, unified_diff(path, read_file(target, path) or b"", content))
+        FileDiff(
+            path,
+            unified_diff(path, read_file(target, path) or b"", content, ("on disk", "mcpgen")),
+        )
         for path, content in sorted(new.items())
     )

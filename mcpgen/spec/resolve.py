@@ -249,6 +249,8 @@ class _Walk:
         if following is None or (following is not unit and following in seen):
             return
         is_circle = following is unit
+        if is_circle and any(fault.code == "ref-cycle" for one in seen for fault in one.faults):
+            return  # the circle is told once, at the first place from which it was reached
         unit.faults.append(
             _Fault(
                 "ref-cycle" if is_circle else "ref-chain",

@@ -167,17 +167,17 @@ def test_ref_in_an_example_or_extension_is_data(resolving: Resolve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schemas", "circle"),
+    "schemas",
     [
-        ({"A": {"$ref": "#/components/schemas/A"}}, 1),
-        ({"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}}, 2),
+        {"A": {"$ref": "#/components/schemas/A"}},
+        {"A": {"$ref": "#/components/schemas/B"}, "B": {"$ref": "#/components/schemas/A"}},
     ],
 )
-def test_a_circle_of_pure_references_is_reported(
-    resolving: Resolve, schemas: dict[str, Any], circle: int
+def test_a_circle_of_pure_references_is_reported_once(
+    resolving: Resolve, schemas: dict[str, Any]
 ) -> None:
     document, problems = resolving(api({"$ref": "#/components/schemas/A"}, schemas=schemas))
-    assert [problem.code for problem in problems] == ["ref-cycle"] * circle
+    assert [problem.code for problem in problems] == ["ref-cycle"]
     assert [out.operation for out in document.left_out] == ["GET /bad"]
 
 
