@@ -75,6 +75,7 @@ class MediaType:
     encoding: Mapping[str, Encoding] = field(default_factory=dict)
     examples: tuple[JsonValue, ...] = ()
     item_schema: JsonSchema | None = None  # of a streaming media type (3.2)
+    xml_root: str = ""  # the element that an XML body is, where the document gives its shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
 from mcpgen.plan.input_profile import FILE_IN_WORDS
-from mcpgen.plan.media_types import STRUCTURED, Kind, kind_of, ranked, spelled_for_sending
+from mcpgen.plan.media_types import STRUCTURED, Kind, kind_of_body, ranked, spelled_for_sending
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
 from mcpgen.plan.types import Types
 
@@ -70,15 +70,15 @@ def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> List
 def selectable(operation: Operation) -> tuple[MediaType, ...]:
     """The media types in which the body can be sent, the default first.
 
-    JSON comes first, then other JSON formats, forms, multipart, lines of JSON, text, bytes; a form
-    comes after multipart where it would have to carry files. A range like `*/*` is sent as JSON.
+    JSON comes first, then other JSON formats, forms, multipart, lines of JSON, XML, text, bytes; a
+    form comes after multipart where it would carry files. A range like `*/*` is sent as JSON.
     """
     body = operation.request_body
     if body is None:
         return ()
     spelled: dict[str, MediaType] = {}
     for item in ranked(body.content):
-        if kind_of(item.media_type) is not Kind.UNSENDABLE:
+        if kind_of_body(item) is not Kind.UNSENDABLE:
             name = spelled_for_sending(item.media_type)
             spelled.setdefault(name, replace(item, media_type=name))
     return tuple(spelled.values())
@@ -102,9 +102,7 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
         schema = body_schema(item)
         if schema not in schemas:
             schemas.append(schema)
-    structured = [
-        body_schema(item) for item in media_types if kind_of(item.media_type) in STRUCTURED
-    ]
+    structured = [body_schema(item) for item in media_types if kind_of_body(item) in STRUCTURED]
     shown = [schema for schema in schemas if not structured or schema in structured]
     whole = _one_of(schemas)
     argument = Argument(
@@ -129,7 +127,7 @@ def _one_of(schemas: list[JsonSchema]) -> JsonSchema:
 
 def body_schema(item: MediaType) -> JsonSchema:
     """The value that a body of this media type is made from."""
-    kind = kind_of(item.media_type)
+    kind = kind_of_body(item)
     if kind is Kind.TEXT:
         return {"type": "string", "description": f"Text of type `{item.media_type}`."}
     if kind is Kind.BINARY:
@@ -156,7 +154,7 @@ def _content_type(media_types: tuple[MediaType, ...]) -> Listed:
         schema=schema,
     )
     strings = [
-        f"`{item.media_type}`" for item in media_types if kind_of(item.media_type) not in STRUCTURED
+        f"`{item.media_type}`" for item in media_types if kind_of_body(item) not in STRUCTURED
     ]
     told = f"How the body is sent; `{names[0]}` unless told otherwise."
     if strings and len(strings) < len(names):

@@ -16,7 +16,7 @@ from mcpgen.ir.api import Api, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.arguments import body_schema
-from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_json, kind_of
+from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_json, kind_of_body
 from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
 
 _UNKNOWN_ARGUMENT = "no_such_argument"
@@ -188,18 +188,29 @@ class _Making:
         schema = body_schema(media_type)
         if is_json(media_type.media_type):
             return self._sent.sample(schema, which, seed="body")
-        if kind_of(media_type.media_type) is Kind.TEXT:
+        if kind_of_body(media_type) is Kind.TEXT:
             return self._text_body(media_type)
-        if kind_of(media_type.media_type) not in STRUCTURED:
+        if kind_of_body(media_type) not in STRUCTURED:
             return "dGV4dA=="
+        if kind_of_body(media_type) is Kind.XML:
+            return self._xml_body(schema, which)
         wishes: tuple[Which, ...] = (which, "example", "largest")
         for wish in wishes:  # a form does not carry what is empty
             value = self._sent.sample(schema, wish, seed="body")
-            if kind_of(media_type.media_type) is Kind.LINES or _fits_a_form(value):
+            if kind_of_body(media_type) is Kind.LINES or _fits_a_form(value):
                 return value
         raise CannotSampleError(
             "no body found that a form can carry: an object without empty lists and objects"
         )
+
+    def _xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
+        """A value that XML carries whole: it has no empty lists, and no null in an attribute."""
+        wishes: tuple[Which, ...] = (which, "example", "largest", "smallest")
+        for wish in wishes:
+            value = self._sent.sample(schema, wish, seed="body")
+            if value and not _has_empty(value) and not _has_null(value):
+                return value
+        raise CannotSampleError("no body found that XML can carry: one without what is empty")
 
     def _text_body(self, media_type: MediaType) -> str:
         """A text that fits the schema, where that speaks of a text."""
@@ -309,6 +320,12 @@ def _has_empty(value: JsonValue) -> bool:
     if isinstance(value, list):
         return not value or any(_has_empty(item) for item in value)
     return False
+
+
+def _has_null(value: JsonValue) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_null, value.values()))
+    return any(map(_has_null, value)) if isinstance(value, list) else value is None
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

@@ -16,12 +16,15 @@ class Kind(enum.IntEnum):
     FORM = 2
     MULTIPART = 3
     LINES = 4  # a JSON value a line
-    TEXT = 5
-    BINARY = 6
-    UNSENDABLE = 7  # parts without names, or a range that stands for anything
+    XML = 5  # whose shape the document gives
+    TEXT = 6
+    BINARY = 7
+    UNSENDABLE = 8  # parts without names, or a range that stands for anything
 
 
-STRUCTURED = frozenset({Kind.JSON, Kind.OTHER_JSON, Kind.FORM, Kind.MULTIPART, Kind.LINES})
+STRUCTURED = frozenset(
+    {Kind.JSON, Kind.OTHER_JSON, Kind.FORM, Kind.MULTIPART, Kind.LINES, Kind.XML}
+)
 """The kinds whose value is described by the schema; the others travel as one string."""
 _LINES = frozenset(
     {
@@ -63,6 +66,11 @@ def kind_of(media_type: str) -> Kind:
     return Kind.BINARY
 
 
+def kind_of_body(item: MediaType) -> Kind:
+    """What a body of this type is made from; XML of a known shape, from a value."""
+    return Kind.XML if item.xml_root else kind_of(item.media_type)
+
+
 def ranked(content: Iterable[MediaType]) -> list[MediaType]:
     """The media types, best first: by kind, then by the name, so that no order is the document's.
 
@@ -72,7 +80,7 @@ def ranked(content: Iterable[MediaType]) -> list[MediaType]:
     return sorted(
         content,
         key=lambda item: (
-            Kind.MULTIPART + 0.5 if _is_form_with_files(item) else kind_of(item.media_type),
+            Kind.MULTIPART + 0.5 if _is_form_with_files(item) else kind_of_body(item),
             "*" in item.media_type,
             item.media_type,
         ),

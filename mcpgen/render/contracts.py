@@ -144,14 +144,16 @@ def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -
         "media_type": media_type.media_type,
         "encoding": {name: _encoding(value) for name, value in media_type.encoding.items()},
     }
-    if media_type.schema is not None and _serialiser_reads_schema(media_type.media_type):
+    if media_type.xml_root:
+        entry["xml_root"] = media_type.xml_root
+    if media_type.schema is not None and _serialiser_reads_schema(media_type):
         entry["schema"] = bundled(media_type.schema, schemas)
     return entry
 
 
-def _serialiser_reads_schema(media_type: str) -> bool:
-    kind = media_type.partition(";")[0].strip().lower()
-    return kind.startswith("multipart/") or kind.endswith(("/x-www-form-urlencoded", "xml"))
+def _serialiser_reads_schema(media_type: MediaType) -> bool:
+    kind = media_type.media_type.partition(";")[0].strip().lower()
+    return kind.startswith("multipart/") or bool(media_type.xml_root)
 
 
 def bundled(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
@@ -225,7 +227,17 @@ def _requirement(alternative: SecurityRequirement) -> JsonObject:
 
 
 _NOT_FOR_THE_MOCK = frozenset(
-    {"at", "deprecated", "description", "extensions", "operation_id", "summary", "tag", "tags"}
+    {
+        "at",
+        "deprecated",
+        "description",
+        "extensions",
+        "operation_id",
+        "summary",
+        "tag",
+        "tags",
+        "xml_root",
+    }
 )
 
 

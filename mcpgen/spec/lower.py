@@ -18,6 +18,7 @@ from mcpgen.spec.lower_security import read_schemes, read_security
 from mcpgen.spec.lower_servers import read_servers
 from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
 from mcpgen.spec.lower_templates import match_template
+from mcpgen.spec.lower_xml import with_roots
 
 _METHODS = ("delete", "get", "head", "options", "patch", "post", "put", "trace")
 _METHOD_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,32}\Z")
@@ -57,7 +58,11 @@ class _Lowering:
         )
         found = list(self._operations())
         schemas = self.schemas.finish()
-        operations = [operation for operation in found if self._is_servable(operation, schemas)]
+        operations = [
+            with_roots(operation, schemas)
+            for operation in found
+            if self._is_servable(operation, schemas)
+        ]
         info = root.child("info")
         return Api(
             title=info.text("title"),

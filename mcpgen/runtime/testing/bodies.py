@@ -19,6 +19,7 @@ from mcpgen.runtime.testing.pairs import Pairs, unescaped
 from mcpgen.runtime.testing.schemas import JsonSchema, Schemas
 from mcpgen.runtime.testing.styles import query_shapes
 from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
+from mcpgen.runtime.testing.xml_bodies import gives_shape, read_xml
 
 
 def read_body(
@@ -65,6 +66,8 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
         return _read_multipart(described, content_type, body, schemas)
     if kind in _JSON_LINES:
         return _read_lines(described, body, schemas)
+    if _is_xml(kind) and gives_shape(described.schema, schemas):
+        return _read_xml(body, described.schema, schemas)
     if _is_text(kind):
         return _read_string(_text(body, content_type), described.schema, schemas)
     return Reading((b64encode(body).decode(),))  # a schema speaks of the bytes, not of base64
@@ -75,6 +78,14 @@ def _read_string(text: str, schema: JsonSchema, schemas: Schemas) -> Reading:
     if "string" in schemas.types(schema):
         return read_values([text], schema, schemas)
     return Reading((text,))
+
+
+def _read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Reading:
+    try:
+        shape = read_xml(body, schema, schemas)
+    except ValueError as error:
+        raise _UnreadableError(str(error)) from None
+    return read_shapes([shape], schema, schemas)
 
 
 def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
@@ -107,6 +118,10 @@ _OTHER_TEXTS = frozenset(
         *("application/toml", "application/x-yaml"),
     }
 )
+
+
+def _is_xml(kind: str) -> bool:
+    return kind.endswith(("/xml", "+xml"))
 
 
 def _is_text(kind: str) -> bool:

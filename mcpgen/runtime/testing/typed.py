@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, Schemas, UnusableSchemaError
 
-Shape: TypeAlias = "str | list[Shape] | dict[str, Shape]"
-"""A value whose structure is known and whose scalars are still texts."""
+Shape: TypeAlias = "str | list[Shape] | dict[str, Shape] | None"
+"""A value whose structure is known and whose scalars are still texts; None is null, spelled out."""
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)\Z")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
@@ -64,6 +64,8 @@ def _may_be(shape: Shape, types: frozenset[str]) -> bool:
         return bool(types - {"array", "object"})
     if isinstance(shape, list):
         return "array" in types
+    if shape is None:
+        return "null" in types
     return "object" in types or ("array" in types and all(key.isdigit() for key in shape))
 
 
@@ -72,6 +74,8 @@ def _is_same(one: JsonValue, other: JsonValue) -> bool:
 
 
 def _typed(shape: Shape, schema: JsonSchema, schemas: Schemas, wants_text: bool) -> JsonValue:
+    if shape is None:
+        return None
     if isinstance(shape, str):
         return _scalar(shape, schema, schemas, wants_text)
     if isinstance(shape, dict) and _counts_items(shape, schema, schemas):

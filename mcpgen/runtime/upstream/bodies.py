@@ -18,15 +18,20 @@ from mcpgen.runtime.upstream.parameters import (
     json_text,
     primitive_text,
 )
+from mcpgen.runtime.upstream.xml_bodies import xml_document
 
 
 @dataclass(frozen=True, slots=True)
 class MediaTypeRule:
-    """One way in which the body can travel. `schema` stands where the serialiser needs it."""
+    """One way in which the body can travel. `schema` stands where the serialiser needs it.
+
+    `xml_root` is the element that an object or an array becomes; "" for XML that is given as text.
+    """
 
     media_type: str
     encoding: Mapping[str, JsonObject] = field(default_factory=dict)
     schema: JsonObject | bool | None = None
+    xml_root: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,10 @@ class BodyRule:
         """
         rules = tuple(
             MediaTypeRule(
-                _concrete(media["media_type"]), media.get("encoding", {}), media.get("schema")
+                _concrete(media["media_type"]),
+                media.get("encoding", {}),
+                media.get("schema"),
+                media.get("xml_root", ""),
             )
             for media in entry["media_types"]
         )
@@ -171,9 +179,26 @@ def encode_body(rule: MediaTypeRule, value: Any, files: FileReader) -> EncodedBo
     if kind is BodyKind.MULTIPART:
         form = multipart(value, rule.encoding, rule.schema, files)
         return EncodedBody(f"multipart/form-data; boundary={form.boundary}", form.content)
+    if rule.xml_root:
+        return EncodedBody(rule.media_type, _xml_bytes(value, rule))
     if kind is BodyKind.TEXT:
         return EncodedBody(rule.media_type, _text_bytes(value, rule.media_type))
     return EncodedBody(rule.media_type, files.read(value).content)
+
+
+def _xml_bytes(value: Any, rule: MediaTypeRule) -> bytes:
+    if isinstance(value, str):
+        raise UnsendableError("must be an object or an array, from which the XML is made")
+    schema = rule.schema if isinstance(rule.schema, dict) else {}
+    charset = charset_of(rule.media_type)
+    try:
+        # What the charset lacks is written as a character reference.
+        text = xml_document(value, rule.xml_root, schema, charset)
+        return text.encode(charset, "xmlcharrefreplace")
+    except LookupError:
+        return xml_document(value, rule.xml_root, schema, "utf-8").encode()
+    except UnicodeEncodeError:
+        raise UnsendableError("has half of a surrogate pair, which is no character") from None
 
 
 def _text_bytes(value: Any, media_type: str) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote_plus, unquote
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.body_schemas import Described, described, items_of, property_of
 from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.parameters import (
     UnsendableError,
@@ -21,6 +22,7 @@ from mcpgen.runtime.upstream.parameters import (
 )
 
 _RESERVED_IN_FORMS = ":/?@!$'()*,;="  # "&" and "+" would end the value or become a space
+_OCTETS = "application/octet-stream"
 
 Encodings = Mapping[str, JsonObject]
 
@@ -122,10 +124,11 @@ def multipart(
         UnsendableError: it is no object, or a value has no spelling.
     """
     root = schema if isinstance(schema, dict) else {}
+    whole = described(root, root)
     parts: list[bytes] = []
     for name, item in _members(value):
-        described = list(_property_schemas(root, name))
-        for part in _parts(name, item, encodings.get(name, {}), described, root, files):
+        about = property_of(whole, name, root)
+        for part in _parts(name, item, encodings.get(name, {}), about, root, files):
             try:
                 parts.append(part.to_bytes())
             except UnicodeEncodeError:
@@ -147,7 +150,7 @@ def _parts(
     name: str,
     value: Any,
     encoding: JsonObject,
-    described: Sequence[JsonObject],
+    about: Described,
     root: JsonObject,
     files: FileReader,
 ) -> Iterator[_Part]:
@@ -157,20 +160,22 @@ def _parts(
         return
     is_array = isinstance(value, (list, tuple))
     if is_array:
-        described = [inner for outer in described for inner in _item_schemas(outer, root)]
-    is_file = any(_is_binary(schema) for schema in described)
+        about = items_of(about, root)
+    is_file = any(_is_binary(schema) for schema in about)
+    is_encoded = any("contentEncoding" in schema for schema in about)  # and stays so
+    plain = _OCTETS if is_encoded else ""
     for item in value if is_array else [value]:
         wanted = encoding.get("content_type", "")
-        if isinstance(item, str) and (is_file or _names_binary(wanted)):
+        if isinstance(item, str) and not is_encoded and (is_file or _names_binary(wanted)):
             file = files.read(item)
-            content_type = _chosen_type(wanted, file.media_type) or "application/octet-stream"
+            content_type = _chosen_type(wanted, file.media_type) or _OCTETS
             yield _Part(name, file.content, content_type, file.name or name, headers)
         elif isinstance(item, (dict, list, tuple)) or is_json(wanted):
             content_type = _chosen_type(wanted, "application/json") or "application/json"
             yield _Part(name, json_text(item).encode(), content_type, None, headers)
         else:
             text = primitive_text(item)
-            yield _Part(name, _encoded(text), _chosen_type(wanted, ""), None, headers)
+            yield _Part(name, _encoded(text), _chosen_type(wanted, plain) or plain, None, headers)
 
 
 def _encoded(text: str) -> bytes:
@@ -241,28 +246,3 @@ def _is_binary(schema: JsonObject) -> bool:
     media_type = schema.get("contentMediaType", "")
     is_encoded = "contentEncoding" in schema
     return bool(media_type) and not is_encoded and _names_binary(media_type)
-
-
-def _branches(schema: Any, root: JsonObject, seen: frozenset[str]) -> Iterator[JsonObject]:
-    """A schema and all that it is made of: behind `$ref`, in `allOf`, `anyOf` and `oneOf`."""
-    if not isinstance(schema, dict):
-        return
-    yield schema
-    reference = schema.get("$ref", "")
-    if reference.startswith("#/$defs/") and reference not in seen:
-        name = reference.removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~")
-        yield from _branches(root.get("$defs", {}).get(name), root, seen | {reference})
-    for keyword in ("allOf", "anyOf", "oneOf"):
-        for branch in schema.get(keyword, ()):
-            yield from _branches(branch, root, seen)
-
-
-def _property_schemas(root: JsonObject, name: str) -> Iterator[JsonObject]:
-    for branch in _branches(root, root, frozenset()):
-        properties = branch.get("properties", {})
-        described = properties[name] if name in properties else branch.get("additionalProperties")
-        yield from _branches(described, root, frozenset())
-
-
-def _item_schemas(schema: JsonObject, root: JsonObject) -> Iterator[JsonObject]:
-    yield from _branches(schema.get("items"), root, frozenset())

@@ -135,7 +135,7 @@ def test_a_parameter_that_became_no_argument_is_not_in_the_contract() -> None:
 
 def test_a_form_carries_its_schema_with_everything_it_refers_to() -> None:
     form = MediaType(
-        "application/x-www-form-urlencoded",
+        "multipart/form-data",
         {"type": "object", "properties": {"pet": {"$ref": "#/$defs/Pet"}}},
         AT,
         encoding={"pet": Encoding(style="deepObject", explode=True)},

@@ -1,0 +1,56 @@
+"""What a body's schema says of one of its parts, for the formats that JSON Schema does not spell.
+
+Schemas are as contracts have them: 2020-12, with what they refer to under `$defs` of the root. A
+part is described by several schemas at once, since `$ref`, `allOf`, `anyOf` and `oneOf` join them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from mcpgen.runtime.content import JsonObject
+
+Described: TypeAlias = Sequence[JsonObject]
+"""The schemas of one part; what stands nearer to the part comes first."""
+
+
+def described(schema: Any, root: JsonObject) -> Described:
+    """A schema and all that it is made of."""
+    return list(_branches(schema, root, frozenset()))
+
+
+def property_of(whole: Described, name: str, root: JsonObject) -> Described:
+    """What is said of the member `name` of an object."""
+    found: list[JsonObject] = []
+    for branch in whole:
+        properties = branch.get("properties", {})
+        schema = properties[name] if name in properties else branch.get("additionalProperties")
+        found += described(schema, root)
+    return found
+
+
+def items_of(whole: Described, root: JsonObject) -> Described:
+    """What is said of the items of an array."""
+    return [inner for branch in whole for inner in described(branch.get("items"), root)]
+
+
+def _branches(schema: Any, root: JsonObject, seen: frozenset[str]) -> Iterator[JsonObject]:
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    name = _referred_name(schema)
+    if name and name not in seen:
+        yield from _branches(root.get("$defs", {}).get(name), root, seen | {name})
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for branch in schema.get(keyword, ()):
+            yield from _branches(branch, root, seen)
+
+
+def _referred_name(schema: Any) -> str:
+    """The definition that a schema refers to, or ""."""
+    reference = schema.get("$ref", "") if isinstance(schema, dict) else ""
+    if not reference.startswith("#/$defs/"):
+        return ""
+    name: str = reference.removeprefix("#/$defs/")
+    return name.replace("~1", "/").replace("~0", "~")

@@ -1,0 +1,59 @@
+"""The root elements of XML bodies whose shape a document gives (OpenAPI 3.2, "XML Object")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from mcpgen.ir.api import MediaType, Operation
+from mcpgen.ir.json_types import JsonObject, JsonSchema
+
+_NAME = re.compile(r"[^\W\d][\w.\-]*\Z")
+_PREFIX = "#/$defs/"
+
+
+def with_roots(operation: Operation, schemas: Mapping[str, JsonSchema]) -> Operation:
+    """`operation` with the root element of each XML body that can be written from a value."""
+    body = operation.request_body
+    if body is None or not any(_is_xml(item.media_type) for item in body.content):
+        return operation
+    content = tuple(
+        replace(item, xml_root=_root(item, schemas)) if _is_xml(item.media_type) else item
+        for item in body.content
+    )
+    return replace(operation, request_body=replace(body, content=content))
+
+
+def _is_xml(media_type: str) -> bool:
+    essence = media_type.partition(";")[0].strip().lower()
+    return essence in ("application/xml", "text/xml") or essence.endswith("+xml")
+
+
+def _root(item: MediaType, schemas: Mapping[str, JsonSchema]) -> str:
+    """What `xml` calls an object or an array, else the name of its component; else ""."""
+    if not isinstance(item.schema, dict):
+        return ""
+    parts = list(_parts(item.schema, schemas, frozenset()))
+    types = {part["type"] for part in parts if isinstance(part.get("type"), str)}
+    if not types and any("properties" in part for part in parts):
+        types = {"object"}
+    if types not in ({"object"}, {"array"}):
+        return ""
+    told = [part["xml"].get("name") for part in parts if isinstance(part.get("xml"), dict)]
+    names = [*filter(None, told), item.schema.get("$ref", "").removeprefix(_PREFIX)]
+    return names[0] if isinstance(names[0], str) and _NAME.match(names[0]) else ""
+
+
+def _parts(
+    schema: JsonSchema, schemas: Mapping[str, JsonSchema], seen: frozenset[str]
+) -> Iterator[JsonObject]:
+    """A schema with all that holds beside it; what stands nearer comes first."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    name = str(schema.get("$ref", "")).removeprefix(_PREFIX)
+    if name and name not in seen:
+        yield from _parts(schemas.get(name, True), schemas, seen | {name})
+    for member in schema.get("allOf", ()):
+        yield from _parts(member, schemas, seen)

@@ -1,0 +1,51 @@
+"""A document taken through the whole pipeline to a package that answers calls, without the disk
+work that a person would want: no models, no skeleton, no formatting."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.policy import Policy
+from mcpgen.render import render
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.tools import Toolbox
+from mcpgen.runtime.upstream.http import Sender
+from mcpgen.spec.load import load
+from mcpgen.spec.lower import lower
+from mcpgen.spec.resolve import resolve
+from mcpgen.spec.validate import validate
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An imported package, its plan, and what was reported on the way."""
+
+    plan: ServerPlan
+    problems: Problems
+    package: ServerPackage
+
+    def toolbox(self, environ: Mapping[str, str], send: Sender | None = None) -> Toolbox:
+        """The tools under these settings; over sockets unless `send` is given."""
+        return self.package.load_hot(environ, send=send)
+
+
+def serve(document: Path, name: str, folder: Path) -> Served:
+    """Make and import the package of a document; `folder` is empty and stays on `sys.path`."""
+    problems = Problems()
+    read = resolve(load(str(document), problems), problems)
+    validate(read, problems, outside_judge=False)
+    plan = plan_tools(lower(read, problems), Policy(name, models=False), problems)
+    for file in render(plan):
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+    package = folder / "src" / plan.package
+    (package / "__init__.py").write_text('__version__ = "0.1.0"\n', encoding="utf-8")
+    sys.path.insert(0, str(folder / "src"))
+    return Served(plan, problems, ServerPackage.load(str(plan.package)))
