@@ -22,6 +22,7 @@ GITHUB = (
     ROOT / ".cache" / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
     / "api.github.com.json"
 )  # fmt: skip
+MOST_MEGABYTES = 400
 SIZES = (100, 1_000, 10_000)
 TOLERATED_GROWTH = 1.5  # of the cost of one operation, from the smallest document to the largest
 PROPERTIES = 8
@@ -111,8 +112,9 @@ def github(folder: Path) -> list[dict[str, object]]:
     for label, arguments, most_seconds in runs:
         print(f"measuring {label} ...", file=sys.stderr)
         found = cost(arguments, folder / "cache")
-        rows.append(_row(label, found, f"{most_seconds:g} s, 400 MB")
-                    | {"reached": found.seconds <= most_seconds and found.megabytes <= 400})  # fmt: skip
+        is_reached = found.seconds <= most_seconds and found.megabytes <= MOST_MEGABYTES
+        goal = f"{most_seconds:g} s, {MOST_MEGABYTES} MB"
+        rows.append(_row(label, found, goal, is_reached=is_reached))
     return rows
 
 
@@ -133,18 +135,20 @@ def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:
             start = found.cpu_seconds
             continue
         each.append((found.cpu_seconds - start) / count)
-        rows.append(_row(label, found, f"at most {TOLERATED_GROWTH:g}x an operation")
-                    | {"cpu_ms_each": each[-1] * 1000, "reached": each[-1] <= each[0] * TOLERATED_GROWTH})  # fmt: skip
+        goal = f"at most {TOLERATED_GROWTH:g}x an operation"
+        row = _row(label, found, goal, is_reached=each[-1] <= each[0] * TOLERATED_GROWTH)
+        rows.append(row | {"cpu_ms_each": each[-1] * 1000})
     return rows
 
 
-def _row(label: str, found: Cost, goal: str) -> dict[str, object]:
+def _row(label: str, found: Cost, goal: str, *, is_reached: bool) -> dict[str, object]:
     return {
         "measure": label,
         "seconds": found.seconds,
         "cpu_seconds": found.cpu_seconds,
         "megabytes": found.megabytes,
         "goal": goal,
+        "reached": is_reached,
     }
 
 

@@ -1,0 +1,38 @@
+"""Outside judges in `make test`: a small, fixed part; `make judges` asks them of all documents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.documents import CORPUS, corpus_documents, is_present
+from tests.corpus.outside_judges import COMMANDS, decided, tally
+
+pytestmark = pytest.mark.skipif(not is_present(), reason=f"no corpus in {CORPUS}")
+
+PART = (
+    "ag-httpbin.org-0.9.2.yaml",
+    "gram-internal-openapi-speakeasy-bar.yaml",
+    "redocly-cli-e2e-generate-client-query-styles.yaml",
+    "redocly-cli-examples-_shared-cafe.yaml",
+    "twilio-oai-yaml-twilio_lookups_v2.yaml",
+)
+LEAST_OPERATIONS = 80
+
+
+def test_outside_judges_make_the_same_requests(tmp_path: Path) -> None:
+    for judge, command in COMMANDS.items():
+        if not Path(command[0]).exists():
+            message = f"{judge} is missing; `make peers` installs it"
+            if os.environ.get("CI") == "true":
+                pytest.fail(message)
+            pytest.skip(message)
+    documents = [each for each in corpus_documents() if each.name in PART]
+    assert len(documents) == len(PART)
+    decisions = decided()
+    for found in tally(documents, tmp_path):
+        assert len(found.judged) >= LEAST_OPERATIONS, found.failed
+        kinds = {f"{found.judge}: {kind}" for kinds in found.disputed.values() for kind in kinds}
+        assert kinds - decisions.keys() == set()
