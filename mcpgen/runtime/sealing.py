@@ -1,8 +1,8 @@
 """`requestState` that a client carries for the server and cannot read, change or reuse.
 
 Sealed with AES-256-GCM where `cryptography` is installed (`mcpgen[seal]`), else authenticated
-with HMAC-SHA256: then the client could read it, which is no harm, since all that the runtime
-puts in are the client's own answers and what a handler chose to remember.
+with HMAC-SHA256, which the log tells: then the client can read it, though not change it. All that
+the runtime puts in are the client's own answers and what a handler chose to remember.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import Final, Protocol
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ProtocolError
+from mcpgen.runtime.log import log
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
 
@@ -63,6 +65,7 @@ class KeyRingSealer:
         self._clock = clock
         self._random_bytes = random_bytes
         self._used: dict[bytes, float] = {}  # nonce -> when it may be forgotten
+        self._has_warned = False
 
     @classmethod
     def from_environment(cls, name: str, environ: Mapping[str, str]) -> KeyRingSealer:
@@ -84,6 +87,13 @@ class KeyRingSealer:
 
     def seal(self, state: JsonObject, call: Call) -> str:
         """Give the state as text, bound to this call's principal, method and params."""
+        if not self._keys[0].hides and not self._has_warned:
+            self._has_warned = True
+            log(
+                "warning",
+                "`requestState` is protected from changes but can be read by the client, because "
+                "`cryptography` is not installed; `pip install 'mcpgen[seal]'` encrypts it",
+            )
         payload = json.dumps({"until": self._clock() + self._lifetime_seconds, "state": state})
         nonce = self._random_bytes(_NONCE_BYTES)
         sealed = self._keys[0].seal(nonce, payload.encode(), _binding(call))
@@ -145,8 +155,18 @@ class _Key:
     """One key of a ring, in the form that each of the two ways of sealing needs."""
 
     def __init__(self, secret: bytes) -> None:
+        self._secret = secret
         self._mac_key = hashlib.blake2b(secret, digest_size=32, person=b"mcpgen-mac").digest()
-        self._aead = _aead(hashlib.blake2b(secret, digest_size=32, person=b"mcpgen-aead").digest())
+
+    @property
+    def hides(self) -> bool:
+        """Tell whether a client cannot read what is sealed."""
+        return self._aead is not None
+
+    @cached_property
+    def _aead(self) -> _Aead | None:
+        # Not before something is sealed: importing `cryptography` takes longer than a cold start.
+        return _aead(hashlib.blake2b(self._secret, digest_size=32, person=b"mcpgen-aead").digest())
 
     def seal(self, nonce: bytes, payload: bytes, binding: bytes) -> bytes:
         if self._aead is not None:

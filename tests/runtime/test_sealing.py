@@ -126,6 +126,34 @@ def test_the_aead_hides_what_it_seals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert b"hunter2" not in urlsafe_b64decode(sealed + "===")
 
 
+def test_the_library_hides_binds_and_rotates() -> None:
+    """The real AES-GCM, which the tests above have a stand-in for."""
+    from base64 import urlsafe_b64decode
+
+    before, during = KeyRingSealer((OLD,)), KeyRingSealer((NEW, OLD))
+    sealed = before.seal({"secret": "hunter2"}, call(arguments={"x": 1}))
+    assert urlsafe_b64decode(sealed + "===")[:1] == sealing._AEAD
+    assert b"hunter2" not in urlsafe_b64decode(sealed + "===")
+    for other in (call(arguments={"x": 2}), call("eve", arguments={"x": 1})):
+        with pytest.raises(ProtocolError):
+            during.open(sealed, other)
+    for index in range(0, len(sealed), 7):
+        changed = "A" if sealed[index] != "A" else "B"
+        with pytest.raises(ProtocolError):
+            during.open(sealed[:index] + changed + sealed[index + 1 :], call(arguments={"x": 1}))
+    assert during.open(sealed, call(arguments={"x": 1})) == {"secret": "hunter2"}
+
+
+def test_a_server_that_cannot_hide_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sealing, "_aead", lambda _: None)
+    sealer = KeyRingSealer((NEW,))
+    sealer.seal({}, call())
+    sealer.seal({}, call())
+    assert capsys.readouterr().err.count("mcpgen[seal]") == 1
+
+
 def test_the_ring_comes_from_the_environment() -> None:
     ring = {"KEYS": f" {NEW.decode()} , {OLD.decode()},"}
     sealed = KeyRingSealer((OLD,)).seal({"n": 1}, call())

@@ -15,7 +15,6 @@ import uvicorn
 from msgspec.json import Encoder
 from uvicorn.server import ServerState
 
-from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.log import log
 from mcpgen.runtime.transports.host_check import HostCheck, is_loopback
@@ -62,7 +61,7 @@ def serve_http(
 
     async def serve() -> None:
         leaving = _leaving()
-        runner = CallRunner(package.load_hot(), package.features)
+        runner = package.make_runner()
         try:
             app = StreamableHttp(
                 package.offering,

@@ -406,6 +406,24 @@ def test_others_are_let_in_only_if_that_is_said(tmp_path: Path) -> None:
             )
 
 
+def test_a_key_ring_that_cannot_be_used_stops_the_start(tmp_path: Path) -> None:
+    folder = write_package(tmp_path)
+    ended = subprocess.run(
+        [sys.executable, "-m", "small_mcp", "--http", "--port", "0"],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(folder), str(REPOSITORY)]),
+            "SMALL_STATE_KEYS": "hunter2",
+        },
+        capture_output=True,
+        text=True,
+        timeout=BOUND_SECONDS,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "SMALL_STATE_KEYS is shorter than 32 characters" in ended.stderr
+
+
 pytest_signals = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 
