@@ -111,3 +111,17 @@ class RejectedError(Exception):
 
     Caught in one place, the pipeline.
     """
+
+
+class OperationRefusedError(Exception):
+    """One operation cannot be served; says so as a diagnostic does.
+
+    The stages that go through operations catch it for each, and leave that one out.
+    """
+
+    def __init__(self, code: str, message: str, at: Location, help: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.at = at
+        self.help = help

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mcpgen.diagnostics import Location
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
@@ -14,17 +13,6 @@ from mcpgen.plan.naming import argument_names, identifier, pascal_case
 from mcpgen.plan.types import Types
 
 BODY, CONTENT_TYPE = "body", "content_type"
-
-
-class CannotServeError(Exception):
-    """The runtime has no way to make this request. Caught where tools are planned, for each."""
-
-    def __init__(self, code: str, message: str, at: Location, help: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.at = at
-        self.help = help
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +28,7 @@ def plan_arguments(operation: Operation, types: Types, hint: str) -> tuple[Liste
     """What a call of `operation` takes: required arguments first, each in its own order.
 
     Raises:
-        CannotServeError: a body that the runtime cannot write is required.
+        OperationRefusedError: a body that the runtime cannot write is required.
     """
     names = argument_names(
         [(parameter.location, parameter.name) for parameter in operation.parameters]
@@ -91,7 +79,7 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
     media_types = selectable(operation)
     if not media_types:
         offered = ", ".join(f"`{item.media_type}`" for item in ranked(body.content))
-        raise CannotServeError(
+        raise OperationRefusedError(
             "body-media-type",
             f"its body is {offered}, which generated servers cannot write",
             body.at,

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import msgspec
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.annotations import tool_annotations
-from mcpgen.plan.arguments import CannotServeError, plan_arguments, selectable
+from mcpgen.plan.arguments import plan_arguments, selectable
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
 from mcpgen.plan.media_types import base_type, is_json, ranked
@@ -118,7 +118,7 @@ class _Planning:
         hint = pascal_case(name)
         try:
             listed = plan_arguments(operation, self.types, hint)
-        except CannotServeError as refused:
+        except OperationRefusedError as refused:
             self.problems.warning(
                 refused.code,
                 f"`{operation.key}` is left out: {refused.message}",

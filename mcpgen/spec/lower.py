@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation, Parameter, SecurityRequirement, Server
 from mcpgen.ir.document import Document
 from mcpgen.ir.json_types import JsonSchema
@@ -16,7 +16,7 @@ from mcpgen.spec.lower_references import names_reached
 from mcpgen.spec.lower_schema import SchemaLowering
 from mcpgen.spec.lower_security import read_schemes, read_security
 from mcpgen.spec.lower_servers import read_servers
-from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
+from mcpgen.spec.lower_source import Node, Source, object_of
 from mcpgen.spec.lower_templates import match_template
 from mcpgen.spec.lower_xml import with_roots
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response
 from mcpgen.spec.lower_parameters import ParameterLowering, examples_of, sendable_header
 from mcpgen.spec.lower_schema import SchemaLowering
-from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
+from mcpgen.spec.lower_source import Node, Source, object_of
 
 _NAME = r"[A-Za-z0-9!#$&^_.+*-]+"
 _VALUE = r"(?:[A-Za-z0-9!#$&^_.+/:-]+|\"[ !#-\[\]-~]*\")"

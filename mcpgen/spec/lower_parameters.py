@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Parameter
 from mcpgen.ir.json_types import JsonSchema, JsonValue
 from mcpgen.spec.lower_schema import SchemaLowering
-from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
+from mcpgen.spec.lower_source import Node, Source, object_of
 
 LOCATIONS = ("path", "query", "querystring", "header", "cookie")
 _STYLES = {

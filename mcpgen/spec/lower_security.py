@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import SchemeUse, SecurityRequirement, SecurityScheme
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, object_of
+from mcpgen.spec.lower_source import Node, Source, object_of
 
 _FLOWS_OF_2_0 = {
     "implicit": "implicit",

@@ -6,23 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Location, OperationRefusedError, Problems
 from mcpgen.ir.document import Document
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonObject, JsonValue
 
 _MAX_REFERENCES_IN_A_ROW = 32
-
-
-class OperationRefusedError(Exception):
-    """One operation cannot be served. Caught where operations are lowered, once for each."""
-
-    def __init__(self, code: str, message: str, at: Location, help: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.at = at
-        self.help = help
 
 
 @dataclass(frozen=True, slots=True)

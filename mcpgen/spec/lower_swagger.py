@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response, Server
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.lower_parameters import (
@@ -13,7 +14,7 @@ from mcpgen.spec.lower_parameters import (
 )
 from mcpgen.spec.lower_schema import SchemaLowering
 from mcpgen.spec.lower_servers import absolute
-from mcpgen.spec.lower_source import Node, OperationRefusedError, Source, escape, object_of
+from mcpgen.spec.lower_source import Node, Source, escape, object_of
 
 _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"

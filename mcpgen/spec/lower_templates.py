@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Parameter
-from mcpgen.spec.lower_source import Node, OperationRefusedError, Source
+from mcpgen.spec.lower_source import Node, Source
 
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 _FILLED_PAIR = re.compile(r"([^={}]+)=\{([^{}]+)\}\Z")

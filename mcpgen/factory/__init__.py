@@ -1,1 +1,0 @@
-"""Commands about generated servers: test, validate, lint, review."""
