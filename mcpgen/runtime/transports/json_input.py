@@ -37,23 +37,32 @@ def decode_cold(data: bytes) -> Any:
     _check_bounds(data)
     try:
         return _decoder.decode(data.decode())
+    except UndecodableError:
+        raise
     except (ValueError, RecursionError) as error:
         raise _not_json(error) from None
 
 
 def hot_decoder() -> Decode:
     """Give a faster decoder with the same bounds; importing it costs more than a cold start."""
-    from msgspec.json import Decoder
+    from msgspec.json import Decoder, Encoder
 
-    decode = Decoder().decode
+    decode, encode = Decoder().decode, Encoder().encode
 
     def decode_hot(data: bytes) -> Any:
         if data.count(b"[") + data.count(b"{") > MAX_DEPTH or len(data) > MAX_ELEMENTS:
             _check_bounds(data)
         try:
-            return decode(data)
+            message = decode(data)
+            # A member that a later one of its name has displaced took its colons along. Encoding
+            # keeps all others, and adds one only for what was spelled `\u003a`.
+            if encode(message).count(b":") == data.count(b":") and b"\\u003" not in data:
+                return message
+        except OverflowError:
+            pass  # an integer that is decoded but not encoded
         except (ValueError, RecursionError) as error:
             raise _not_json(error) from None
+        return decode_cold(data)
 
     return decode_hot
 
@@ -80,7 +89,14 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_decoder: Final = json.JSONDecoder(parse_constant=_refuse_constant)
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):  # others on the way may have read another value than we would
+        raise UndecodableError(INVALID_REQUEST, "an object has a name twice")
+    return members
+
+
+_decoder: Final = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_members)
 
 
 def _not_json(error: Exception) -> UndecodableError:

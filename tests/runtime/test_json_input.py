@@ -1,0 +1,82 @@
+"""Messages from bytes: what is refused, and that the fast decoder refuses the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpgen.runtime.transports.json_input import UndecodableError, decode_cold, hot_decoder
+
+DECODERS = {"cold": decode_cold, "hot": hot_decoder()}
+
+TWICE = {
+    "two values": b'{"a":1,"a":2}',
+    "the same value": b'{"a":1,"a":1}',
+    "inside": b'{"a":[{"b":{"c":1,"d":2,"c":3}}]}',
+    "spelled otherwise": rb'{"a":1,"\u0061":2}',
+    "a colon for a colon": rb'{"b":"\u003a","a":1,"a":2}',
+    "a colon for a colon, in capitals": rb'{"b":"\u003A","a":1,"a":2}',
+    "a colon in a name": b'{"a:":1,"a:":2}',
+    "with room": b'{ "a" : 1 , "a" : 2 }',
+    "beside a number that is not encoded": b'{"a":1,"a":2,"b":%d}' % 10**30,
+    "an empty name": b'{"":1,"":2}',
+    "objects": b'{"a":{"b":1},"a":{}}',
+}
+ONCE = {
+    "in two objects": b'[{"a":1},{"a":2}]',
+    "a colon as it is": b'{"a":"b:c","d":"http://e"}',
+    "an escaped colon": rb'{"a":"\u003a"}',
+    "an escaped quote": rb'{"a":"\":\":"}',
+    "a long integer": b'{"a":%d}' % 10**30,
+    "a float": b'{"a":1e5,"b":-0.0}',
+    "other case": b'{"a":1,"A":2}',
+}
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("kind", TWICE)
+def test_an_object_with_a_name_twice_is_refused(decoder: str, kind: str) -> None:
+    with pytest.raises(UndecodableError, match="twice") as caught:
+        DECODERS[decoder](TWICE[kind])
+    assert caught.value.code == -32600
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("kind", ONCE)
+def test_other_objects_are_taken_as_they_are(decoder: str, kind: str) -> None:
+    assert DECODERS[decoder](ONCE[kind]) == json.loads(ONCE[kind])
+
+
+names = st.text('ab:\\"é', max_size=2)
+values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | names,
+    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(names, inner), max_size=4),
+    max_leaves=12,
+)
+
+
+def spelled(value: Any, escapes: bool) -> str:
+    """JSON of a value in which a list of pairs is an object, whatever its names are."""
+    if isinstance(value, list) and value and all(isinstance(it, tuple) for it in value):
+        members = (f"{spelled(name, escapes)}:{spelled(it, escapes)}" for name, it in value)
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(spelled(it, escapes) for it in value) + "]"
+    text = json.dumps(value, ensure_ascii=False)
+    return text.replace(":", r"\u003a") if escapes and isinstance(value, str) else text
+
+
+@given(value=values, escapes=st.booleans())
+def test_both_decoders_agree(value: Any, escapes: bool) -> None:
+    data = spelled(value, escapes).encode()
+    outcomes = []
+    for decode in DECODERS.values():
+        try:
+            outcomes.append(repr(decode(data)))
+        except UndecodableError as error:
+            outcomes.append(str(error.code))
+    assert outcomes[0] == outcomes[1]
