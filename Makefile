@@ -8,9 +8,12 @@ INSTALLED := $(VENV)/installed
 TEST_TOOLS := $(VENV)/installed-test-tools
 NODE_TOOLS := .cache/node/installed
 PEERS := .cache/peers
+CLIENTS := $(foreach client,mcp-1.30.0 mcp-2.3.0 fastmcp-4.1.6,$(PEERS)/$(client)/installed.txt)
 
 NODE_PACKAGES := node@24 \
+	@modelcontextprotocol/client@2.4.0 \
 	@modelcontextprotocol/inspector@2.12.0 \
+	@modelcontextprotocol/sdk@1.32.2 \
 	@modelcontextprotocol/conformance@0.2.0-alpha.12 \
 	@octokit/openapi@23.0.2 \
 	swagger-client@3.37.8
@@ -32,7 +35,7 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
-test: $(TEST_TOOLS) $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/schemathesis-4.32.5/installed.txt
+test: $(TEST_TOOLS) $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@echo '== format'
 	@$(BIN)/ruff format --check .
 	@echo '== lint'
@@ -46,8 +49,7 @@ bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/inst
 	@$(BIN)/python tests/benchmarks/run.py
 	@$(BIN)/python tests/benchmarks/generation.py
 
-peers: $(NODE_TOOLS) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt \
-       $(PEERS)/schemathesis-4.32.5/installed.txt
+peers: $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 
 corpus: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus

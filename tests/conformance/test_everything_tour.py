@@ -1,0 +1,136 @@
+"""Clients that nobody here wrote use every feature of everything-mcp, in each era and transport."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run_json, running
+
+EVERYTHING = ROOT / "generated_examples" / "everything-mcp"
+PEERS = ROOT / "tests" / "peers"
+MODULES = CACHE / "node" / "node_modules"
+TRANSPORTS = ("stdio", "http")
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+COUNTS = {"tools": 35, "prompts": 5, "resources": 3, "templates": 1}
+
+# Who visits, in which mode, and the revision that comes of it.
+PYTHON_VISITS = [
+    ("mcp-1.30.0", "mcp_1_tour.py", "legacy", LEGACY),
+    *(
+        (peer, script, mode, revision)
+        for peer, script in (("mcp-2.3.0", "mcp_2_tour.py"), ("fastmcp-4.1.6", "fastmcp_tour.py"))
+        for mode, revision in (("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN))
+    ),
+]
+TYPESCRIPT_VISITS: list[tuple[str, Any, str]] = [
+    ("sdk", "legacy", LEGACY),
+    ("client", "legacy", LEGACY),
+    ("client", "auto", MODERN),
+    ("client", {"pin": MODERN}, MODERN),
+]
+
+
+def order_for(server: RunningServer, transport: str, mode: Any) -> str:
+    order: dict[str, Any] = {"mode": mode}
+    if transport == "stdio":
+        order |= {"command": server.command, "environment": server.environment}
+    else:
+        order |= {"url": server.url}
+    return json.dumps(order)
+
+
+def check(seen: dict[str, Any], revision: str) -> None:
+    """Every feature gave what its handler says."""
+    tools = seen.pop("tools")
+    assert tools == sorted(tools)
+    changes = seen.pop("changes", None)
+    assert changes in (
+        None,
+        ["notifications/resources/updated", "notifications/tools/list_changed"],
+    )
+    assert {"tools": len(tools), **seen} == {
+        **COUNTS,
+        "revision": revision,
+        "kinds": ["text", "image", "resource"],
+        "structured": {"city": "Oslo", "celsius": 21.5, "conditions": ["sunny", "windy"]},
+        "failed": True,
+        "elicited": "User response: action=accept, "
+        'content={"username": "ada", "email": "a@b.example"}',
+        "sampled": "LLM response: Hello",
+        "roots": "file:///work",
+        "said": "All 100 done",
+        "prompt": "Prompt with arguments: arg1='a', arg2='b'",
+        "read": "This is the content of the static text resource.",
+        "templated": "7",
+        "completed": ["paris", "park", "party"],
+        "progress": [0, 50, 100],
+        "logged": 3,
+    }
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(("peer", "script", "mode", "revision"), PYTHON_VISITS)
+def test_python_client(peer: str, script: str, mode: str, revision: str, transport: str) -> None:
+    python = installed(CACHE / "peers" / peer / "bin" / "python", "peers")
+
+    async def story() -> None:
+        async with running(EVERYTHING) as server:
+            order = order_for(server, transport, mode)
+            check(await run_json([str(python), str(PEERS / script)], stdin=order), revision)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    ("package", "mode", "revision"),
+    TYPESCRIPT_VISITS,
+    ids=[f"{package}-{mode}" for package, mode, _ in TYPESCRIPT_VISITS],
+)
+def test_typescript_client(package: str, mode: Any, revision: str, transport: str) -> None:
+    node = installed(MODULES / "node" / "bin" / "node", "peers")
+    installed(MODULES / "@modelcontextprotocol" / package, "peers")
+    command = [str(node), str(PEERS / "typescript_tour.mjs"), package]
+
+    async def story() -> None:
+        async with running(EVERYTHING) as server:
+            order = order_for(server, transport, mode)
+            check(await run_json(command, stdin=order, cwd=CACHE / "node"), revision)
+
+    asyncio.run(story())
+
+
+INSPECTED: list[tuple[list[str], str, int]] = [
+    (["--method", "tools/list", "--strict"], "tools", COUNTS["tools"]),
+    (["--method", "prompts/list"], "prompts", COUNTS["prompts"]),
+    (["--method", "resources/list"], "resources", COUNTS["resources"]),
+    (["--method", "resources/templates/list"], "resourceTemplates", COUNTS["templates"]),
+    (["--method", "resources/read", "--uri", "test://static-text"], "contents", 1),
+    (["--method", "prompts/get", "--prompt-name", "test_prompt_with_image"], "messages", 2),
+]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_the_inspector_is_strict_and_content(era: str, transport: str) -> None:
+    node = installed(MODULES / "node" / "bin" / "node", "peers")
+    inspector = MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
+
+    async def story() -> None:
+        async with running(EVERYTHING) as server:
+            if transport == "stdio":
+                settings = [f"-e{name}={value}" for name, value in server.settings.items()]
+                target = [*settings, *server.command]
+            else:
+                target = ["--server-url", server.url]
+            command = [str(node), str(inspector / "index.js"), "--cli", *target]
+            command += ["--protocol-era", era, "--quiet"]
+            for arguments, key, count in INSPECTED:
+                found = await run_json([*command, *arguments], env=server.environment)
+                assert len(found[key]) == count
+
+    asyncio.run(story())
