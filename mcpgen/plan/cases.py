@@ -8,7 +8,7 @@ that loses, renames or misplaces something cannot agree with its cases.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from mcpgen.diagnostics import Problems
@@ -60,6 +60,7 @@ class _Call:
 
 class _Making:
     def __init__(self, api: Api) -> None:
+        self._schemas = api.schemas
         self._sent = Samples(api.schemas, "request")
         self._answered = Samples(api.schemas, "response")
         self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
@@ -125,6 +126,13 @@ class _Making:
                 continue
             if parameter.required or which == "largest":
                 value = self._value(parameter, which, list(call.arguments.values()))
+                if _is_mistaken_for_others(parameter, value, operation, self._schemas):
+                    if parameter.required:
+                        raise CannotSampleError(
+                            f"members of `{parameter.name}` travel under the names of other"
+                            f" {parameter.location} parameters"
+                        )
+                    continue
                 call.arguments[names[parameter.location, parameter.name]] = value
                 if parameter.location == "querystring":
                     call.request["querystring"] = value
@@ -197,6 +205,8 @@ class _Making:
         wishes: tuple[Which, ...] = (which, "example", "largest")
         for wish in wishes:  # a form does not carry what is empty
             value = self._sent.sample(schema, wish, seed="body")
+            if kind_of_body(media_type) in (Kind.FORM, Kind.MULTIPART):
+                value = _without_nulls(value)
             if kind_of_body(media_type) is Kind.LINES or _fits_a_form(value):
                 return value
         raise CannotSampleError(
@@ -284,6 +294,13 @@ def _schema_of(media_type: MediaType) -> JsonSchema:
     return True if media_type.schema is None else media_type.schema
 
 
+def _without_nulls(value: JsonValue) -> JsonValue:
+    """An object without the members that are null, which no form can tell from a text."""
+    if not isinstance(value, dict):
+        return value
+    return {name: member for name, member in value.items() if member is not None}
+
+
 def _fits_a_form(value: JsonValue) -> bool:
     return value == {} or (isinstance(value, dict) and not _has_empty(value))
 
@@ -311,6 +328,36 @@ def _travels(parameter: Parameter, value: JsonValue) -> bool:
     if parameter.style == "cookie":
         separators += ' ",;\\'
     return not any(set(separators) & set(text) for text in texts)
+
+
+def _is_mistaken_for_others(
+    parameter: Parameter, value: JsonValue, operation: Operation, schemas: Mapping[str, JsonSchema]
+) -> bool:
+    """Whether members of an exploded object travel as if they were other parameters' values."""
+    if not (_is_spread(parameter) and isinstance(value, dict)):
+        return False
+    others: set[str] = set()
+    for other in operation.parameters:
+        if other is not parameter and other.location == parameter.location:
+            others.add(other.name)
+            if _is_spread(other):
+                others |= _declared(other.schema, schemas)
+    return not others.isdisjoint(value)
+
+
+def _is_spread(parameter: Parameter) -> bool:
+    return parameter.explode and parameter.style in ("form", "cookie")
+
+
+def _declared(schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 5) -> set[str]:
+    """The names of the properties of an object's schema."""
+    if not isinstance(schema, dict) or not depth:
+        return set()
+    parts = [schemas.get(schema.get("$ref", "").removeprefix("#/$defs/"), {})]
+    parts += [part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ())]
+    return set(schema.get("properties", ())).union(
+        *(_declared(part, schemas, depth - 1) for part in parts)
+    )
 
 
 def _has_empty(value: JsonValue) -> bool:

@@ -194,6 +194,15 @@ class _Decoder:
         types = self.schemas.likely_types(parameter.schema)
         return parameter.style != "deepObject" and parameter.explode and "object" in types
 
+    def _claimed(self, location: str, parameter: Parameter) -> frozenset[str]:
+        """The names that exploded objects other than `parameter` declare."""
+        return frozenset(
+            name
+            for other in self._parameters_in(location)
+            if other is not parameter and self._is_spread(other)
+            for name in self.schemas.property_names(other.schema)
+        )
+
     def _read_querystring(self, parameter: Parameter) -> None:
         if not self.raw.query:
             self._miss(parameter)
@@ -213,7 +222,8 @@ class _Decoder:
             else:
                 self._miss(parameter)
             return
-        shapes = list(query_shapes(parameter, pairs, self.schemas))
+        claimed = self._claimed("query", parameter)
+        shapes = list(query_shapes(parameter, pairs, self.schemas, claimed=claimed))
         if not shapes:
             self._miss(parameter)
         elif parameter.allow_empty_value and "" in shapes:
@@ -258,7 +268,8 @@ class _Decoder:
                 self._miss(parameter)
             return
         is_raw = parameter.style == "cookie"
-        shapes = list(query_shapes(parameter, pairs, self.schemas, is_raw=is_raw))
+        claimed = self._claimed("cookie", parameter)
+        shapes = list(query_shapes(parameter, pairs, self.schemas, is_raw=is_raw, claimed=claimed))
         if shapes:
             self._read(parameter, shapes)
         else:

@@ -61,9 +61,17 @@ def _matrix_shapes(text: str, parameter: Parameter) -> Iterator[Shape]:
 
 
 def query_shapes(
-    parameter: Parameter, pairs: Pairs, schemas: Schemas, *, is_raw: bool = False
+    parameter: Parameter,
+    pairs: Pairs,
+    schemas: Schemas,
+    *,
+    is_raw: bool = False,
+    claimed: frozenset[str] = frozenset(),
 ) -> Iterator[Shape]:
-    """Take a parameter's pairs and give what they can mean; nothing where there are none."""
+    """Take a parameter's pairs and give what they can mean; nothing where there are none.
+
+    `claimed` are the names that other exploded objects declare: an open one leaves them alone.
+    """
     decode = _decoder(parameter, is_raw, pairs.plus_is_space)
     types = schemas.likely_types(parameter.schema)
     if parameter.style == "deepObject":
@@ -75,7 +83,7 @@ def query_shapes(
     if texts:
         yield from _named_shapes(parameter, texts, decode)
     elif parameter.explode and "object" in types:
-        spread = _spread(parameter, pairs, schemas, decode)
+        spread = _spread(parameter, pairs, schemas, decode, claimed)
         if spread:
             yield spread
 
@@ -120,12 +128,20 @@ def _split_shapes(text: str, separator: str, decode: Callable[[str], str]) -> It
 
 
 def _spread(
-    parameter: Parameter, pairs: Pairs, schemas: Schemas, decode: Callable[[str], str]
+    parameter: Parameter,
+    pairs: Pairs,
+    schemas: Schemas,
+    decode: Callable[[str], str],
+    claimed: frozenset[str],
 ) -> dict[str, Shape]:
     """The members of an exploded object, which travel under their own names."""
     declared = schemas.property_names(parameter.schema)
     takes_any = schemas.property_schema(parameter.schema, "\0") is not False
-    names = [name for name in pairs.names_left() if name in declared or takes_any]
+    names = [
+        name
+        for name in pairs.names_left()
+        if name in declared or (takes_any and name not in claimed)
+    ]
     found: dict[str, Shape] = {}
     for name in names:
         texts: list[Shape] = [decode(text) for text in pairs.take(name)]
