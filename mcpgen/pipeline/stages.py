@@ -32,6 +32,7 @@ from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower
 from mcpgen.spec.manifest import NAME_RULE, is_server_name
+from mcpgen.spec.redact import without_secrets
 from mcpgen.spec.resolve import resolve
 from mcpgen.spec.validate import validate
 
@@ -90,7 +91,7 @@ def understand(
         **judging,
     )
     progress("understanding its operations")
-    return Understood(document, lower(document, problems))
+    return Understood(without_secrets(document, problems), lower(document, problems))
 
 
 @uncollected()

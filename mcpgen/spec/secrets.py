@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from mcpgen.ir.json_pointer import Path, path_tokens
 from mcpgen.ir.json_types import JsonValue
 
+REDACTED = "REDACTED"  # what stands in a vendored document in place of a credential
+
 _USERINFO = re.compile(r"://[^/\s@:{}]*:(?P<secret>[^/\s@{}]+)@")
 _SECRET_NAME = re.compile(
     r"(?:^|[-_.])(?:token|secret|password|passwd|credentials?|authorization|api[-_]?key"
@@ -57,7 +59,9 @@ def _walk(root: JsonValue) -> Iterator[Secret]:
         is_map = path is not None and path[1] == "properties"
         for key, value in node.items():
             if isinstance(value, str):
-                if len(value) >= _MIN_LENGTH and (found := _secret(path, key, value, name)):
+                if len(value) >= _MIN_LENGTH and (
+                    (found := _secret(path, key, value, name)) and found != REDACTED
+                ):
                     yield Secret(path_tokens((path, key)), found)
             elif isinstance(value, dict | list) and key not in _SHOWN_TO_READERS:
                 pending.append((value, (path, key), key if is_map else name))
@@ -84,6 +88,8 @@ def _secret(path: Path, key: str, value: str, name: str) -> str:
 
 def is_secret_default(name: str, value: JsonValue) -> bool:
     """Tell whether the default of what is called `name` is a credential."""
+    if value == REDACTED:
+        return True
     return (
         isinstance(value, str)
         and len(value) >= _MIN_LENGTH
