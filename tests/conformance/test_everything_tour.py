@@ -14,12 +14,15 @@ EVERYTHING = ROOT / "generated_examples" / "everything-mcp"
 PEERS = ROOT / "tests" / "peers"
 MODULES = CACHE / "node" / "node_modules"
 TRANSPORTS = ("stdio", "http")
-LEGACY, MODERN = "2025-11-25", "2026-07-28"
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+LEGACY, MODERN = HANDSHAKES[-1], "2026-07-28"
+WEATHER = {"city": "Oslo", "celsius": 21.5, "conditions": ["sunny", "windy"]}
+ELICITED = 'User response: action=accept, content={"username": "ada", "email": "a@b.example"}'
 COUNTS = {"tools": 35, "prompts": 5, "resources": 3, "templates": 1}
 
 # Who visits, in which mode, and the revision that comes of it.
 PYTHON_VISITS = [
-    ("mcp-1.30.0", "mcp_1_tour.py", "legacy", LEGACY),
+    *(("mcp-1.30.0", "mcp_1_tour.py", revision, revision) for revision in HANDSHAKES),
     *(
         (peer, script, mode, revision)
         for peer, script in (("mcp-2.3.0", "mcp_2_tour.py"), ("fastmcp-4.1.6", "fastmcp_tour.py"))
@@ -52,14 +55,17 @@ def check(seen: dict[str, Any], revision: str) -> None:
         None,
         ["notifications/resources/updated", "notifications/tools/list_changed"],
     )
+    if revision < "2025-06-18":
+        assert "elicit" in seen.pop("elicited")  # it says that this client cannot be asked
+        assert seen.pop("structured") is None
+        seen |= {"elicited": ELICITED, "structured": WEATHER}
     assert {"tools": len(tools), **seen} == {
         **COUNTS,
         "revision": revision,
         "kinds": ["text", "image", "resource"],
-        "structured": {"city": "Oslo", "celsius": 21.5, "conditions": ["sunny", "windy"]},
+        "structured": WEATHER,
         "failed": True,
-        "elicited": "User response: action=accept, "
-        'content={"username": "ada", "email": "a@b.example"}',
+        "elicited": ELICITED,
         "sampled": "LLM response: Hello",
         "roots": "file:///work",
         "said": "All 100 done",

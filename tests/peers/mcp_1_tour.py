@@ -1,6 +1,7 @@
 """Visits everything-mcp with the `mcp` 1.30.0 client; run by that package's own interpreter.
 
-Reads `command` and `environment`, or `url`, as JSON on stdin. Prints what the client understood.
+Reads `mode` (the revision to ask for) and `command` and `environment`, or `url`, as JSON on stdin.
+Prints what the client understood.
 """
 
 import asyncio
@@ -64,6 +65,7 @@ async def tour(order):
                 message_handler=hear,
             )
         )
+        types.LATEST_PROTOCOL_VERSION = order["mode"]  # what `initialize` asks for
         opened = await client.initialize()
 
         async def call(tool, **arguments):
