@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.content import ToolResult
+from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS
+from mcpgen.runtime.protocol.messages import Outgoing
 from tests.protocol.harness import ALL, LEGACY, MODERN, Peer, offering
 
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
@@ -197,3 +198,23 @@ def test_each_answer_goes_to_the_stream_its_request_came_from(revision: str) -> 
         assert not peer.protocol.is_waiting(call.stream)
     streams = [outgoing.stream for outgoing in peer.outgoing()]
     assert streams == ["post-3", "post-2", "post-1", "post-0"]
+
+
+@pytest.mark.requirement("L064")
+@pytest.mark.parametrize("revision", ALL)
+def test_a_handler_frees_its_connection_where_the_client_comes_back(revision: str) -> None:
+    peer = Peer(revision)
+    call = peer.call(stream="post")
+    call.release_connection()
+    asked_to_poll = [Outgoing(b"", "post")] if revision == "2025-11-25" else []
+    assert peer.protocol.messages_to_send() == asked_to_poll
+    call.succeed(ToolResult((Text("done"),)))
+    assert peer.outgoing()[-1].is_last
+    call.release_connection()
+    assert peer.protocol.messages_to_send() == []
+
+
+def test_a_pipe_is_never_let_go() -> None:
+    peer = Peer("2025-11-25")
+    peer.call().release_connection()
+    assert peer.protocol.messages_to_send() == []
