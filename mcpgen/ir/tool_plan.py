@@ -53,6 +53,7 @@ class ToolPlan:
     accept: tuple[str, ...]  # media types asked for, best first
     token_cost: int  # estimate: a quarter of the listed JSON's bytes, rounded up
     body: tuple[MediaType, ...] = ()  # in which the body can be sent, the default first
+    also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
 
     @property
     def security(self) -> tuple[SecurityRequirement, ...]:

@@ -43,7 +43,8 @@ def plan_arguments(operation: Operation, types: Types, hint: str) -> tuple[Liste
 
 
 def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> Listed:
-    schema = _described(parameter.schema, parameter.description, parameter.deprecated)
+    whole = _never_empty(parameter, types)
+    schema = _described(whole, parameter.description, parameter.deprecated)
     argument = Argument(
         name=name,
         identifier=identifier(name),
@@ -51,12 +52,44 @@ def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> List
         wire_name=parameter.name,
         required=parameter.required,
         annotation=types.of(parameter.schema, "request", hint + pascal_case(name)).annotation,
-        schema=parameter.schema,
+        schema=whole,
     )
     return Listed(argument, schema)
 
 
-def selectable(operation: Operation) -> tuple[MediaType, ...]:
+def _never_empty(parameter: Parameter, types: Types) -> JsonSchema:
+    """The schema of a parameter, without the empty value where that could not be sent.
+
+    A segment of a path is never empty, and an empty array has no exploded spelling, so that a
+    required one would be missing (RFC 6570, section 2.4.2).
+    """
+    schema = parameter.schema
+    is_segment = parameter.location == "path"
+    is_spread = parameter.required and parameter.explode and not parameter.allow_empty_value
+    if not isinstance(schema, dict) or not parameter.style or not (is_segment or is_spread):
+        return schema
+    shape = types.shape_of(schema)
+    if is_segment and shape.types == ("string",) and parameter.style != "matrix":
+        bound = "minLength"
+    elif shape.types == ("array",) and parameter.location in ("path", "query", "cookie"):
+        bound = "minItems"
+    else:
+        return schema
+    if "enum" in shape.keywords or shape.keywords.get(bound, 0) > 0:
+        return schema
+    return {**schema, bound: 1}
+
+
+def is_sendable(item: MediaType, types: Types) -> bool:
+    """Whether a body of this media type can be written; a form is made of an object's members."""
+    kind = kind_of_body(item)
+    if kind in (Kind.FORM, Kind.MULTIPART) and item.schema is not None:
+        allowed = types.shape_of(item.schema).types
+        return not allowed or "object" in allowed
+    return kind is not Kind.UNSENDABLE
+
+
+def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
     """The media types in which the body can be sent, the default first.
 
     JSON comes first, then other JSON formats, forms, multipart, lines of JSON, XML, text, bytes; a
@@ -67,7 +100,7 @@ def selectable(operation: Operation) -> tuple[MediaType, ...]:
         return ()
     spelled: dict[str, MediaType] = {}
     for item in ranked(body.content):
-        if kind_of_body(item) is not Kind.UNSENDABLE:
+        if is_sendable(item, types):
             name = spelled_for_sending(item.media_type)
             spelled.setdefault(name, replace(item, media_type=name))
     return tuple(spelled.values())
@@ -77,14 +110,14 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
     body = operation.request_body
     if body is None:
         return []
-    media_types = selectable(operation)
+    media_types = selectable(operation, types)
     if not media_types:
         offered = ", ".join(f"`{item.media_type}`" for item in ranked(body.content))
         raise OperationRefusedError(
             "body-media-type",
             f"its body is {offered}, which generated servers cannot write",
             body.at,
-            "name a media type that a request can have",
+            "name a media type that a request can have; a form needs a schema of type object",
         )
     schemas: list[JsonSchema] = []
     for item in media_types:

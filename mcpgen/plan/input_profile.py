@@ -176,7 +176,9 @@ class InputProfile:
         required = list(keywords.get("required", ()))
         properties: dict[str, Built] = {}
         declared = keywords.get("properties", {})
-        for name, schema in sorted({**dict.fromkeys(required, True), **declared}.items()):
+        extra = keywords.get("additionalProperties", True)
+        others = extra if isinstance(extra, dict) else True
+        for name, schema in sorted({**dict.fromkeys(required, others), **declared}.items()):
             if not _PORTABLE_KEY.match(name):
                 told.append(f"Also takes `{clean(name)}`{_needed(name, required)}.")
                 is_exact = False
@@ -188,8 +190,9 @@ class InputProfile:
         listed = [name for name in required if name in properties]
         if listed:
             own["required"] = listed
-        extra = keywords.get("additionalProperties", True)
         children = list(properties.values())
+        if extra is False and not declared.keys() >= set(required):
+            is_exact = False  # no value fits, which is shown as one that its writer meant
         if extra is False:
             own["additionalProperties"] = False
         if told:

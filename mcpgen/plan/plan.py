@@ -13,7 +13,7 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.annotations import tool_annotations
-from mcpgen.plan.arguments import plan_arguments, selectable
+from mcpgen.plan.arguments import is_sendable, plan_arguments, selectable
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
 from mcpgen.plan.media_types import base_type, is_json, ranked
@@ -128,6 +128,7 @@ class _Planning:
             )
             self.left_out.append(LeftOut(operation.key, refused.code, refused.message))
             return None
+        self._tell_of_unsendable(operation)
         inputs = self.schemas.input(listed, operation)
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
         output_schema, result_key, returns = self._result(operation, hint)
@@ -147,9 +148,22 @@ class _Planning:
             annotations=tool_annotations(operation, title),
             accept=_accept(operation),
             token_cost=0,
-            body=selectable(operation),
+            body=selectable(operation, self.types),
+            also_answered=_also_answered(operation),
         )
         return replace(tool, token_cost=_token_cost(tool))
+
+    def _tell_of_unsendable(self, operation: Operation) -> None:
+        """Report the media types of a body that stay unused beside others that can be written."""
+        content = () if operation.request_body is None else operation.request_body.content
+        for item in content:
+            if not is_sendable(item, self.types):
+                self.problems.note(
+                    "body-media-type",
+                    f"`{operation.key}` takes its body as `{item.media_type}` as well, which "
+                    "generated servers cannot write; it is sent in another way",
+                    at=item.at,
+                )
 
     def _result(self, operation: Operation, hint: str) -> tuple[JsonObject | None, str, Annotation]:
         found, is_sure = response_schemas(operation)
@@ -189,6 +203,17 @@ def _accept(operation: Operation) -> tuple[str, ...]:
             return tuple("application/json" if "*" in name and is_json(name) else name
                          for name in chosen)  # fmt: skip
     return ("*/*",)
+
+
+def _also_answered(operation: Operation) -> tuple[str, ...]:
+    """Media types of successful responses that are not asked for, as there is JSON beside them."""
+    names = {
+        base_type(item.media_type)
+        for response in operation.responses
+        if response.status.startswith("2")
+        for item in response.content
+    }
+    return tuple(sorted(names - set(_accept(operation))))
 
 
 def _token_cost(tool: ToolPlan) -> int:

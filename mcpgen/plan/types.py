@@ -67,6 +67,10 @@ class Types:
             for name in sorted(requests.schemas):
                 self._names.give(name, f"#/{name}")
 
+    def shape_of(self, schema: JsonSchema) -> Shape:
+        """What a request shows of a schema, one level deep."""
+        return self._shapes["request"].of(schema)
+
     def of(self, schema: JsonSchema, direction: Direction, hint: str) -> Typed:
         """The type of `schema`; `hint` names the classes that inline objects need."""
         typed = self._typed(schema, direction, hint, 0)

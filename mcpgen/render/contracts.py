@@ -96,6 +96,8 @@ def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         ],
         "accept": list(tool.accept),
     }
+    if tool.also_answered:
+        request["also_answered"] = list(tool.also_answered)
     body = argument_of.get(("body", ""))
     if body is not None:
         content_type = argument_of.get(("content_type", ""))

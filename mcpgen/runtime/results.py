@@ -60,18 +60,25 @@ def result_of(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> To
     on.
     """
     if isinstance(value, str) and not shape.result_key:
-        return _text_result(value, is_cut_off=is_cut_off)
+        return _text_result(value, shape, is_cut_off=is_cut_off)
     if isinstance(value, ToolResult):
         return value
     if isinstance(value, Content):
-        return ToolResult((value,))
+        return ToolResult((value,), _nothing_structured(shape))
     if isinstance(value, Media):
-        return ToolResult((_media_content(value, shape.uri),))
+        return ToolResult((_media_content(value, shape.uri),), _nothing_structured(shape))
     if value is None and not shape.result_key:
-        # Clients insist on structured content where a schema promises it.
-        empty: JsonObject | None = None if shape.output is None else {}
-        return ToolResult((Text(f"Done: `{shape.operation}` gave no content."),), empty)
-    return _json_result(value, shape)
+        done = Text(f"Done: `{shape.operation}` gave no content.")
+        return ToolResult((done,), _nothing_structured(shape))
+    return _json_result(value, shape, is_cut_off=is_cut_off)
+
+
+def _nothing_structured(shape: ResultShape) -> JsonObject | None:
+    """What stands for structured content that the response has not.
+
+    Clients insist on some where a schema promises it, and no member of a listed one is required.
+    """
+    return None if shape.output is None else {}
 
 
 def _media_content(media: Media, uri: str) -> Content:
@@ -82,7 +89,7 @@ def _media_content(media: Media, uri: str) -> Content:
     return EmbeddedResource(uri, media.media_type, blob=media.data)
 
 
-def _text_result(text: str, *, is_cut_off: bool) -> ToolResult:
+def _text_result(text: str, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
     shown, removed = visible(text)
     meta: JsonObject = {REMOVED_KEY: removed} if removed else {}
     content = [Text(shown[:MAX_CHARACTERS])]
@@ -91,14 +98,20 @@ def _text_result(text: str, *, is_cut_off: bool) -> ToolResult:
         content.append(Text(f"Cut: this is {MAX_CHARACTERS:,} of {len(shown):,} characters."))
     elif is_cut_off:
         meta[TRUNCATED_KEY] = True
-        content.append(Text("Cut: the response went on, and this is its beginning."))
-    return ToolResult(tuple(content), meta=meta)
+        content.append(Text(_WENT_ON))
+    return ToolResult(tuple(content), _nothing_structured(shape), meta=meta)
 
 
-def _json_result(value: Any, shape: ResultShape) -> ToolResult:
+_WENT_ON = "Cut: the response went on, and this is its beginning."
+
+
+def _json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
     short = shortened(value)
     meta: JsonObject = {}
     notes: list[str] = []
+    if is_cut_off:
+        meta[TRUNCATED_KEY] = True
+        notes.append(_WENT_ON)
     if short.notes:
         meta[TRUNCATED_KEY] = True
         notes.append(

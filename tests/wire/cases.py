@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parent
 _KEYS = frozenset(
     {
         "name", "section", "tool", "arguments", "environ", "sends", "headers", "body", "answer",
-        "then", "result", "refused",
+        "then", "result", "refused", "configured",
     }
 )  # fmt: skip
 JSON_ACCEPTED = {"Accept": "application/json"}
@@ -54,6 +54,7 @@ class Case:
     exchanges: tuple[Exchange, ...]  # none where nothing may be sent
     refused: tuple[str, ...] = ()  # what the refusal says, the argument and the rule
     result: Mapping[str, Any] | None = field(default=None)
+    is_configured: bool = True  # whether the base URL is the listener's
 
     def __str__(self) -> str:
         return f"{self.clause}: {self.name}"
@@ -79,6 +80,7 @@ class Case:
             tuple(map(Exchange.from_yaml, exchanges)),
             tuple([refused] if isinstance(refused, str) else refused),
             entry.get("result"),
+            entry.get("configured", "://" not in entry.get("sends", "")),
         )
 
 

@@ -62,12 +62,11 @@ def test_what_arrives_and_comes_back_is_what_the_specification_says(
 
 async def call(case: Case, served: Served) -> tuple[Upstream, Outcome]:
     upstream = Upstream([exchange.answer for exchange in case.exchanges] or Upstream().answers)
-    is_about_hosts = any("://" in exchange.sends for exchange in case.exchanges)
     async with asyncio.timeout(20), upstream.listening() as address:
         environ = dict(case.environ)
-        if not is_about_hosts:
+        if case.is_configured:
             environ.setdefault(f"{served.plan.env_prefix}BASE_URL", f"{address}/v1")
-        toolbox = served.toolbox(environ, upstream.send if is_about_hosts else None)
+        toolbox = served.toolbox(environ, None if case.is_configured else upstream.send)
         try:
             context: Any = SimpleNamespace()
             outcome: Outcome = await toolbox.call(case.tool, case.arguments, context)

@@ -11,6 +11,7 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
 from mcpgen.runtime.upstream.bodies import EncodedBody, encode_body
 from mcpgen.runtime.upstream.files import FileReader
+from mcpgen.runtime.upstream.forms import querystring_text
 from mcpgen.runtime.upstream.parameters import (
     ParameterRule,
     UnsendableError,
@@ -18,7 +19,6 @@ from mcpgen.runtime.upstream.parameters import (
     cookie_pairs,
     header_text,
     query_pairs,
-    querystring_text,
 )
 from mcpgen.runtime.upstream.rules import RequestRules
 

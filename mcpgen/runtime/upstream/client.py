@@ -297,7 +297,8 @@ class ToolApi:
             content_type=content_type,
             files=self._client.files,
         )
-        accept = () if returns is None else self._rules.accept
+        rules = self._rules
+        accept = () if returns is None else (*rules.accept, *rules.also_answered)
         self.last_response, self.last_value = await self._client.exchange(
             self._rules, parts, accept
         )

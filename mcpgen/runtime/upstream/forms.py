@@ -12,8 +12,10 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.body_schemas import Described, described, items_of, property_of
 from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.parameters import (
+    ParameterRule,
     UnsendableError,
     checked_header,
+    content_text,
     is_json,
     json_text,
     percent_encode,
@@ -40,6 +42,17 @@ def urlencoded(value: Any, encodings: Encodings) -> bytes:
     for name, item in _members(value):
         pairs += _form_pairs(name, item, encodings.get(name, {}))
     return "&".join(pairs).encode()
+
+
+def querystring_text(rule: ParameterRule, value: Any) -> str:
+    """Spell the parameter that is the whole query (OpenAPI 3.2, `in: querystring`).
+
+    A form is one here as well, with "+" for a space; anything else is percent-encoded as a whole.
+    """
+    media_type = rule.content_type.partition(";")[0].strip().lower()
+    if media_type == "application/x-www-form-urlencoded":
+        return urlencoded(value, {}).decode()
+    return percent_encode(content_text(value, rule.content_type))
 
 
 def _members(value: Any) -> Iterable[tuple[str, Any]]:

@@ -57,8 +57,11 @@ class HttpResponse:
 
 
 _STREAMS = frozenset(
-    {"application/json-seq", "application/jsonl", "application/x-ndjson", "application/ndjson",
-     "text/event-stream"}
+    {
+        "application/json-lines", "application/json-seq", "application/jsonl",
+        "application/jsonlines", "application/ndjson", "application/x-jsonlines",
+        "application/x-ndjson", "text/event-stream", "text/x-ndjson",
+    }
 )  # fmt: skip
 
 

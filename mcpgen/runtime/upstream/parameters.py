@@ -126,7 +126,7 @@ def charset_of(content_type: str) -> str:
     return "utf-8"
 
 
-def _content_text(value: Any, media_type: str) -> str:
+def content_text(value: Any, media_type: str) -> str:
     """Spell the value of a parameter that has `content` instead of a style."""
     return json_text(value) if is_json(media_type) else primitive_text(value)
 
@@ -246,7 +246,7 @@ def path_text(rule: ParameterRule, value: Any) -> str:
 def _styled_path_text(rule: ParameterRule, value: Any) -> str:
     reserved = _RESERVED_IN_PATH if rule.allow_reserved else ""
     if rule.content_type:
-        return percent_encode(_content_text(value, rule.content_type))
+        return percent_encode(content_text(value, rule.content_type))
     is_composite = isinstance(value, (list, tuple, dict))
     encode = _encoder(reserved, structural=",;=" if is_composite else "")
     if rule.style == "matrix":
@@ -321,7 +321,7 @@ def query_pairs(rule: ParameterRule, value: Any) -> list[str]:
     """
     name = percent_encode(rule.name, _UNESCAPED_IN_NAMES)
     if rule.content_type:
-        return [f"{name}={percent_encode(_content_text(value, rule.content_type))}"]
+        return [f"{name}={percent_encode(content_text(value, rule.content_type))}"]
     is_composite = isinstance(value, (list, tuple, dict))
     reserved = _RESERVED_IN_QUERY if rule.allow_reserved else ""
     encode = _encoder(reserved, structural="," if is_composite and not rule.explode else "")
@@ -373,21 +373,6 @@ def _deep_pairs(name: str, value: Any, encode: Encode) -> list[str]:
     else:
         return [f"{name}={encode(primitive_text(value))}"]
     return [pair for key, item in members for pair in _deep_pairs(key, item, encode)]
-
-
-def querystring_text(rule: ParameterRule, value: Any) -> str:
-    """Spell the parameter that is the whole query (OpenAPI 3.2, `in: querystring`)."""
-    media_type = rule.content_type.partition(";")[0].strip().lower()
-    if media_type == "application/x-www-form-urlencoded" and isinstance(value, dict):
-        pairs = [
-            pair
-            for key, item in value.items()
-            for pair in styled_pairs(
-                percent_encode(key, _UNESCAPED_IN_NAMES), item, style="form", explode=True
-            )
-        ]
-        return "&".join(pairs)
-    return percent_encode(_content_text(value, rule.content_type))
 
 
 # Headers and cookies
@@ -444,7 +429,7 @@ def cookie_pairs(rule: ParameterRule, value: Any) -> list[str]:
     """
     encode = _raw_cookie if rule.style == "cookie" else _encoded_cookie
     if rule.content_type:
-        return [f"{rule.name}={_encoded_cookie(_content_text(value, rule.content_type))}"]
+        return [f"{rule.name}={_encoded_cookie(content_text(value, rule.content_type))}"]
     return styled_pairs(rule.name, value, style="form", explode=rule.explode, encode=encode)
 
 

@@ -9,21 +9,19 @@ import msgspec
 
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.upstream.errors import MalformedResponseError, UpstreamStatusError
-from mcpgen.runtime.upstream.http import HttpResponse
+from mcpgen.runtime.upstream.http import HttpResponse, is_stream
 from mcpgen.runtime.upstream.parameters import charset_of, is_json
 from mcpgen.runtime.upstream.redaction import Redactor
+from mcpgen.runtime.upstream.streams import items_of_stream
 
 _TEXT_TYPES = frozenset(
     {
         "application/csv",
         "application/graphql",
         "application/javascript",
-        "application/jsonl",
         "application/jwt",
-        "application/ndjson",
         "application/sql",
         "application/toml",
-        "application/x-ndjson",
         "application/x-www-form-urlencoded",
         "application/x-yaml",
         "application/xml",
@@ -40,6 +38,8 @@ def media_type_of(response: HttpResponse) -> str:
 def decode_response(response: HttpResponse, accept: tuple[str, ...], redactor: Redactor) -> Any:
     """The value of a successful response: JSON, text, `Media`, or None when it is empty.
 
+    A stream of events or lines is the list of them, as far as it was read.
+
     `accept` is what the operation declares; a response of another kind is refused, except JSON
     under another name.
 
@@ -51,6 +51,8 @@ def decode_response(response: HttpResponse, accept: tuple[str, ...], redactor: R
     media_type = media_type_of(response)
     if is_json(media_type):
         return _json_value(response, redactor)
+    if is_stream(media_type) and _is_accepted(media_type, accept):
+        return items_of_stream(media_type, _text(response), is_cut_off=response.is_cut_off)
     if not media_type or (not _is_accepted(media_type, accept) and _looks_like_json(response)):
         return _guessed_value(response)
     if not _is_accepted(media_type, accept):

@@ -49,6 +49,7 @@ class RequestRules:
     security: tuple[Mapping[str, list[str]], ...] = ()
     servers: tuple[JsonObject, ...] = field(default=())
     accept: tuple[str, ...] = ()
+    also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
     template: PathTemplate = field(init=False, repr=False, compare=False)
     template_query: tuple[str, ...] = field(init=False)
 
@@ -76,6 +77,7 @@ class RequestRules:
             security=tuple(entry.get("security", ())),
             servers=tuple(entry.get("servers", ())),
             accept=tuple(entry.get("accept", ())),
+            also_answered=tuple(entry.get("also_answered", ())),
         )
 
 

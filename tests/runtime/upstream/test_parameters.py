@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpgen.runtime.upstream.forms import querystring_text
 from mcpgen.runtime.upstream.parameters import (
     ParameterRule,
     PathTemplate,
@@ -19,7 +20,6 @@ from mcpgen.runtime.upstream.parameters import (
     path_text,
     primitive_text,
     query_pairs,
-    querystring_text,
 )
 
 ARRAY = ["blue", "black", "brown"]
@@ -166,7 +166,7 @@ def test_content_parameter_is_compact_json_in_each_place() -> None:
 
 def test_querystring_parameter_is_the_whole_query() -> None:
     form = rule("querystring", content_type="application/x-www-form-urlencoded")
-    assert querystring_text(form, {"a": "x y", "b": [1, 2]}) == "a=x%20y&b=1&b=2"
+    assert querystring_text(form, {"a": "x y", "b": [1, 2]}) == "a=x+y&b=1&b=2"
     as_json = rule("querystring", content_type="application/json")
     assert querystring_text(as_json, {"a": 1}) == "%7B%22a%22%3A1%7D"
 
