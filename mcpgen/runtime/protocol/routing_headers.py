@@ -50,12 +50,14 @@ class RoutingHeaders:
         Raises:
             ProtocolError: one of them comes twice.
         """
-        self._values: dict[bytes, bytes] = {}
-        for name, value in headers:
-            if name in _SPELLING or name.startswith(_PARAMETER):
-                if name in self._values:
-                    raise _mismatch(f"the header {_spelling(name)} comes twice")
-                self._values[name] = value.strip(b" \t")
+        self._values = dict(headers)
+        if len(self._values) == len(headers):
+            return
+        seen: set[bytes] = set()
+        for name, _ in headers:
+            if name in seen and (name in _SPELLING or name.startswith(_PARAMETER)):
+                raise _mismatch(f"the header {_spelling(name)} comes twice")
+            seen.add(name)
 
     def check_request(self, method: str, params: JsonObject, version: str) -> None:
         """Hold version, method and name against the body.
@@ -77,7 +79,7 @@ class RoutingHeaders:
         """
         for name, rule in rules.items():
             expected = _value_at(rule.path, arguments)
-            given = self._values.get(_PARAMETER + name)
+            given = self._value(_PARAMETER + name)
             spelled = f"Mcp-Param-{name.decode()}"
             if expected is None:
                 if given is not None:
@@ -88,12 +90,16 @@ class RoutingHeaders:
                 raise _mismatch(f"the header {spelled} and its argument differ")
 
     def _check(self, name: bytes, expected: str, *, encoded: bool) -> None:
-        given = self._values.get(name)
+        given = self._value(name)
         if given is None:
             raise _mismatch(f"the header {_SPELLING[name]} is missing")
         text = _decoded(given, _SPELLING[name]) if encoded else given.decode("latin-1")
         if text != expected:
             raise _mismatch(f"the header {_SPELLING[name]} and the body differ")
+
+    def _value(self, name: bytes) -> bytes | None:
+        value = self._values.get(name)
+        return None if value is None else value.strip(b" \t")
 
 
 def header_value(headers: Headers, name: bytes) -> str | None:

@@ -117,13 +117,16 @@ class ServerProtocol:
         stream: Stream = None,
         headers: Headers | None = None,
         principal: str = "",
+        modern: bool | None = None,
     ) -> list[Event]:
         """Take one decoded message (or batch) and give what the driver must act on.
 
         `headers` is None where the transport has none, else the routing headers are held
-        against the body. Answers that need no handler are in the outbox afterwards.
+        against the body. `modern` is what `is_modern` gave, where the driver asked it. Answers
+        that need no handler are in the outbox afterwards.
         """
-        modern = is_modern(message, headers, self.offering)
+        if modern is None:
+            modern = is_modern(message, headers, self.offering)
         if type(message) is list and not modern:
             return self._receive_batch(message, stream, principal)
         if type(message) is not dict or message.get("jsonrpc") != "2.0":

@@ -44,10 +44,16 @@ async def run_events(
             later = asyncio.create_task(answer_later())
 
     stream.on_sse = start
-    timer = asyncio.get_running_loop().call_later(UNWATCHED_SECONDS, start)
+    loop = asyncio.get_running_loop()
+    handles: list[asyncio.Handle] = []
+    # A timer costs more than a handler that never waits, which is done before this would run.
+    handles.append(
+        loop.call_soon(lambda: handles.append(loop.call_later(UNWATCHED_SECONDS, start)))
+    )
     try:
         await runner.run(call, flush)
     finally:
-        timer.cancel()
+        for handle in handles:
+            handle.cancel()
         stream.on_sse = None
     return later

@@ -55,7 +55,8 @@ class ReplyStream:
         if outgoing.is_last:
             self.is_finished = True
         if outgoing.is_last and not self.is_sse:
-            self.reply = outgoing
+            # Without its stream, which is this one: nothing would free the cycle but the collector.
+            self.reply = Outgoing(outgoing.data, None, True, outgoing.http_status)
         elif outgoing.data:
             self.become_sse()
             self.push(self.encode(outgoing))

@@ -139,11 +139,12 @@ class StreamableHttp:
             await self._answer_undecodable(exchange, error)
             return
         if is_modern(message, exchange.headers, self._offering):
-            await self._answer_once(exchange, message, None)
+            await self._answer_once(exchange, message, None, modern=True)
         elif self._has_sessions:
             await self._sessions.post(exchange, message)
         else:
-            await self._answer_once(exchange, message, self._assumed_session(exchange, message))
+            session = self._assumed_session(exchange, message)
+            await self._answer_once(exchange, message, session, modern=False)
 
     async def _read_message(self, exchange: HttpExchange) -> Any:
         """Give the decoded body.
@@ -180,13 +181,22 @@ class StreamableHttp:
         return revision
 
     async def _answer_once(
-        self, exchange: HttpExchange, message: Any, session: LegacySession | None
+        self,
+        exchange: HttpExchange,
+        message: Any,
+        session: LegacySession | None,
+        *,
+        modern: bool,
     ) -> None:
         """Answer a POST that belongs to nothing else."""
         protocol = ServerProtocol(self._offering, session=session, encode=self._encode)
         stream = LoneStream(protocol)
         events = protocol.receive(
-            message, stream=stream, headers=exchange.headers, principal=exchange.principal
+            message,
+            stream=stream,
+            headers=exchange.headers,
+            principal=exchange.principal,
+            modern=modern,
         )
         self._open.add(stream)
         try:
