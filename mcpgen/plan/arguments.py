@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from mcpgen.diagnostics import OperationRefusedError
-from mcpgen.ir.api import MediaType, Operation, Parameter
+from mcpgen.ir.api import Encoding, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
 from mcpgen.plan.input_profile import FILE_IN_WORDS
-from mcpgen.plan.media_types import STRUCTURED, Kind, kind_of_body, ranked, spelled_for_sending
+from mcpgen.plan.media_types import (
+    STRUCTURED,
+    Kind,
+    kind_of,
+    kind_of_body,
+    ranked,
+    spelled_for_sending,
+)
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
 from mcpgen.plan.types import Types
 
@@ -87,6 +94,33 @@ def is_sendable(item: MediaType, types: Types) -> bool:
         allowed = types.shape_of(item.schema).types
         return not allowed or "object" in allowed
     return kind is not Kind.UNSENDABLE
+
+
+def takes_file(item: MediaType, types: Types) -> bool:
+    """Whether the content of a file is a part of such a body, or all of it."""
+    kind = kind_of_body(item)
+    if kind is not Kind.MULTIPART or item.schema is None:
+        return kind is Kind.BINARY
+    members = types.shape_of(item.schema).keywords.get("properties", {})
+    return any(
+        _is_file(member, types) or _is_binary_type(item.encoding.get(name))
+        for name, member in members.items()
+    )
+
+
+def _is_file(schema: JsonSchema, types: Types) -> bool:
+    keywords = types.shape_of(schema).keywords
+    if "items" in keywords:
+        keywords = types.shape_of(keywords["items"]).keywords
+    is_encoded = "contentEncoding" in keywords
+    return keywords.get("format") == "binary" or (
+        not is_encoded and kind_of(keywords.get("contentMediaType") or "text/plain") is Kind.BINARY
+    )
+
+
+def _is_binary_type(encoding: Encoding | None) -> bool:
+    told = encoding.content_type.split(",") if encoding is not None else []
+    return bool(told) and all(kind_of(name) is Kind.BINARY for name in told if "*" not in name)
 
 
 def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:

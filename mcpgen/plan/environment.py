@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import urlsplit
 
 from mcpgen.ir.api import Api, Operation, SecurityScheme, Server
+from mcpgen.ir.hosts import is_private
 from mcpgen.ir.tool_plan import EnvironmentVariable
 from mcpgen.plan.descriptions import first_sentence, one_line
 from mcpgen.plan.naming import digest, snake_case
@@ -34,25 +36,39 @@ _PART_IN_WORDS = {
 
 
 def environment(
-    api: Api, operations: tuple[Operation, ...], prefix: str
+    api: Api, operations: tuple[Operation, ...], prefix: str, *, takes_files: bool
 ) -> tuple[EnvironmentVariable, ...]:
-    """The variables that serve `operations`: the base URL, server variables, then credentials."""
+    """The variables that serve `operations`: base URL, server variables, credentials, folders."""
     servers = [*api.servers, *(server for operation in operations for server in operation.servers)]
     return (
         _base_url(api, operations, prefix),
         *_server_variables(servers, prefix),
         *_credentials(api, operations, prefix),
+        *([_file_roots(prefix)] if takes_files else []),
+    )
+
+
+def _file_roots(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}FILE_ROOTS",
+        description="Folders whose files may be sent as arguments (`file:` URIs), separated as in "
+        "PATH. None unless it is set.",
+        required=False,
+        secret=False,
     )
 
 
 def _base_url(api: Api, operations: tuple[Operation, ...], prefix: str) -> EnvironmentVariable:
     is_known = all(_is_absolute(operation.servers) for operation in operations)
+    is_at_home = any(_is_at_home(operation.servers) for operation in operations)
     example = api.servers[0].url if api.servers and _is_absolute(api.servers) else ""
+    about = ", in place of the document's." if is_known else "; the document does not say it."
+    if is_at_home:
+        about = "; the document's is a private one, which somebody has to confirm."
     return EnvironmentVariable(
         name=f"{prefix}BASE_URL",
-        description="Address of the API"
-        + (", in place of the document's." if is_known else "; the document does not say it."),
-        required=not is_known,
+        description=f"Address of the API{about}",
+        required=is_at_home or not is_known,
         secret=False,
         example=example or "https://api.example.com",
     )
@@ -60,6 +76,12 @@ def _base_url(api: Api, operations: tuple[Operation, ...], prefix: str) -> Envir
 
 def _is_absolute(servers: tuple[Server, ...]) -> bool:
     return bool(servers) and re.match(r"https?://|\{", servers[0].url) is not None
+
+
+def _is_at_home(servers: tuple[Server, ...]) -> bool:
+    """Whether requests would go to this machine or a private network."""
+    host = urlsplit(servers[0].url).hostname if _is_absolute(servers) else None
+    return is_private(host or "")
 
 
 def _server_variables(servers: Iterable[Server], prefix: str) -> list[EnvironmentVariable]:
@@ -94,7 +116,7 @@ def _credentials(
         for use in requirement
     }
     variables: list[EnvironmentVariable] = []
-    taken: set[str] = {f"{prefix}BASE_URL"}
+    taken: set[str] = {f"{prefix}BASE_URL", f"{prefix}FILE_ROOTS"}
     for scheme in api.security_schemes:
         if scheme.id not in used:
             continue

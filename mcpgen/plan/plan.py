@@ -13,7 +13,7 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.annotations import tool_annotations
-from mcpgen.plan.arguments import is_sendable, plan_arguments, selectable
+from mcpgen.plan.arguments import is_sendable, plan_arguments, selectable, takes_file
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
 from mcpgen.plan.media_types import base_type, is_json, ranked
@@ -78,7 +78,14 @@ class _Planning:
             instructions=self._instructions(),
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
-            environment=environment(api, served, f"{snake_case(policy.name).upper()}_"),
+            environment=environment(
+                api,
+                served,
+                f"{snake_case(policy.name).upper()}_",
+                takes_files=any(
+                    takes_file(item, self.types) for tool in tools.values() for item in tool.body
+                ),
+            ),
             groups=groups,
             models=(
                 model_modules(self.types, {group.module: group.tools for group in groups})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from mcpgen.ir.api import Server, ServerVariable
+from mcpgen.ir.hosts import is_private
 from mcpgen.spec.lower_source import Node, Source, object_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
@@ -86,22 +86,14 @@ def absolute(url: str, pointer: str, source: Source) -> str | None:
             why="credentials come from the environment",
         )
         host = host.rsplit("@", 1)[1]
-    if _is_private(parts.hostname or ""):
+    if is_private(parts.hostname or ""):
         source.warn(
             "private-server",
             f"`{parts.hostname}` is an address of a private network",
             pointer,
-            why="requests, credentials included, go to whatever answers there",
+            why="requests would go to whatever answers there, so whoever runs the server has to "
+            "configure the base URL",
         )
     if parts.query or parts.fragment:
         source.warn("server-url", "the query or fragment of a server URL was removed", pointer)
     return urlunsplit((parts.scheme, host, parts.path, "", "")).rstrip("/")
-
-
-def _is_private(host: str) -> bool:
-    """Whether `host` is spelled as this machine, or as an address that is not public."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return not address.is_global

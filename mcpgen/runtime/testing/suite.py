@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.package import ServerPackage
@@ -23,6 +24,7 @@ from mcpgen.runtime.testing.description import Description, base_path
 from mcpgen.runtime.testing.mock import MockUpstream
 from mcpgen.runtime.testing.replies import Reply
 from mcpgen.runtime.tools import Toolbox
+from mcpgen.runtime.upstream.base_url import is_private
 
 _USABLE_URL = re.compile(r"https?://[A-Za-z0-9.\-:]+(/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?\Z")
 _SOMEWHERE = "https://upstream.example"
@@ -194,7 +196,8 @@ class Suite:
         described = self._api.operations.get(operation)
         bases = self._api.base_urls if described is None else described.base_urls
         first = next(iter(bases), "")
-        return "" if _USABLE_URL.match(first) else _SOMEWHERE + _plain(base_path(first))
+        is_usable = _USABLE_URL.match(first) and not is_private(urlsplit(first).hostname or "")
+        return "" if is_usable else _SOMEWHERE + _plain(base_path(first))
 
     @cached_property
     def _secrets(self) -> dict[str, dict[str, str]]:

@@ -238,7 +238,14 @@ def _translated(error: aiohttp.ClientError, connect_seconds: float) -> UpstreamE
         return ConnectError(
             f"could not be sent: the API accepted no connection within {connect_seconds:g} seconds."
         )
-    if isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError)):
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        untrusted = ConnectError(
+            "could not be sent: the API's certificate is not trusted here, or is another host's. "
+            "Whoever runs this server can name the authority that signed it in SSL_CERT_FILE."
+        )
+        untrusted.is_transient = False
+        return untrusted
+    if isinstance(error, aiohttp.ClientSSLError):
         refused = ConnectError(
             "could not be sent: no secure connection came about, for its certificate or protocol."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
@@ -50,8 +51,21 @@ class BaseUrls:
             return self._configured
         candidates = servers or self._servers
         if candidates:
-            return _checked(self._filled_in(candidates[0]), self._variable)
+            return self._public(_checked(self._filled_in(candidates[0]), self._variable))
         raise ConfigurationError(f"the API has no base URL: set {self._variable}")
+
+    def _public(self, url: str) -> str:
+        """Give a URL of the document back, unless it leads into the operator's own network.
+
+        Raises:
+            ConfigurationError: it does, which only the operator may want.
+        """
+        if is_private(urlsplit(url).hostname or ""):
+            raise ConfigurationError(
+                "the document puts the API on this machine or in a private network, which whoever "
+                f"runs the server has to confirm: set {self._variable}, for example to {url}"
+            )
+        return url
 
     def _filled_in(self, server: JsonObject) -> str:
         url: str = server["url"]
@@ -67,6 +81,16 @@ class BaseUrls:
         if allowed and value not in allowed:
             raise ConfigurationError(f"{setting} must be one of {', '.join(map(str, allowed))}")
         return value
+
+
+def is_private(host: str) -> bool:
+    """Whether `host` is spelled as this machine, or as an address that is not public."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
 
 
 def _folded(name: str) -> str:
