@@ -35,7 +35,10 @@ def is_right(judged: Judged) -> bool:
         return False
     if verdict.outcome == "refused" and judged.document.expect == "generate":
         return judged.has_nothing_to_serve
-    return not (verdict.outcome == "served" and judged.document.expect == "clear-error")
+    # A document that other readers refuse may be served where YAML or OpenAPI gives it a meaning;
+    # what is odd about it must be told, with its place.
+    is_flawed = judged.document.expect == "clear-error"
+    return not (verdict.outcome == "served" and is_flawed and not verdict.warnings)
 
 
 def print_faults(judged: Sequence[Judged]) -> None:

@@ -35,6 +35,7 @@ class Verdict:
     calls: int = 0
     uncalled: int = 0  # tools that no call reached the API of, since no arguments could be made up
     reasons: tuple[str, ...] = ()  # why it was refused
+    warnings: int = 0  # that name a place
     left: tuple[str, ...] = ()  # why operations were left out
     faults: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -65,6 +66,10 @@ def judge(document: CorpusDocument, *, models: bool = True) -> Verdict:
             left_out=len(report.plan.left_out),
             calls=found.calls,
             uncalled=found.uncalled,
+            warnings=sum(
+                problem.at is not None and problem.severity is Severity.WARNING
+                for problem in report.problems
+            ),
             left=tuple(f"{item.code}: {item.reason}" for item in report.plan.left_out),
             faults=tuple(found.faults),
             seconds=time.monotonic() - started,

@@ -93,7 +93,9 @@ def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
     values = [_json(line) for line in body.splitlines() if line.strip()]
     if described.item_schema is not None:
         return read_values([values], {"type": "array", "items": described.item_schema}, schemas)
-    if "array" in schemas.likely_types(described.schema):
+    # Before 3.2 nothing says which of the two a list's schema is for, and both are found.
+    is_list = "array" in schemas.likely_types(described.schema)
+    if is_list and (not values or not all(isinstance(value, list) for value in values)):
         return read_values([values], described.schema, schemas)
     return read_values([values], {"type": "array", "items": described.schema}, schemas)
 
