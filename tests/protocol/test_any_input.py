@@ -195,6 +195,66 @@ def test_after_any_bytes_the_next_request_is_answered(line: bytes) -> None:
     asyncio.run(story())
 
 
+# -- many streams of one session -----------------------------------------------------------------
+
+MOVES = st.lists(
+    st.tuples(
+        st.sampled_from(["call", "call", "finish", "progress", "cancel", "disconnect"]),
+        st.integers(1, 6),
+        st.sampled_from(["post 1", "post 2", "post 3"]),
+    ),
+    min_size=10,
+    max_size=40,
+)
+
+
+@pytest.mark.requirement("L052", "L055", "L059", "N040", "N043")
+@pytest.mark.parametrize("revision", ALL)
+@unhurried
+@given(moves=MOVES)
+def test_what_a_call_says_goes_to_its_own_stream(
+    revision: str, moves: list[tuple[str, int, str]]
+) -> None:
+    peer = Peer(revision)
+    calls: dict[int, Call] = {}
+    streams: dict[int, str] = {}
+    for move, number, stream in [*moves, *(("finish", number, "") for number in range(1, 7))]:
+        match move:
+            case "call" if number not in calls:
+                meta = {"progressToken": number}
+                calls[number] = peer.call(id=number, stream=stream, _meta=meta)
+                streams[number] = stream
+            case "progress" if number in calls:
+                calls[number].report_progress(1)
+            case "finish" if number in calls:
+                calls.pop(number).succeed(ToolResult((Text(str(number)),)))
+                assert number in said(peer, streams)
+            case "cancel" if number in calls:
+                peer.cancel(number)
+                del calls[number]
+            case "disconnect":
+                ended = {event.call.id for event in peer.protocol.disconnect(stream)}
+                gone = {it for it, call in calls.items() if call.stream == stream}
+                assert ended == (gone if revision == MODERN else set())
+                calls = {it: call for it, call in calls.items() if it not in ended}
+        assert said(peer, streams) <= {number}
+    assert peer.protocol.calls_in_flight() == 0
+
+
+def said(peer: Peer, streams: dict[int, str]) -> set[int]:
+    """Whose calls something was said of; each on its own stream, with its own answer."""
+    found = set()
+    for outgoing in peer.outgoing():
+        for frame in peer._decoded(outgoing):
+            number = frame["params"]["progressToken"] if "method" in frame else frame["id"]
+            assert outgoing.stream == streams[number]
+            assert outgoing.is_last == ("result" in frame)
+            if "result" in frame:
+                assert frame["result"]["content"][0]["text"] == str(number)
+            found.add(number)
+    return found
+
+
 # -- many clients --------------------------------------------------------------------------------
 
 
