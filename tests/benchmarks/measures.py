@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 
 from processes import (
     MODERN_META,
@@ -24,7 +25,8 @@ HTTP_CALLS = 3_200
 CONNECTIONS = 16
 ARGUMENTS = {"text": "ab", "times": 3}
 ANSWER = "ababab"
-CALL = {"name": "repeat_0", "arguments": ARGUMENTS}
+CALL: dict[str, object] = {"name": "repeat_0", "arguments": ARGUMENTS}
+Check = Callable[[dict[str, object]], None]  # raises where an answer is not the right one
 
 
 def check(answer: dict[str, object]) -> None:
@@ -91,23 +93,29 @@ def walk_pages(server, tools: int) -> None:  # type: ignore[no-untyped-def]
         raise RuntimeError(f"{seen} of {tools} tools listed")
 
 
-def http_calls(candidate: Candidate, tools: int = 1) -> dict[str, float]:
+def http_calls(
+    candidate: Candidate,
+    tools: int = 1,
+    *,
+    call: dict[str, object] = CALL,
+    check: Check = check,
+) -> dict[str, float]:
     """CPU microseconds of one POST of tools/call over 16 kept connections."""
     with http_server(candidate, tools) as (pid, port):
-        asyncio.run(post_calls(port, WARM_UP))
+        asyncio.run(post_calls(port, WARM_UP, call, check))
         before = cpu_seconds(pid)
-        asyncio.run(post_calls(port, HTTP_CALLS))
+        asyncio.run(post_calls(port, HTTP_CALLS, call, check))
         return {"cpu_us": (cpu_seconds(pid) - before) / HTTP_CALLS * 1e6}
 
 
-async def post_calls(port: int, count: int) -> None:
+async def post_calls(port: int, count: int, call: dict[str, object], check: Check) -> None:
     """Post `count` calls, shared evenly by the connections."""
-    body = request_line(1, "tools/call", CALL).rstrip()
+    body = request_line(1, "tools/call", call).rstrip()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"
         "Accept: application/json, text/event-stream\r\n"
         f"MCP-Protocol-Version: {MODERN_META['io.modelcontextprotocol/protocolVersion']}\r\n"
-        f"Mcp-Method: tools/call\r\nMcp-Name: repeat_0\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Mcp-Method: tools/call\r\nMcp-Name: {call['name']}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     request = head.encode() + body
 

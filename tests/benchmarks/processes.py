@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,6 +125,17 @@ def free_port() -> int:
         return port
 
 
+def wait_until_listening(process: subprocess.Popen[bytes], port: int, name: str) -> None:
+    """Return once the port accepts connections; end the run where it never does."""
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        if time.monotonic() > deadline or process.poll() is not None:
+            sys.exit(f"{name} does not listen on port {port}")
+        time.sleep(0.05)
+
+
 @contextmanager
 def http_server(candidate: Candidate, tools: int) -> Iterator[tuple[int, int]]:
     """A server on a port: its process id and the port, once it accepts connections."""
@@ -138,15 +149,7 @@ def http_server(candidate: Candidate, tools: int) -> Iterator[tuple[int, int]]:
     )
     pin(process.pid, 0)
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                if time.monotonic() > deadline or process.poll() is not None:
-                    sys.exit(f"{candidate.name} does not listen on port {port}")
-                time.sleep(0.05)
+        wait_until_listening(process, port, candidate.name)
         yield process.pid, port
     finally:
         process.terminate()

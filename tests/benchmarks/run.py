@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import measures
 from own_package import write_package
 from processes import Candidate, pin
+from proxy import proxied_calls, write_proxy
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -51,6 +52,7 @@ def goals() -> list[Goal]:
         Goal("tools/call, 64 in flight", measures.pipelined, "cpu_us", "mcp 2.3.0", 1 / 35),
         Goal(f"tools/list, {thousand}", measures.list_pages, "cpu_ms", "mcp 2.3.0", 1 / 100),
         Goal("HTTP tools/call, 16 connections", measures.http_calls, "cpu_us", "mcp 2.3.0", 1 / 4),
+        Goal("HTTP in, REST out, 16 connections", proxied_calls, "cpu_us", "fastmcp proxy", 1 / 10),
         Goal(f"tools/call with {thousand}", with_a_thousand, "cpu_us", "1 tool", 1.1),
     ]
 
@@ -66,7 +68,10 @@ def candidates(folder: Path) -> dict[str, Candidate]:
     for count in (1, 1000):
         write_package(folder, count)
     own = [python, str(HERE / "servers" / "own.py"), str(folder)]
+    write_proxy(folder)
+    own_proxy = [python, str(HERE / "servers" / "own_proxy.py"), str(folder)]
     found = {
+        "own proxy": Candidate("own proxy", own_proxy, own_proxy),
         "own": Candidate("own", own, own),
         "1 tool": Candidate("1 tool", own, own),
         "floor": Candidate("floor", [python, str(HERE / "servers" / "floor_blocking.py")]),
@@ -76,6 +81,9 @@ def candidates(folder: Path) -> dict[str, Candidate]:
         command = [str(interpreter), str(HERE / "servers" / script)]
         if interpreter.exists():
             found[name.replace("-", " ", 1)] = Candidate(name, command, command)
+            if name.startswith("fastmcp"):
+                proxy = [str(interpreter), str(HERE / "servers" / "fastmcp_proxy.py")]
+                found["fastmcp proxy"] = Candidate("fastmcp proxy", proxy, proxy)
         else:
             print(f"left out: {name} is not installed (make peers)", file=sys.stderr)
     return found
@@ -124,7 +132,8 @@ def main() -> None:
         for goal in goals():
             if goal.peer in found and options.only in f"{goal.label} {goal.peer}":
                 print(f"measuring {goal.label} against {goal.peer} ...", file=sys.stderr)
-                row = compare(goal, found["own"], found[goal.peer], options.rounds)
+                own = found["own proxy" if goal.peer.endswith("proxy") else "own"]
+                row = compare(goal, own, found[goal.peer], options.rounds)
                 rows.append(row)
     if options.json:
         print(json.dumps(rows, indent=2))

@@ -1,0 +1,55 @@
+"""The whole path: an MCP call over HTTP comes in, a REST request goes out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import measures
+from processes import Candidate, free_port, pin, wait_until_listening
+
+HERE = Path(__file__).parent
+CALL = {"name": "get_thing", "arguments": {"id": 7, "fields": ["a", "b"]}}
+THING = {"id": 1234}
+
+
+def write_proxy(folder: Path) -> None:
+    """Generate the server of things.json, as anybody would."""
+    command = [sys.executable, "-m", "mcpgen", "new", str(HERE / "servers" / "things.json")]
+    target = folder / "things-mcp"
+    subprocess.run([*command, str(target), "--defaults"], check=True, capture_output=True)
+
+
+def proxied_calls(candidate: Candidate) -> dict[str, float]:
+    """CPU microseconds of the proxy for one call, over 16 kept connections."""
+    name = "getThing" if "fastmcp" in candidate.name else "get_thing"
+    with rest_api() as base_url:
+        ready = replace(candidate, environment={"THINGS_BASE_URL": base_url})
+        return measures.http_calls(ready, call=CALL | {"name": name}, check=check)
+
+
+def check(answer: dict[str, object]) -> None:
+    """Refuse to count an answer that did not come from the API."""
+    result = answer.get("result")
+    if not isinstance(result, dict) or result.get("structuredContent") != THING:
+        raise RuntimeError(f"wrong answer: {json.dumps(answer)[:300]}")
+
+
+@contextmanager
+def rest_api() -> Iterator[str]:
+    """The API behind the proxy: its base URL."""
+    port = free_port()
+    command = [sys.executable, str(HERE / "servers" / "rest_api.py"), str(port)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    pin(process.pid, 1)
+    try:
+        wait_until_listening(process, port, "the API")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait(10)
