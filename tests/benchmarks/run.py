@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import endurance
 import measures
 from own_package import write_package
 from processes import Candidate, pin
@@ -49,17 +50,36 @@ def goals() -> list[Goal]:
         Goal("cold start to tools/list", measures.cold_start, "cpu_ms", "fastmcp 4.1.6", 1 / 40),
         Goal("memory at start", measures.cold_start, "rss_mb", "mcp 2.3.0", 1 / 3),
         Goal("tools/call, one at a time", measures.sequential, "cpu_us", "mcp 2.3.0", 1 / 12),
+        Goal("tools/call, one at a time", measures.sequential, "cpu_us", "fastmcp 4.1.6", 1 / 20),
         Goal("tools/call, 64 in flight", measures.pipelined, "cpu_us", "mcp 2.3.0", 1 / 35),
+        Goal("tools/call, 64 in flight", measures.pipelined, "cpu_us", "fastmcp 4.1.6", 1 / 60),
         Goal(f"tools/list, {thousand}", measures.list_pages, "cpu_ms", "mcp 2.3.0", 1 / 100),
+        Goal(f"tools/list, {thousand}", measures.list_pages, "cpu_ms", "fastmcp 4.1.6", 1 / 400),
+        Goal("HTTP tools/call, 16 connections", measures.http_calls, "cpu_us", "uvicorn", 1.8),
         Goal("HTTP tools/call, 16 connections", measures.http_calls, "cpu_us", "mcp 2.3.0", 1 / 4),
+        Goal(
+            "HTTP tools/call, 16 connections",
+            measures.http_calls,
+            "cpu_us",
+            "fastmcp 4.1.6",
+            1 / 12,
+        ),
         Goal("HTTP in, REST out, 16 connections", proxied_calls, "cpu_us", "fastmcp proxy", 1 / 10),
         Goal(f"tools/call with {thousand}", with_a_thousand, "cpu_us", "1 tool", 1.1),
+        Goal(f"HTTP tools/call with {thousand}", http_with_a_thousand, "cpu_us", "1 tool", 1.1),
+        Goal("growth over 100,000 calls", endurance.growth, "mb", "bound", 1.0),
+        Goal("one of 10,000 legacy sessions", endurance.session_size, "kb", "bound", 1.0),
     ]
 
 
 def with_a_thousand(candidate: Candidate) -> dict[str, float]:
     """A call of a server with 1,000 tools; of the candidate "1 tool" one with a single tool."""
     return measures.sequential(candidate, 1 if candidate.name == "1 tool" else 1000)
+
+
+def http_with_a_thousand(candidate: Candidate) -> dict[str, float]:
+    """As `with_a_thousand`, over HTTP."""
+    return measures.http_calls(candidate, 1 if candidate.name == "1 tool" else 1000)
 
 
 def candidates(folder: Path) -> dict[str, Candidate]:
@@ -74,6 +94,8 @@ def candidates(folder: Path) -> dict[str, Candidate]:
         "own proxy": Candidate("own proxy", own_proxy, own_proxy),
         "own": Candidate("own", own, own),
         "1 tool": Candidate("1 tool", own, own),
+        "bound": Candidate("bound", ()),
+        "uvicorn": Candidate("uvicorn", (), [python, str(HERE / "servers" / "floor_uvicorn.py")]),
         "floor": Candidate("floor", [python, str(HERE / "servers" / "floor_blocking.py")]),
     }
     for name, script in (("mcp-2.3.0", "mcp_lowlevel.py"), ("fastmcp-4.1.6", "fastmcp_server.py")):

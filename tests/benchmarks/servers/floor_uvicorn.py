@@ -1,4 +1,4 @@
-"""The floor over HTTP: uvicorn answering every POST with the same bytes, `floor_uvicorn.py TOOLS PORT`."""
+"""The floor over HTTP: uvicorn, answering every POST with the same bytes: `… TOOLS PORT`."""
 
 import sys
 
