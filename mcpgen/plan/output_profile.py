@@ -75,6 +75,14 @@ class OutputProfile:
                 schema.pop("type", None)  # the members say it, null included
                 schema["anyOf"] = [*(member.schema for member in distinct), {"type": "null"}]
                 own["anyOf"] = []
+        elif choice and "type" not in keywords:
+            # Properties say nothing of what is no object, and the choice may be for such a value.
+            members = [build(member) for member in keywords[choice] if member is not False]
+            others = [one for one in members if "object" not in one.schema.get("type", ["object"])]
+            if others:
+                children += others
+                schema = {"anyOf": [schema, *(one.schema for one in others)]}
+                own["anyOf"] = []
         told = self.description(keywords)
         if told:
             schema["description"] = own["description"] = told

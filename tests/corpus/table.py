@@ -22,9 +22,15 @@ class Judged:
 
     @property
     def has_nothing_to_serve(self) -> bool:
-        """Whether a refusal is the only right outcome: nothing in it is an operation to serve."""
-        return self.verdict.outcome == "refused" and all(
-            reason.startswith(("no-tools:", "no-operations:")) for reason in self.verdict.reasons
+        """Whether a refusal is the only right outcome: no operation in it can be served.
+
+        Either there is none, or each is told to refer to something that is not there.
+        """
+        reasons = self.verdict.reasons
+        is_empty = all(reason.startswith(("no-tools:", "no-operations:")) for reason in reasons)
+        is_broken = all(reason.startswith("unresolved-ref:") for reason in reasons)
+        return self.verdict.outcome == "refused" and (
+            is_empty or (is_broken and len(reasons) >= self.document.operations)
         )
 
 

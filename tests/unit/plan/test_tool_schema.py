@@ -329,6 +329,18 @@ def test_variants_of_an_object_are_one_object(make: Any) -> None:
         assert jsonschema_rs.is_valid(listed, value)
 
 
+def test_choice_beside_properties_may_be_for_no_object(make: Any) -> None:
+    either = {
+        "oneOf": [{"type": "boolean"}, {"type": "object"}],
+        "properties": {"id": {"type": "string"}},
+    }
+    listed, _ = output(make, {"type": "object", "properties": {"envelope": either}})
+    for value in (True, {"id": "x"}, None):
+        assert jsonschema_rs.is_valid(listed, {"envelope": value})
+    for value in (1, {"id": 1}):
+        assert not jsonschema_rs.is_valid(listed, {"envelope": value})
+
+
 def test_object_of_anything_keeps_the_type_of_its_members(make: Any) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     assert output(make, schema)[0] == {
