@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.transports.stdio import serve_stdio
 from tests.runtime.stdio_process import (
     StdioProcess,
     call,
@@ -145,6 +147,12 @@ def test_version_and_settings_are_told_on_the_command_line(tmp_path: Path) -> No
         assert server.receive_line() == b"SMALL_KEY: missing. The key."
         assert server.receive_line() == b"SMALL_REGION: not set. Where."
         assert server.wait() == 1
+
+
+def test_windows_is_told_to_use_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(ConfigurationError, match="--http"):
+        serve_stdio(None)  # type: ignore[arg-type]  # refused before it is looked at
 
 
 def test_options_of_another_transport_are_refused(tmp_path: Path) -> None:

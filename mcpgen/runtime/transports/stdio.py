@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Final
 
+from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST
 from mcpgen.runtime.protocol.messages import Event
 from mcpgen.runtime.protocol.server import ServerProtocol
@@ -80,7 +82,16 @@ class _Leaving(Exception):  # noqa: N818  (a signal, and no error)
 def serve_stdio(
     package: ServerPackage, *, drain_timeout_seconds: float = DRAIN_TIMEOUT_SECONDS
 ) -> int:
-    """Serve one client on stdin and stdout until it leaves; gives the exit code."""
+    """Serve one client on stdin and stdout until it leaves; gives the exit code.
+
+    Raises:
+        ConfigurationError: the system is one where asyncio cannot wait for a pipe.
+    """
+    if sys.platform == "win32":
+        raise ConfigurationError(
+            "stdio is not served on Windows yet, where asyncio cannot wait for a pipe; "
+            "start the server with --http"
+        )
     pipe = Pipe.take_over()
     protocol = ServerProtocol(package.offering)
     try:
