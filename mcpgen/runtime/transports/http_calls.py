@@ -44,16 +44,10 @@ async def run_events(
             later = asyncio.create_task(answer_later())
 
     stream.on_sse = start
-    loop = asyncio.get_running_loop()
-    handles: list[asyncio.Handle] = []
-    # A timer costs more than a handler that never waits, which is done before this would run.
-    handles.append(
-        loop.call_soon(lambda: handles.append(loop.call_later(UNWATCHED_SECONDS, start)))
-    )
+    timer = asyncio.get_running_loop().call_later(UNWATCHED_SECONDS, start)
     try:
         await runner.run(call, flush)
     finally:
-        for handle in handles:
-            handle.cancel()
+        timer.cancel()
         stream.on_sse = None
     return later
