@@ -35,6 +35,18 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
+class Pagination:
+    """How a list goes on: an argument of the tool, never sent, says how many pages are joined."""
+
+    kind: str  # "link" (RFC 8288), "cursor", "page" or "offset"
+    parameter: str = ""  # the wire name of what moves on; "" for "link"
+    items: str = ""  # the member that holds the list; "" where the response is the list
+    cursor: tuple[str, ...] = ()  # the members that lead to the next cursor
+    first: int = 0  # the number of the first page
+    size: str = ""  # the wire name of how many items a page has, where there is one
+
+
+@dataclass(frozen=True, slots=True)
 class ToolPlan:
     """One tool: what clients see, what its handler is called, and how its arguments travel."""
 
@@ -53,6 +65,7 @@ class ToolPlan:
     accept: tuple[str, ...]  # media types asked for, best first
     token_cost: int  # estimate: a quarter of the listed JSON's bytes, rounded up
     body: tuple[MediaType, ...] = ()  # in which the body can be sent, the default first
+    pagination: Pagination | None = None
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
 
     @property

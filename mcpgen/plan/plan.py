@@ -26,6 +26,7 @@ from mcpgen.plan.naming import (
     tool_name_limit,
     tool_names,
 )
+from mcpgen.plan.pagination import recognised, with_pages
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
@@ -140,6 +141,9 @@ class _Planning:
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
         output_schema, result_key, returns = self._result(operation, hint)
         title = tool_title(operation, name)
+        pages = recognised(operation, self.schemas.requests, self.schemas.responses)
+        if pages is not None:
+            inputs = with_pages(inputs)
         tool = ToolPlan(
             name=name,
             function=identifier(name),
@@ -156,6 +160,7 @@ class _Planning:
             accept=_accept(operation),
             token_cost=0,
             body=selectable(operation, self.types),
+            pagination=pages,
             also_answered=_also_answered(operation),
         )
         return replace(tool, token_cost=_token_cost(tool))

@@ -66,6 +66,12 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         "result_key": tool.result_key,
         "request": _request(plan, tool),
     }
+    if tool.pagination is not None:
+        described = dataclasses.asdict(tool.pagination)
+        entry["pagination"] = {
+            "argument": "max_pages",
+            **_given({**described, "cursor": list(tool.pagination.cursor)}),
+        }
     if tool.full_input_schema is not None:
         entry["input_schema"] = tool.full_input_schema
     return entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,12 @@ def result_of(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> To
         done = Text(f"Done: `{shape.operation}` gave no content.")
         return ToolResult((done,), _nothing_structured(shape))
     return _json_result(value, shape, is_cut_off=is_cut_off)
+
+
+def with_notes(result: ToolResult, notes: Iterable[str]) -> ToolResult:
+    """A result with more to say to the model, after its content."""
+    content = (*result.content, *map(Text, notes))
+    return ToolResult(content, result.structured_content, result.is_error, result.meta)
 
 
 def _nothing_structured(shape: ResultShape) -> JsonObject | None:

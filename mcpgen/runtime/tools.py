@@ -19,8 +19,9 @@ from mcpgen.runtime.errors import (
     ProtocolError,
     UnknownToolError,
 )
-from mcpgen.runtime.results import ResultShape, result_of, result_of_exception
+from mcpgen.runtime.results import ResultShape, result_of, result_of_exception, with_notes
 from mcpgen.runtime.upstream.client import ApiClient
+from mcpgen.runtime.upstream.pagination import PaginationRule
 from mcpgen.runtime.upstream.rules import RequestRules
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ class Tool:
         arguments: Mapping[str, str] = self.contract.get("arguments", {})
         return arguments
 
+    @cached_property
+    def pagination(self) -> PaginationRule | None:
+        """How its list goes on, where the caller may ask for several pages."""
+        entry = self.contract.get("pagination")
+        return None if entry is None else PaginationRule.from_json(entry)
+
+    @cached_property
+    def _known(self) -> Mapping[str, str]:
+        """The keyword for each argument; "" for the one that no handler gets."""
+        if self.pagination is None:
+            return self.keywords
+        return {**self.keywords, self.pagination.argument: ""}
+
     @property
     def input_schema(self) -> JsonObject:
         """What arguments are validated against, which may say more than what is listed."""
@@ -74,12 +88,12 @@ class Tool:
         Raises:
             InvalidArgumentsError: they do not; one sentence for each violation.
         """
-        keywords = self.keywords
+        keywords = self._known
         if not arguments.keys() <= keywords.keys():
             raise InvalidArgumentsError(self.name, (_unknown(arguments, keywords),))
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
-        return {keywords[name]: value for name, value in arguments.items()}
+        return {keywords[name]: value for name, value in arguments.items() if keywords[name]}
 
     def result_shape(self, server: str) -> ResultShape:
         """What the contract says of the tool's result."""
@@ -231,12 +245,17 @@ class Toolbox:
         try:
             keywords = tool.checked(arguments)
             api = context.api = self._client.bind(name, tool.rules)
+            if tool.pagination is not None:
+                api.paging = self._client.paging(tool.pagination, arguments)
             value = await (tool.handler or _missing(name))(context, **keywords)
             if value is None:
                 value = api.last_value  # what the document does not promise is not thrown away
             response = api.last_response
             is_cut_off = response is not None and response.is_cut_off
-            return result_of(value, self._shape_of(tool), is_cut_off=is_cut_off)
+            result = result_of(value, self._shape_of(tool), is_cut_off=is_cut_off)
+            if api.paging is None or not api.paging.notes:
+                return result
+            return with_notes(result, map(self._client.redactor().clean, api.paging.notes))
         except (ClientCannotError, InvalidArgumentsError, ProtocolError):
             raise
         except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)

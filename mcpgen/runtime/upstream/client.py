@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar, overload
 from urllib.parse import urlsplit
@@ -25,6 +25,7 @@ from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
 from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
 from mcpgen.runtime.upstream.load import CircuitBreaker, ConcurrencyLimit, OverloadedError
+from mcpgen.runtime.upstream.pagination import PaginationRule, Paging, Step
 from mcpgen.runtime.upstream.parameters import percent_encode
 from mcpgen.runtime.upstream.redaction import Redactor
 from mcpgen.runtime.upstream.responses import decode_response, status_error
@@ -73,6 +74,11 @@ class ApiClient:
             contract, environ, base_url=self._base_urls.base_url, clock=self._surroundings.clock
         )
         self.files = FileReader.from_environment(contract["env_prefix"], environ)
+        self._credential_queries = frozenset(
+            scheme["name"]
+            for scheme in contract.get("security_schemes", {}).values()
+            if scheme.get("in") == "query"
+        )
         self._send = send
         self._owned_sender: Callable[[], Awaitable[None]] | None = None
         self._redactor: Redactor | None = None
@@ -98,6 +104,10 @@ class ApiClient:
         if self._redactor is None or self._redactor.secrets != secrets:
             self._redactor = Redactor(secrets)
         return self._redactor
+
+    def paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
+        """The way through the pages that these arguments of a tool ask for."""
+        return Paging(rule, arguments.get(rule.argument), self._credential_queries)
 
     def bind(self, tool: str, rules: RequestRules) -> ToolApi:
         """The view of this client that the handler of one tool gets as `ctx.api`."""
@@ -222,6 +232,7 @@ class ToolApi:
         self._tool = tool
         self._rules = rules
         self.last_response: HttpResponse | None = None
+        self.paging: Paging | None = None  # set where several pages may be asked for
         self.last_value: Any = None  # of that response, even where the handler wants none
 
     @overload
@@ -281,28 +292,42 @@ class ToolApi:
             UpstreamStatusError: the API answered with an error status.
             UpstreamError: it did not answer, or not with what the operation promises.
         """
-        parts = build_parts(
-            self._tool,
-            self._rules,
-            method,
-            path,
-            values={
-                "path": path_params or {},
-                "query": query or {},
-                "header": headers or {},
-                "cookie": cookies or {},
-            },
-            querystring=querystring,
-            body=body,
-            content_type=content_type,
-            files=self._client.files,
-        )
         rules = self._rules
         accept = () if returns is None else (*rules.accept, *rules.also_answered)
-        self.last_response, self.last_value = await self._client.exchange(
-            self._rules, parts, accept
-        )
-        return None if returns is None else self.last_value
+        values = {
+            "path": path_params or {},
+            "query": query or {},
+            "header": headers or {},
+            "cookie": cookies or {},
+        }
+
+        def spelled() -> RequestParts:
+            return build_parts(
+                self._tool,
+                rules,
+                method,
+                path,
+                values=values,
+                querystring=querystring,
+                body=body,
+                content_type=content_type,
+                files=self._client.files,
+            )
+
+        response, value = await self._client.exchange(rules, spelled(), accept)
+        if self.paging is not None:
+            given = {name: item for name, item in values["query"].items() if item is not ABSENT}
+
+            async def send(step: Step) -> tuple[HttpResponse, Any]:
+                if isinstance(step, tuple):
+                    parts = replace(spelled(), query=step)
+                    return await self._client.exchange(rules, parts, accept)
+                values["query"] = {**values["query"], **step}
+                return await self._client.exchange(rules, spelled(), accept)
+
+            response, value = await self.paging.gather(response, value, given, send)
+        self.last_response, self.last_value = response, value
+        return None if returns is None else value
 
 
 def assemble(base_url: str, parts: RequestParts, applied: AppliedCredentials) -> HttpRequest:

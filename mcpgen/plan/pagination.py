@@ -1,0 +1,118 @@
+"""Lists that come in pages: recognised where names and types leave no doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mcpgen.ir.api import Operation, Parameter
+from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.ir.tool_plan import Pagination
+from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.tool_schema import InputSchemas, response_schemas
+
+ARGUMENT = "max_pages"
+MOST_PAGES = 20
+LISTED: JsonObject = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": MOST_PAGES,
+    "description": "How many pages to fetch and join; 1 unless told otherwise. Not sent to the "
+    "API.",
+}
+
+_PAGES = frozenset({"page", "pagenumber"})
+_OFFSETS = frozenset({"offset", "skip"})
+_SIZES = frozenset({"limit", "perpage", "pagesize"})
+_CURSORS: Mapping[str, str] = {
+    "cursor": "nextcursor",
+    "pagetoken": "nextpagetoken",
+    "nexttoken": "nexttoken",
+    "continuationtoken": "nextcontinuationtoken",
+    "marker": "nextmarker",
+}
+
+
+def recognised(operation: Operation, requests: Shapes, responses: Shapes) -> Pagination | None:
+    """How the list that `operation` gives goes on, or None where that is not certain."""
+    found, _ = response_schemas(operation)
+    if operation.method != "GET" or len(found) != 1:
+        return None
+    if any(parameter.name == ARGUMENT for parameter in operation.parameters):
+        return None
+    items = _items(found[0], responses)
+    if items is None:
+        return None
+    query = [parameter for parameter in operation.parameters if parameter.location == "query"]
+    size = next((p.name for p in query if _folded(p.name) in _SIZES), "")
+    if _has_link(operation):
+        return Pagination("link", items=items)
+    for parameter in query:
+        path = _cursor(parameter, found[0], responses)
+        if path:
+            return Pagination("cursor", parameter.name, items=items, cursor=path)
+    for parameter in query:
+        name, keywords = _folded(parameter.name), requests.of(parameter.schema).keywords
+        if keywords.get("type") != "integer":
+            continue
+        first = keywords.get("default", keywords.get("minimum"))
+        if name in _PAGES and first in (0, 1):
+            return Pagination("page", parameter.name, items=items, first=first, size=size)
+        if name in _OFFSETS and first in (0, None):
+            return Pagination("offset", parameter.name, items=items, size=size)
+    return None
+
+
+def with_pages(inputs: InputSchemas) -> InputSchemas:
+    """The same arguments and the one that says how many pages are wanted."""
+    full = None if inputs.full is None else _with_pages(inputs.full)
+    return replace(inputs, listed=_with_pages(inputs.listed), full=full)
+
+
+def _with_pages(schema: JsonObject) -> JsonObject:
+    return {**schema, "properties": {**schema["properties"], ARGUMENT: LISTED}}
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
+
+
+def _items(schema: JsonSchema, responses: Shapes) -> str | None:
+    """The member that holds the list: "" where the response is one, None where it is unclear."""
+    shape = responses.of(schema)
+    if shape.types == ("array",):
+        return ""
+    lists = [
+        name
+        for name, member in shape.keywords.get("properties", {}).items()
+        if "array" in responses.of(member).types
+    ]
+    return lists[0] if len(lists) == 1 else None
+
+
+def _has_link(operation: Operation) -> bool:
+    """Whether a successful response has a `Link` header (RFC 8288)."""
+    return any(
+        header.name.lower() == "link"
+        for response in operation.responses
+        if response.status.startswith("2")
+        for header in response.headers
+    )
+
+
+def _cursor(parameter: Parameter, schema: JsonSchema, responses: Shapes) -> tuple[str, ...]:
+    """Where the response has the next value of a cursor: at its top, or one level below."""
+    wanted = _CURSORS.get(_folded(parameter.name), "")
+    members = responses.of(schema).keywords.get("properties", {})
+    found: list[tuple[str, ...]] = [
+        (name,) for name in members if wanted and _folded(name) == wanted
+    ]
+    if wanted and not found:
+        found += [
+            (outer, name)
+            for outer, member in members.items()
+            for name in responses.of(member).keywords.get("properties", {})
+            if _folded(name) == wanted
+        ]
+    return found[0] if len(found) == 1 else ()
