@@ -82,7 +82,8 @@ def _never_empty(parameter: Parameter, types: Types) -> JsonSchema:
         bound = "minItems"
     else:
         return schema
-    if "enum" in shape.keywords or shape.keywords.get(bound, 0) > 0:
+    says_so = {"enum", "pattern", "format"} & shape.keywords.keys()
+    if says_so or shape.keywords.get(bound, 0) > 0:
         return schema
     return {**schema, bound: 1}
 

@@ -342,6 +342,8 @@ def _bounds(keywords: JsonObject, type_name: str) -> str:
     least, most = keywords.get(low), keywords.get(high)
     if type_name in ("string", "array") and least == 0:
         least = None
+    if type_name == "string" and least == 1 and most is None:
+        return ""  # nobody has to be told not to send nothing
     if least is not None and most is not None:
         return f"{_counted(least if least == most else f'{least} to {most}', noun)}."
     if least is not None:

@@ -59,7 +59,7 @@ def kind_of(media_type: str) -> Kind:
         return Kind.MULTIPART
     if name in _LINES:
         return Kind.LINES
-    if "*" in name or "/" not in name or name.startswith(("multipart/", "message/")):
+    if "*" in name or "/" not in name or name.startswith("multipart/"):
         return Kind.UNSENDABLE
     if name.startswith("text/") or name in _TEXTUAL or name.endswith(("+xml", "+yaml")):
         return Kind.TEXT
