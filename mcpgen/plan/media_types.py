@@ -59,7 +59,7 @@ def kind_of(media_type: str) -> Kind:
         return Kind.MULTIPART
     if name in _LINES:
         return Kind.LINES
-    if "*" in name or "/" not in name or name.startswith("multipart/"):
+    if "*" in name or "/" not in name or name.startswith(("multipart/", "message/")):
         return Kind.UNSENDABLE
     if name.startswith("text/") or name in _TEXTUAL or name.endswith(("+xml", "+yaml")):
         return Kind.TEXT
@@ -68,7 +68,8 @@ def kind_of(media_type: str) -> Kind:
 
 def kind_of_body(item: MediaType) -> Kind:
     """What a body of this type is made from; XML of a known shape, from a value."""
-    return Kind.XML if item.xml_root else kind_of(item.media_type)
+    kind = kind_of(item.media_type)
+    return Kind.XML if item.xml_root and kind is not Kind.UNSENDABLE else kind
 
 
 def ranked(content: Iterable[MediaType]) -> list[MediaType]:

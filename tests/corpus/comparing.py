@@ -35,6 +35,15 @@ class Difference:
 def differences(call: Call, theirs: Request) -> Iterator[Difference]:
     """Say how a judge's request differs from ours."""
     ours = call["ours"]
+    found = list(_differences(call, theirs))
+    if found and "#" in call["operation"]:
+        yield Difference("a path with a fragment", ours.get("url", ""), theirs["url"])
+    else:
+        yield from found
+
+
+def _differences(call: Call, theirs: Request) -> Iterator[Difference]:
+    ours = call["ours"]
     if "refused" in ours:
         yield Difference("we refuse to send it", ours["refused"], theirs["url"])
         return

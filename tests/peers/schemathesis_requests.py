@@ -55,6 +55,8 @@ def request_of(schema: Any, call: dict[str, Any]) -> dict[str, Any]:
 
 def path_text(value: Any) -> Any:
     """Percent-encode what has no encoding of its own, as Schemathesis does when it generates."""
+    if isinstance(value, bool | int | float | None):
+        return text(value)
     return value if not isinstance(value, str) or hasattr(value, "encoded") else quote(value, "")
 
 
