@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from mcpgen.diagnostics import Problems
@@ -15,6 +16,7 @@ from mcpgen.plan.policy import Policy
 from mcpgen.render import render
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.tools import Toolbox
+from mcpgen.runtime.upstream.client import ApiClient, Surroundings
 from mcpgen.runtime.upstream.http import Sender
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower
@@ -33,6 +35,13 @@ class Served:
     def toolbox(self, environ: Mapping[str, str], send: Sender | None = None) -> Toolbox:
         """The tools under these settings; over sockets unless `send` is given."""
         return self.package.load_hot(environ, send=send)
+
+    def toolbox_at(self, environ: Mapping[str, str], surroundings: Surroundings) -> Toolbox:
+        """The tools under a clock of the test's own."""
+        contract = self.package.contract
+        modules = [f"{self.package.name}._generated.tools.{name}" for name in contract["groups"]]
+        client = ApiClient(contract, environ, surroundings=surroundings)
+        return Toolbox([import_module(module).tools for module in modules], client)
 
 
 def serve(document: Path, name: str, folder: Path) -> Served:

@@ -1,0 +1,203 @@
+"""TLS with certificates of our own: whom the server trusts, and who the client says it is."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+import ssl
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.content import Text, ToolResult
+from tests.wire.served import serve
+
+DOCUMENT = """
+openapi: 3.1.1
+info: {title: TLS, version: "1"}
+servers: [{url: https://api.example.com}]
+components:
+  securitySchemes:
+    mutual: {type: mutualTLS}
+paths:
+  /secured:
+    get: {operationId: secured, security: [{mutual: []}], responses: {"200": {description: Done}}}
+  /open:
+    get: {operationId: open, security: [], responses: {"200": {description: Done}}}
+"""
+OPENSSL = shutil.which("openssl")
+NUMBERS = itertools.count(1)
+
+pytestmark = pytest.mark.skipif(OPENSSL is None, reason="needs the program openssl")
+
+
+class Authority:
+    """A certificate authority in a folder."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder = folder
+        self.certificate = folder / f"{name}.pem"
+        self.key = folder / f"{name}.key"
+        self._run(
+            "req", "-x509", *_NEW_KEY, "-keyout", str(self.key), "-out", str(self.certificate),
+            "-subj", f"/CN={name}", "-days", "2",
+            "-addext", "basicConstraints=critical,CA:TRUE",
+            "-addext", "keyUsage=critical,keyCertSign,cRLSign",
+        )  # fmt: skip
+
+    def issue(self, name: str) -> tuple[Path, Path]:
+        """A certificate and key for `name`, good for servers on 127.0.0.1 and for clients."""
+        request, certificate, key, extensions = (
+            self.folder / f"{self.certificate.stem}-{name}.{kind}"
+            for kind in ("csr", "pem", "key", "ext")
+        )
+        extensions.write_text("subjectAltName=IP:127.0.0.1\n", encoding="utf-8")
+        self._run(
+            "req", "-new", *_NEW_KEY, "-keyout", str(key), "-out", str(request),
+            "-subj", f"/CN={name}",
+        )  # fmt: skip
+        self._run(
+            "x509", "-req", "-in", str(request), "-CA", str(self.certificate),
+            "-CAkey", str(self.key), "-CAcreateserial", "-out", str(certificate), "-days", "2",
+            "-extfile", str(extensions),
+        )  # fmt: skip
+        return certificate, key
+
+    @staticmethod
+    def _run(*arguments: str) -> None:
+        subprocess.run([str(OPENSSL), *arguments], check=True, capture_output=True, timeout=30)
+
+
+_NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("ours"), "ours")
+
+
+@pytest.fixture(scope="module")
+def strangers(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("strangers"), "strangers")
+
+
+Call = Callable[..., tuple[list[str], list[ToolResult]]]
+
+
+@pytest.fixture
+def call(tmp_path: Path, ours: Authority) -> Call:
+    """Call tools of a server that asks for certificates; gives who the clients said they were."""
+
+    def run(
+        *tools: str, certificate: tuple[Path, Path] | None, demanded: bool = True
+    ) -> tuple[list[str], list[ToolResult]]:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=ours.certificate)
+        context.load_cert_chain(*ours.issue("server"))
+        context.verify_mode = ssl.CERT_REQUIRED if demanded else ssl.CERT_OPTIONAL
+        files = dict(zip(("CERTIFICATE_FILE", "KEY_FILE"), certificate or (), strict=False))
+        return asyncio.run(_called(tools, files, context, tmp_path))
+
+    return run
+
+
+async def _called(
+    tools: tuple[str, ...], files: Mapping[str, Path], context: ssl.SSLContext, folder: Path
+) -> tuple[list[str], list[ToolResult]]:
+    callers: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+            peer = writer.get_extra_info("peercert") or {}
+            callers.append(dict(pair for (pair,) in peer.get("subject", ())).get("commonName", ""))
+            writer.write(b"HTTP/1.1 204 Done\r\nConnection: close\r\n\r\n")
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the handshake failed, or the client did not like the certificate
+        finally:
+            writer.close()
+
+    document = folder / "openapi.yaml"
+    document.write_text(DOCUMENT, encoding="utf-8")
+    served = serve(document, f"tls-{next(NUMBERS)}", folder / "package")
+    prefix = served.plan.env_prefix
+    async with asyncio.timeout(20):
+        server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+        environ = {f"{prefix}MUTUAL_{part}": str(path) for part, path in files.items()}
+        environ[f"{prefix}BASE_URL"] = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        toolbox = served.toolbox(environ)
+        silent: Any = SimpleNamespace()
+        try:
+            return callers, [await toolbox.call(tool, {}, silent) for tool in tools]
+        finally:
+            await toolbox.aclose()
+            server.close()
+            await server.wait_closed()
+
+
+def said(result: ToolResult) -> str:
+    return " ".join(item.text for item in result.content if isinstance(item, Text))
+
+
+def test_the_client_shows_its_certificate_to_a_server_that_it_trusts(
+    call: Call, ours: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate))
+
+    callers, (result,) = call("secured", certificate=ours.issue("agent"))
+
+    assert callers == ["agent"]
+    assert not result.is_error, said(result)
+
+
+def test_a_server_whose_authority_is_unknown_gets_no_request(
+    call: Call, ours: Authority, strangers: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(strangers.certificate))
+
+    callers, (result,) = call("secured", certificate=ours.issue("agent"))
+
+    assert callers == []
+    assert result.is_error
+    assert "certificate is not trusted here" in said(result)
+    assert "SSL_CERT_FILE" in said(result)
+    assert "127.0.0.1" not in said(result)
+
+
+def test_a_certificate_that_the_server_does_not_know_is_refused(
+    call: Call, ours: Authority, strangers: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate))
+
+    callers, (result,) = call("secured", certificate=strangers.issue("agent"))
+
+    assert callers == []
+    assert result.is_error
+    assert "127.0.0.1" not in said(result)
+
+
+def test_without_a_certificate_nothing_is_sent_and_the_settings_are_named(call: Call) -> None:
+    callers, (result,) = call("secured", certificate=None)
+
+    assert callers == []
+    assert "MUTUAL_CERTIFICATE_FILE and" in said(result)
+
+
+def test_an_operation_that_does_not_ask_for_it_never_shows_the_certificate(
+    call: Call, ours: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate))
+    # Made when aiohttp was imported, and so before the authority was named.
+    monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", ssl.create_default_context())
+
+    callers, results = call(
+        "secured", "open", "secured", certificate=ours.issue("agent"), demanded=False
+    )
+
+    assert callers == ["agent", "", "agent"]
+    assert [said(result) for result in results if result.is_error] == []

@@ -1,0 +1,250 @@
+"""OAuth 2 from the document to the wire: what the token server and the API are sent, in bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.content import Text, ToolResult
+from mcpgen.runtime.tools import Toolbox
+from mcpgen.runtime.upstream.client import Surroundings
+from tests.wire.served import Served, serve
+from tests.wire.upstream import Answer, Sent, Upstream
+
+DOCUMENT = """
+openapi: 3.1.1
+info: {{title: Tokens, version: "1"}}
+servers: [{{url: https://api.example.com}}]
+components:
+  responses:
+    Ok: {{description: Done, content: {{application/json: {{schema: {{type: object}}}}}}}}
+  securitySchemes:
+    login:
+      type: oauth2
+      flows:
+        clientCredentials: {{tokenUrl: {issuer}/token, scopes: {{read: Read, write: Write}}}}
+        authorizationCode:
+          authorizationUrl: {issuer}/authorize
+          tokenUrl: {issuer}/token
+          refreshUrl: {issuer}/refresh
+          scopes: {{read: Read}}
+paths:
+  /things:
+    get:
+      operationId: readThings
+      security: [{{login: [read]}}]
+      responses: {{"200": {{$ref: '#/components/responses/Ok'}}}}
+    post:
+      operationId: writeThings
+      security: [{{login: [write, read]}}]
+      responses: {{"200": {{$ref: '#/components/responses/Ok'}}}}
+"""
+JSON = (("Content-Type", "application/json"),)
+SECRET = "s3cret:+ value"
+FORM = ("content-type", "application/x-www-form-urlencoded")
+ACCEPT = ("accept", "application/json")
+NUMBERS = itertools.count(1)
+
+
+@dataclass
+class Issuer(Upstream):
+    """A token server and the API in one; the first tokens are called token-1, token-2, …"""
+
+    grant: dict[str, Any] = field(default_factory=lambda: {"expires_in": 100})
+    refusal: Answer | None = None
+    dead_tokens: set[str] = field(default_factory=set)
+
+    @property
+    def grants(self) -> Sequence[Sent]:
+        return [sent for sent in self.received if sent.line in {"POST /token", "POST /refresh"}]
+
+    @property
+    def calls(self) -> Sequence[Sent]:
+        return [sent for sent in self.received if sent not in self.grants]
+
+    def tokens(self) -> list[str]:
+        return [dict(sent.headers)["authorization"] for sent in self.calls]
+
+    def _next(self) -> Answer:
+        sent = self.received[-1]
+        if sent.line.endswith("/things"):
+            token = dict(sent.headers).get("authorization", "").removeprefix("Bearer ")
+            return Answer(401, (), b"") if token in self.dead_tokens else Answer()
+        if self.refusal is not None:
+            return self.refusal
+        token = {"access_token": f"token-{len(self.grants)}", "token_type": "Bearer", **self.grant}
+        return Answer(200, JSON, json.dumps(token).encode())
+
+
+@dataclass
+class Clock:
+    seconds: float = 0.0
+
+    def surroundings(self) -> Surroundings:
+        return Surroundings(clock=lambda: self.seconds)
+
+
+Play = Callable[[Toolbox], Awaitable[None]]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def play(tmp_path: Path, clock: Clock) -> Callable[..., Served]:
+    """Run what a test does with the tools, under the parts of `login` that are configured."""
+
+    def run(issuer: Issuer, act: Play, **parts: str) -> Served:
+        return asyncio.run(_played(issuer, act, parts, tmp_path, clock))
+
+    return run
+
+
+async def _played(
+    issuer: Issuer, act: Play, parts: dict[str, str], folder: Path, clock: Clock
+) -> Served:
+    async with asyncio.timeout(20), issuer.listening() as address:
+        document = folder / "openapi.yaml"
+        document.write_text(DOCUMENT.format(issuer=address), encoding="utf-8")
+        served = serve(document, f"tokens-{next(NUMBERS)}", folder / "package")
+        prefix = served.plan.env_prefix
+        environ = {f"{prefix}LOGIN_{part.upper()}": value for part, value in parts.items()}
+        environ[f"{prefix}BASE_URL"] = address
+        toolbox = served.toolbox_at(environ, clock.surroundings())
+        try:
+            await act(toolbox)
+        finally:
+            await toolbox.aclose()
+    return served
+
+
+async def call(toolbox: Toolbox, tool: str = "read_things") -> ToolResult:
+    context: Any = SimpleNamespace()
+    return await toolbox.call(tool, {}, context)
+
+
+CLIENT = {"client_id": "me", "client_secret": SECRET.replace(" ", "")}
+
+
+def test_client_credentials_travel_as_rfc_6749_says_and_the_token_is_kept(play) -> None:
+    issuer = Issuer()
+
+    async def act(toolbox: Toolbox) -> None:
+        await call(toolbox)
+        await call(toolbox)
+
+    play(issuer, act, **CLIENT)
+
+    # RFC 6749, sections 4.4.2 and 2.3.1: the pair is form-encoded before it is joined.
+    pair = b64encode(b"me:s3cret%3A%2Bvalue").decode()
+    grant = Sent(
+        "POST /token",
+        (FORM, ACCEPT, ("authorization", f"Basic {pair}")),
+        b"grant_type=client_credentials&scope=read",
+    )
+    used = Sent("GET /things", (ACCEPT, ("authorization", "Bearer token-1")), None)
+    assert issuer.received == [grant, used, used]
+
+
+def test_calls_at_once_share_one_fetch_and_each_set_of_scopes_has_its_token(play) -> None:
+    issuer = Issuer()
+
+    async def act(toolbox: Toolbox) -> None:
+        await asyncio.gather(*(call(toolbox) for _ in range(5)))
+        await call(toolbox, "write_things")
+
+    play(issuer, act, **CLIENT)
+
+    assert [sent.body for sent in issuer.grants] == [
+        b"grant_type=client_credentials&scope=read",
+        b"grant_type=client_credentials&scope=read+write",
+    ]
+    assert issuer.tokens() == ["Bearer token-1"] * 5 + ["Bearer token-2"]
+
+
+def test_a_token_is_renewed_before_it_runs_out(play, clock) -> None:
+    issuer = Issuer()
+
+    async def act(toolbox: Toolbox) -> None:
+        for seconds in (0, 79, 81):
+            clock.seconds = seconds
+            await call(toolbox)
+
+    play(issuer, act, **CLIENT)
+
+    assert issuer.tokens() == ["Bearer token-1", "Bearer token-1", "Bearer token-2"]
+
+
+def test_a_refresh_token_travels_as_rfc_6749_says_and_its_successor_is_used(play, clock) -> None:
+    issuer = Issuer(grant={"expires_in": 100, "refresh_token": "refresh-2"})
+
+    async def act(toolbox: Toolbox) -> None:
+        await call(toolbox)
+        clock.seconds = 100
+        await call(toolbox)
+
+    play(issuer, act, refresh_token="refresh-1", client_id="me")
+
+    # RFC 6749, section 6; a client without a secret names itself in the body (section 3.2.1).
+    assert [(sent.line, sent.body) for sent in issuer.grants] == [
+        (
+            "POST /refresh",
+            b"grant_type=refresh_token&refresh_token=refresh-1&scope=read&client_id=me",
+        ),
+        (
+            "POST /refresh",
+            b"grant_type=refresh_token&refresh_token=refresh-2&scope=read&client_id=me",
+        ),
+    ]
+
+
+def test_a_token_that_the_api_refuses_is_replaced_once(play) -> None:
+    issuer = Issuer(dead_tokens={"token-1"})
+
+    play(issuer, call, **CLIENT)
+
+    assert issuer.tokens() == ["Bearer token-1", "Bearer token-2"]
+
+
+def test_a_wrong_secret_is_told_without_it_and_the_api_is_not_called(play) -> None:
+    said = json.dumps({"error": "invalid_client", "error_description": f"not {CLIENT}"})
+    issuer = Issuer(refusal=Answer(401, JSON, said.encode()))
+    results: list[ToolResult] = []
+
+    async def act(toolbox: Toolbox) -> None:
+        results.append(await call(toolbox))
+
+    served = play(issuer, act, **CLIENT)
+
+    (result,) = results
+    (text,) = result.content
+    assert result.is_error
+    assert isinstance(text, Text)
+    assert f"{served.plan.env_prefix}LOGIN_CLIENT_SECRET" in text.text
+    assert CLIENT["client_secret"] not in text.text
+    assert issuer.calls == []
+
+
+def test_without_a_client_the_settings_are_named_and_nothing_is_asked(play) -> None:
+    issuer = Issuer()
+    results: list[ToolResult] = []
+
+    async def act(toolbox: Toolbox) -> None:
+        results.append(await call(toolbox))
+
+    play(issuer, act)
+
+    assert results[0].is_error
+    assert "LOGIN_CLIENT_ID and" in str(results[0].content)
+    assert issuer.received == []
