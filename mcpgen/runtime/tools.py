@@ -89,11 +89,13 @@ class Tool:
             InvalidArgumentsError: they do not; one sentence for each violation.
         """
         keywords = self._known
-        if not arguments.keys() <= keywords.keys():
-            raise InvalidArgumentsError(self.name, (_unknown(arguments, keywords),))
+        try:
+            given = {keywords[name]: value for name, value in arguments.items() if keywords[name]}
+        except KeyError:
+            raise InvalidArgumentsError(self.name, (_unknown(arguments, keywords),)) from None
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
-        return {keywords[name]: value for name, value in arguments.items() if keywords[name]}
+        return given
 
     def result_shape(self, server: str) -> ResultShape:
         """What the contract says of the tool's result."""

@@ -367,10 +367,10 @@ class ServerProtocol:
             result.setdefault("ttlMs", self.offering.ttl_ms if is_list else 0)
             result.setdefault("cacheScope", self.offering.cache_scope if is_list else "private")
         info = self.offering.info
-        result["_meta"] = {
-            SERVER_INFO: {"name": info["name"], "version": info["version"]},
-            **result.get("_meta", {}),
-        }
+        meta: JsonObject = {SERVER_INFO: {"name": info["name"], "version": info["version"]}}
+        if "_meta" in result:
+            meta.update(result["_meta"])
+        result["_meta"] = meta
 
     def ask_client(self, method: str, params: JsonObject, stream: Stream) -> RequestId:
         """Send a request to the client of a legacy session; its id comes back with the answer.

@@ -15,8 +15,8 @@ MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 128
 MAX_ELEMENTS: Final = 100_000
 
-_STRING: Final = re.compile(rb'"(?:[^"\\]+|\\.)*+"')
-_BRACKET: Final = re.compile(rb"[\[\]{}]")
+_STRING: Final = rb'"(?:[^"\\]+|\\.)*+"'  # compiled when first used, which most servers never do
+_BRACKET: Final = rb"[\[\]{}]"
 
 
 class UndecodableError(ValueError):
@@ -75,11 +75,11 @@ def _check_bounds(data: bytes) -> None:
     """
     if data.count(b"[") + data.count(b"{") <= MAX_DEPTH and data.count(b",") <= MAX_ELEMENTS:
         return
-    structure = _STRING.sub(b"", data)
+    structure = re.sub(_STRING, b"", data)
     if structure.count(b",") > MAX_ELEMENTS:
         raise UndecodableError(INVALID_REQUEST, f"more than {MAX_ELEMENTS} elements")
     depth = 0
-    for bracket in _BRACKET.finditer(structure):
+    for bracket in re.finditer(_BRACKET, structure):
         depth += 1 if bracket[0] in b"[{" else -1
         if depth > MAX_DEPTH:
             raise UndecodableError(INVALID_REQUEST, f"deeper than {MAX_DEPTH} levels")

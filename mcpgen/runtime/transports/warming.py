@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Final
@@ -39,6 +38,8 @@ def import_while_idle(fd: int, names: Iterator[str]) -> None:
 
     What is not installed is left for the call that needs it to tell.
     """
+    import select  # after the first answer was given
+
     if not hasattr(select, "poll"):  # Windows, whose pipes cannot be asked
         return
     readable = select.poll()
