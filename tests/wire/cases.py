@@ -59,10 +59,6 @@ class Case:
     def __str__(self) -> str:
         return f"{self.clause}: {self.name}"
 
-    @property
-    def document(self) -> Path:
-        return FOLDER / self.clause / "openapi.yaml"
-
     @classmethod
     def from_yaml(cls, clause: str, entry: Mapping[str, Any]) -> Case:
         unknown = entry.keys() - _KEYS

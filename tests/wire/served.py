@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.render import render
@@ -31,6 +32,7 @@ class Served:
     plan: ServerPlan
     problems: Problems
     package: ServerPackage
+    folder: Path
 
     def toolbox(self, environ: Mapping[str, str], send: Sender | None = None) -> Toolbox:
         """The tools under these settings; over sockets unless `send` is given."""
@@ -50,11 +52,11 @@ def serve(document: Path, name: str, folder: Path) -> Served:
     read = resolve(load(str(document), problems), problems)
     validate(read, problems, outside_judge=False)
     plan = plan_tools(lower(read, problems), Policy(name, models=False), problems)
-    for file in render(plan):
+    for file in render(plan, make_cases(plan, problems)):
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)
     package = folder / "src" / plan.package
     (package / "__init__.py").write_text('__version__ = "0.1.0"\n', encoding="utf-8")
     sys.path.insert(0, str(folder / "src"))
-    return Served(plan, problems, ServerPackage.load(str(plan.package)))
+    return Served(plan, problems, ServerPackage.load(str(plan.package)), folder)

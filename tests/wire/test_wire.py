@@ -13,7 +13,8 @@ import pytest
 
 from mcpgen.runtime.content import Audio, EmbeddedResource, Image, Text, ToolResult
 from mcpgen.runtime.errors import InvalidArgumentsError
-from tests.wire.cases import Case, all_cases
+from mcpgen.runtime.testing import Suite
+from tests.wire.cases import FOLDER, Case, all_cases
 from tests.wire.served import Served, serve
 from tests.wire.upstream import Sent, Upstream
 
@@ -22,23 +23,24 @@ Outcome = ToolResult | InvalidArgumentsError
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Served]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Served]:
+    """The package of a clause's document; made once."""
     made: dict[str, Served] = {}
 
-    def of(case: Case) -> Served:
-        if case.clause not in made:
-            folder = tmp_path_factory.mktemp(case.clause)
-            made[case.clause] = serve(case.document, case.clause, folder)
-        return made[case.clause]
+    def of(clause: str) -> Served:
+        if clause not in made:
+            document = FOLDER / clause / "openapi.yaml"
+            made[clause] = serve(document, clause, tmp_path_factory.mktemp(clause))
+        return made[clause]
 
     return of
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_arrives_and_comes_back_is_what_the_specification_says(
-    case: Case, served: Callable[[Case], Served]
+    case: Case, served: Callable[[str], Served]
 ) -> None:
-    upstream, outcome = asyncio.run(call(case, served(case)))
+    upstream, outcome = asyncio.run(call(case, served(case.clause)))
 
     expected = [
         Sent(
@@ -58,6 +60,20 @@ def test_what_arrives_and_comes_back_is_what_the_specification_says(
     else:
         assert isinstance(outcome, ToolResult), said(outcome)
         assert shown(outcome) == {"is_error": False, **case.result}
+
+
+@pytest.mark.parametrize("clause", sorted({case.clause for case in CASES}))
+def test_the_mock_reads_each_request_as_the_document_means_it(
+    clause: str, served: Callable[[str], Served]
+) -> None:
+    made = served(clause)
+    suite = Suite(str(made.plan.package), made.folder / "tests" / "generated")
+
+    tested = [case for case in suite.cases if not case.untested]
+
+    assert tested
+    for case in tested:
+        suite.run(case)
 
 
 async def call(case: Case, served: Served) -> tuple[Upstream, Outcome]:

@@ -11,6 +11,7 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.description import essence, is_json
 from mcpgen.runtime.testing.mock import RecordedRequest
 from mcpgen.runtime.testing.schemas import JsonValue
+from mcpgen.runtime.testing.streams import is_stream, read_stream
 from mcpgen.runtime.testing.typed import Reading
 from mcpgen.runtime.upstream.http import HttpResponse
 
@@ -131,6 +132,11 @@ def result_differences(
         structured = result.get("structuredContent")
         if not same(value, structured):
             yield f"structured content: {_shown(structured)}, the API answered {_shown(value)}"
+        return
+    if is_stream(kind):
+        items = {"result": read_stream(kind, response.body)}
+        if not same(items, result.get("structuredContent")):
+            yield f"structured content: not the items that the API answered: {_shown(items)}"
         return
     if response.body not in list(_contents(result)):
         yield f"content: not what the API answered: {response.body[:_SHOWN]!r}"

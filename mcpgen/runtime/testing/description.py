@@ -203,10 +203,13 @@ def _base_urls(servers: list[JsonObject]) -> tuple[str, ...]:
 
 
 def _filled(server: JsonObject) -> str:
-    """Put the defaults of its variables into a server's URL; no slash at the end."""
+    """Put the defaults of its variables into a server's URL, where they have one.
+
+    It has no slash at its end.
+    """
     defaults = {variable["name"]: variable["default"] for variable in server.get("variables", ())}
     url = re.sub(
-        r"\{([^{}]*)\}", lambda match: defaults.get(match[1], match[0]), str(server["url"])
+        r"\{([^{}]*)\}", lambda match: defaults.get(match[1]) or match[0], str(server["url"])
     )
     return url.rstrip("/")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from mcpgen.runtime.content import JsonObject
@@ -18,7 +18,8 @@ from mcpgen.runtime.testing.description import (
     is_json,
 )
 from mcpgen.runtime.testing.samples import CannotSampleError, sample
-from mcpgen.runtime.testing.schemas import JsonValue, UnusableSchemaError
+from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, UnusableSchemaError
+from mcpgen.runtime.testing.streams import is_stream, written_stream
 from mcpgen.runtime.upstream.http import HttpResponse
 
 _SAMPLE_BYTES = b"\x89SAMPLE\r\n\x1a\n\x00\xff"
@@ -135,6 +136,9 @@ def _concrete(media_type: str) -> str:
 def _body(media_type: MediaType, name: str, api: Description) -> bytes:
     if is_json(name):
         return json.dumps(response_value(media_type, api), ensure_ascii=False).encode()
+    if is_stream(name):
+        described = replace(media_type, schema=_item_schema(media_type, api))
+        return written_stream(name, [response_value(described, api)] * 2)
     texts = [example for example in media_type.examples if isinstance(example, str)]
     kind = essence(name)
     if kind.endswith(("/xml", "+xml")):
@@ -143,6 +147,16 @@ def _body(media_type: MediaType, name: str, api: Description) -> bytes:
         value = texts[0] if texts else response_value(media_type, api)
         return (value if isinstance(value, str) else json.dumps(value)).encode()
     return _SAMPLE_BYTES
+
+
+def _item_schema(media_type: MediaType, api: Description) -> JsonSchema:
+    """What describes one item of a sequence: its own schema, or that of the list's items."""
+    if media_type.item_schema is not None:
+        return media_type.item_schema
+    schema = api.responses.of(media_type.schema)
+    schemas = api.responses.schemas
+    is_list = schemas.likely_types(schema) == {"array"}
+    return schemas.item_schema(schema) if is_list else media_type.schema
 
 
 def response_value(media_type: MediaType, api: Description) -> JsonValue:

@@ -63,8 +63,9 @@ def _members(element: Element, schema: JsonSchema, schemas: Schemas) -> Shape:
             if own_name in attributes:
                 found[name] = attributes[own_name]
         elif xml.get("nodeType") in {"text", "cdata"}:
-            if element.text is not None:
-                found[name] = element.text
+            text = "".join([element.text or "", *(child.tail or "" for child in element)])
+            if text:
+                found[name] = text
         elif "array" in schemas.likely_types(declared) and not _is_wrapped(xml):
             item = schemas.item_schema(declared)
             item_name = _xml(item, schemas).get("name", name)
