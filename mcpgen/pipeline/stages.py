@@ -54,6 +54,7 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            gc.freeze()  # or the next collection walks all of it, to find that it lives
             gc.enable()
 
 

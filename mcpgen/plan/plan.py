@@ -14,6 +14,7 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import is_sendable, plan_arguments, selectable, takes_file
+from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
 from mcpgen.plan.media_types import base_type, is_json, ranked
@@ -30,7 +31,6 @@ from mcpgen.plan.pagination import recognised, with_pages
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
-from mcpgen.plan.suspicions import report_suspicions
 from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
 from mcpgen.plan.types import Types
 
@@ -67,7 +67,7 @@ class _Planning:
         }
         served = tuple(operation for operation in selected if operation.key in tools)
         for operation in served:
-            report_suspicions(operation, self.problems)
+            report_contradiction(operation, self.problems)
         groups = self._groups(served, tools)
         return ServerPlan(
             name=policy.name,

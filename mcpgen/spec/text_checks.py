@@ -68,7 +68,7 @@ def suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
                     yield from _hidden(value, (path, key))
                 if key in _PROSE and (excerpt := _instruction(value)):
                     yield _instruction_found(excerpt, (path, key))
-            else:
+            elif isinstance(value, (dict, list)):
                 pending.append((value, (path, key)))
             if isinstance(key, str) and not key.isascii():
                 yield from _hidden(key, (path, key))

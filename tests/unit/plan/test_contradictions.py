@@ -1,0 +1,35 @@
+"""Words against the method, and characters that nobody sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+def codes(make: Any, method: str = "get", **operation: Any) -> list[str]:
+    lowered = make(make.document(operation, method=method))
+    lowered.plan()
+    return [problem.code for problem in lowered.problems]
+
+
+def test_invisible_characters_are_removed(make: Any) -> None:
+    lowered = make(make.document({"summary": "List\u200b the pets that are here\U000e0041\u202e."}))
+    tool = lowered.tool()
+    assert tool.description.isascii()
+
+
+@pytest.mark.parametrize(
+    ("method", "operation"),
+    [
+        ("get", {"summary": "Delete everything"}),
+        ("delete", {"summary": "Read-only lookup"}),
+        ("delete", {"x-mcp-annotations": {"readOnlyHint": True}}),
+    ],
+)
+def test_words_against_the_method_are_reported_and_change_no_hint(
+    make: Any, method: str, operation: Any
+) -> None:
+    assert codes(make, method, **operation) == ["annotation-contradiction"]
+    tool = make(make.document(operation, method=method)).tool()
+    assert tool.annotations["readOnlyHint"] is (method == "get")
