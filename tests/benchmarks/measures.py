@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
 
+from http_load import Check, http_load
 from processes import (
     MODERN_META,
     Candidate,
@@ -22,11 +21,9 @@ PIPELINED_CALLS = 6_400
 IN_FLIGHT = 64
 LISTS = 40
 HTTP_CALLS = 3_200
-CONNECTIONS = 16
 ARGUMENTS = {"text": "ab", "times": 3}
 ANSWER = "ababab"
 CALL: dict[str, object] = {"name": "repeat_0", "arguments": ARGUMENTS}
-Check = Callable[[dict[str, object]], None]  # raises where an answer is not the right one
 
 
 def check(answer: dict[str, object]) -> None:
@@ -102,43 +99,21 @@ def http_calls(
 ) -> dict[str, float]:
     """CPU microseconds of one POST of tools/call over 16 kept connections."""
     with http_server(candidate, tools) as (pid, port):
-        asyncio.run(post_calls(port, WARM_UP, call, check))
-        before = cpu_seconds(pid)
-        asyncio.run(post_calls(port, HTTP_CALLS, call, check))
-        return {"cpu_us": (cpu_seconds(pid) - before) / HTTP_CALLS * 1e6}
+        with http_load(port, post_request(port, call), check) as load:
+            load.post(WARM_UP)
+            before = cpu_seconds(pid)
+            load.post(HTTP_CALLS)
+            return {"cpu_us": (cpu_seconds(pid) - before) / HTTP_CALLS * 1e6}
 
 
-async def post_calls(port: int, count: int, call: dict[str, object], check: Check) -> None:
-    """Post `count` calls, shared evenly by the connections."""
+def post_request(port: int, call: dict[str, object]) -> bytes:
+    """A tools/call of 2026-07-28 as an HTTP request."""
     body = request_line(1, "tools/call", call).rstrip()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"
         "Accept: application/json, text/event-stream\r\n"
         f"MCP-Protocol-Version: {MODERN_META['io.modelcontextprotocol/protocolVersion']}\r\n"
-        f"Mcp-Method: tools/call\r\nMcp-Name: {call['name']}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Mcp-Method: tools/call\r\nMcp-Name: {call['name']}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
     )
-    request = head.encode() + body
-
-    async def one_connection() -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        for _ in range(count // CONNECTIONS):
-            writer.write(request)
-            check(json.loads(await read_body(reader)))
-        writer.close()
-        await writer.wait_closed()
-
-    await asyncio.gather(*(one_connection() for _ in range(CONNECTIONS)))
-
-
-async def read_body(reader: asyncio.StreamReader) -> bytes:
-    """The body of one response, of known length or chunked."""
-    head = (await reader.readuntil(b"\r\n\r\n")).lower()
-    if b"transfer-encoding: chunked" not in head:
-        length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-        return await reader.readexactly(length)
-    body = b""
-    while size := int(await reader.readline(), 16):
-        body += await reader.readexactly(size)
-        await reader.readline()
-    await reader.readline()
-    return body
+    return head.encode() + body

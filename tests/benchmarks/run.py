@@ -2,7 +2,8 @@
 
 `make bench` runs it. Candidates take turns (A, B, A, B, ...) for several rounds, and the median
 of the rounds' ratios is printed with their spread; a ratio whose rounds differ by more than a
-fifth is marked. Times of one machine mean little; ratios of one run travel.
+fifth is marked. Times of one machine mean little; ratios of one run travel. Over HTTP every
+candidate gets the same POST from the same driver (`http_load.py`), uvicorn's hello-world too.
 """
 
 from __future__ import annotations

@@ -1,0 +1,90 @@
+"""The load of the HTTP measures: one request, posted over kept connections without a pause.
+
+A server's cost is what it pays while it has work, so it must never wait for the driver: one that
+falls asleep between two requests pays for being woken, and for waking its clients. Hence no event
+loop, no HTTP library and no JSON between an answer and the next request, which is bytes made
+once: the first answers are read and checked in full, and each later one must end with their
+bytes. The driver then takes less time for an answer than any server here.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPResponse
+
+CONNECTIONS = 16
+STUCK_SECONDS = 30
+_MOST_BYTES = 65_536
+Check = Callable[[dict[str, object]], None]  # raises where an answer is not the right one
+
+
+class Load:
+    """Kept connections, and the request that each of them posts again when it is answered."""
+
+    def __init__(self, connections: list[socket.socket], request: bytes, answer: bytes) -> None:
+        self._connections = {connection.fileno(): connection for connection in connections}
+        self._request = request
+        self._answer = answer
+
+    def post(self, count: int) -> None:
+        """Post `count` times, shared by the connections as they are ready.
+
+        Raises:
+            RuntimeError: an answer is not the right one, or does not come.
+        """
+        request, expected = self._request, self._answer
+        begun: dict[int, bytes] = {}  # answers of which a part has come
+        with select.epoll() as poll:
+            for connection in self._connections.values():
+                poll.register(connection, select.EPOLLIN)
+                connection.sendall(request)
+            awaited = len(self._connections)
+            unsent = count - awaited
+            while awaited:
+                ready = poll.poll(STUCK_SECONDS)
+                if not ready:
+                    raise RuntimeError(f"{awaited} answers are missing or not the right one")
+                for number, _ in ready:
+                    connection = self._connections[number]
+                    answer = begun.pop(number, b"") + _received(connection)
+                    if not answer.endswith(expected):
+                        begun[number] = answer
+                    elif unsent > 0:
+                        connection.sendall(request)
+                        unsent -= 1
+                    else:
+                        awaited -= 1
+
+
+@contextmanager
+def http_load(port: int, request: bytes, check: Check) -> Iterator[Load]:
+    """Connections on which `request` was answered once, with what `check` takes."""
+    with ExitStack() as opened:
+        connections = []
+        for _ in range(CONNECTIONS):
+            connection = opened.enter_context(socket.create_connection(("127.0.0.1", port)))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.sendall(request)
+            answer = _checked_answer(connection, check)
+            connections.append(connection)
+        yield Load(connections, request, answer)
+
+
+def _checked_answer(connection: socket.socket, check: Check) -> bytes:
+    """The body of an answer as it ends on the wire, once it is known to be the right one."""
+    response = HTTPResponse(connection)
+    response.begin()
+    body = response.read()
+    check(json.loads(body))
+    return body + b"\r\n0\r\n\r\n" if response.chunked else body
+
+
+def _received(connection: socket.socket) -> bytes:
+    data = connection.recv(_MOST_BYTES)
+    if not data:
+        raise RuntimeError("the server closed a connection")
+    return data
