@@ -1,0 +1,115 @@
+"""Three-way merging of lines: what two sides made of one base, brought together.
+
+A change of one side is taken, and the same change of both is taken once. Two changes count as apart
+only where a line stands between them that each of the three texts has exactly once: a blank line or
+a bracket could belong to either change, and where it does not decide, tools differ in silence. What
+is not apart is a conflict, which the caller settles. So a merge without conflicts is the one that
+`git merge-file` gives, if that finds none either; some that git would dare are conflicts here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+Lines = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Lines that the two sides changed differently: each side's, and what they were."""
+
+    yours: tuple[str, ...]
+    base: tuple[str, ...]
+    ours: tuple[str, ...]
+
+
+Piece = tuple[str, ...] | Conflict
+"""Lines that are settled, or a conflict."""
+
+
+def diff3(base: Lines, yours: Lines, ours: Lines) -> tuple[Piece, ...]:
+    """Merge what `yours` and `ours` made of `base`; settled lines and conflicts in their order."""
+    pieces: list[Piece] = []
+    for chunk in _chunks(tuple(base), tuple(yours), tuple(ours)):
+        pieces += _merge(chunk)
+    return tuple(piece for piece in pieces if piece)
+
+
+def is_clean(pieces: Sequence[Piece]) -> bool:
+    """Whether nothing is left to settle."""
+    return not any(isinstance(piece, Conflict) for piece in pieces)
+
+
+def join(pieces: Sequence[Piece], settle: Callable[[Conflict], Lines]) -> list[str]:
+    """Give the merged lines; `settle` says what stands in the place of a conflict."""
+    lines: list[str] = []
+    for piece in pieces:
+        lines += settle(piece) if isinstance(piece, Conflict) else piece
+    return lines
+
+
+def with_markers(conflict: Conflict) -> Lines:
+    """Show a conflict to whoever resolves it, as git's `merge.conflictStyle=diff3` does."""
+    return (
+        "<<<<<<< yours",
+        *conflict.yours,
+        "||||||| base",
+        *conflict.base,
+        "=======",
+        *conflict.ours,
+        ">>>>>>> mcpgen",
+    )
+
+
+_Chunk = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # of base, yours and ours
+
+
+def _chunks(
+    base: tuple[str, ...], yours: tuple[str, ...], ours: tuple[str, ...]
+) -> Iterator[_Chunk]:
+    """Cut the texts at the lines that hold them together: what lies between two, and each."""
+    once = _once(base) & _once(yours) & _once(ours)
+    in_yours, in_ours = _matches(base, yours), _matches(base, ours)
+    start = (0, 0, 0)
+    for number, line in enumerate(base):
+        if line in once and number in in_yours and number in in_ours:
+            at = (number, in_yours[number], in_ours[number])
+            yield base[start[0] : at[0]], yours[start[1] : at[1]], ours[start[2] : at[2]]
+            yield (line,), (line,), (line,)
+            start = (at[0] + 1, at[1] + 1, at[2] + 1)
+    yield base[start[0] :], yours[start[1] :], ours[start[2] :]
+
+
+def _once(lines: Lines) -> set[str]:
+    return {line for line, times in Counter(lines).items() if times == 1}
+
+
+def _matches(base: Lines, side: Lines) -> dict[int, int]:
+    """Give where in `side` the lines of `base` are that it kept; numbers from 0."""
+    blocks = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
+    return {block.a + offset: block.b + offset for block in blocks for offset in range(block.size)}
+
+
+def _merge(chunk: _Chunk) -> tuple[Piece, ...]:
+    base, yours, ours = chunk
+    if yours in (base, ours):
+        return (ours,)
+    if ours == base:
+        return (yours,)
+    head = _common_start(chunk)
+    tail = _common_start((base[head:][::-1], yours[head:][::-1], ours[head:][::-1]))
+    conflict = Conflict(*(side[head : len(side) - tail] for side in (yours, base, ours)))
+    return (base[:head], conflict, base[len(base) - tail :])
+
+
+def _common_start(chunk: _Chunk) -> int:
+    """Count the lines that all three begin with."""
+    count = 0
+    for lines in zip(*chunk, strict=False):
+        if len(set(lines)) > 1:
+            break
+        count += 1
+    return count
