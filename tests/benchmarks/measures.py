@@ -98,12 +98,14 @@ def http_calls(
     check: Check = check,
 ) -> dict[str, float]:
     """CPU microseconds of one POST of tools/call over 16 kept connections."""
-    with http_server(candidate, tools) as (pid, port):
-        with http_load(port, post_request(port, call), check) as load:
-            load.post(WARM_UP)
-            before = cpu_seconds(pid)
-            load.post(HTTP_CALLS)
-            return {"cpu_us": (cpu_seconds(pid) - before) / HTTP_CALLS * 1e6}
+    with (
+        http_server(candidate, tools) as (pid, port),
+        http_load(port, post_request(port, call), check) as load,
+    ):
+        load.post(WARM_UP)
+        before = cpu_seconds(pid)
+        load.post(HTTP_CALLS)
+        return {"cpu_us": (cpu_seconds(pid) - before) / HTTP_CALLS * 1e6}
 
 
 def post_request(port: int, call: dict[str, object]) -> bytes:
