@@ -67,6 +67,7 @@ class ToolPlan:
     body: tuple[MediaType, ...] = ()  # in which the body can be sent, the default first
     pagination: Pagination | None = None
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
+    wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
 
     @property
     def security(self) -> tuple[SecurityRequirement, ...]:

@@ -17,6 +17,8 @@ from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.arguments import body_schema
 from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_json, kind_of_body
+from mcpgen.plan.property_names import as_offered
+from mcpgen.plan.shapes import Shapes
 from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
 
 _UNKNOWN_ARGUMENT = "no_such_argument"
@@ -141,7 +143,20 @@ class _Making:
         if operation.request_body and (operation.request_body.required or which == "largest"):
             self._add_body(call, tool, which, names)
         call.request["security"] = list(security)
+        if tool.wire_names:
+            self._offer(call, tool)
         return call
+
+    def _offer(self, call: _Call, tool: ToolPlan) -> None:
+        """Call members inside arguments what the tool calls them."""
+        shapes = Shapes(self._schemas, "request")
+        offered = {wire: name for name, wire in tool.wire_names.items()}
+        for argument in tool.arguments:
+            if argument.name in call.arguments:
+                value = call.arguments[argument.name]
+                call.arguments[argument.name] = as_offered(
+                    value, [argument.schema], shapes, offered
+                )
 
     def _credential_place(self, scheme_id: str) -> tuple[str, str]:
         scheme = self._schemes.get(scheme_id)

@@ -1,6 +1,8 @@
-"""Schemas that say exactly what the API accepts: for checking, not for reading."""
+"""Schemas that say exactly what the API accepts, in the names that are offered: for checking."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.plan.shapes import PREFIX, Shapes, referred_name
@@ -15,14 +17,17 @@ _ONE = frozenset(
     }
 )  # fmt: skip
 _MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 
 
 class ExactSchemas:
-    """Definitions as they are checked in one direction; each is made once."""
+    """Definitions as they are checked in one direction; each is made once.
 
-    def __init__(self, shapes: Shapes) -> None:
+    `offered` has what properties are called instead of their wire names.
+    """
+
+    def __init__(self, shapes: Shapes, offered: Mapping[str, str]) -> None:
         self._shapes = shapes
+        self._offered = offered
         self._named: dict[str, tuple[JsonSchema, frozenset[str]]] = {}
 
     def bundle(self, schemas: list[JsonSchema]) -> tuple[list[JsonSchema], JsonObject]:
@@ -59,11 +64,18 @@ class ExactSchemas:
                 out[keyword] = [self._without(item, hidden, names) for item in value]
             elif keyword == "properties":
                 kept = {key: item for key, item in value.items() if key not in hidden}
-                out[keyword] = {key: self._exact(item, names) for key, item in kept.items()}
-            elif keyword in _NAMED:
+                out[keyword] = self._by_name(kept, names)
+            elif keyword == "dependentSchemas":
+                out[keyword] = self._by_name(value, names)
+            elif keyword == "patternProperties":
                 out[keyword] = {key: self._exact(item, names) for key, item in value.items()}
+            elif keyword == "dependentRequired":
+                out[keyword] = {
+                    self._called(key): [self._called(name) for name in others]
+                    for key, others in value.items()
+                }
             elif keyword == "required":
-                required = [name for name in value if name not in hidden]
+                required = [self._called(name) for name in value if name not in hidden]
                 if required:
                     out[keyword] = required
             else:
@@ -72,17 +84,25 @@ class ExactSchemas:
         if name:
             names.add(name)
             out["$ref"] = PREFIX + name
+        called = [
+            self._offered[key] for key in schema.get("properties", ()) if key in self._offered
+        ]
+        if called and "propertyNames" in out:  # which speaks of wire names
+            out["propertyNames"] = {"anyOf": [out["propertyNames"], {"enum": sorted(called)}]}
         return out
+
+    def _by_name(self, schemas: Mapping[str, JsonSchema], names: set[str]) -> JsonObject:
+        return {self._called(key): self._exact(item, names) for key, item in schemas.items()}
 
     def _without(self, schema: JsonSchema, hidden: frozenset[str], names: set[str]) -> JsonSchema:
         """A member of a composition, not asking for what the whole hides."""
-        exact = self._exact(schema, names)
-        if hidden and isinstance(exact, dict) and set(exact.get("required", ())) & hidden:
-            required = [name for name in exact["required"] if name not in hidden]
-            exact = {key: value for key, value in exact.items() if key != "required"}
-            if required:
-                exact["required"] = required
-        return exact
+        if hidden and isinstance(schema, dict) and set(schema.get("required", ())) & hidden:
+            required = [name for name in schema["required"] if name not in hidden]
+            schema = {**schema, "required": required}
+        return self._exact(schema, names)
+
+    def _called(self, name: str) -> str:
+        return self._offered.get(name, name)
 
     def _hidden(self, schema: JsonObject) -> frozenset[str]:
         """Names of properties that this direction does not have."""

@@ -8,7 +8,7 @@ is lost here is said in the description and still checked when the tool is calle
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
@@ -29,7 +29,6 @@ _FORMATS = frozenset(
     }
 )  # fmt: skip
 _NOT_EVERYWHERE = re.compile(r"\(\?[=!<:a-zA-Z]|\\[1-9]|\\[pPkbBuxc]|\\u\{|\[\[|&&")
-_PORTABLE_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}\Z")
 _ONLY_CHECKED = frozenset(
     {
         "not", "if", "then", "else", "contains", "minContains", "maxContains", "prefixItems",
@@ -51,11 +50,13 @@ _ANY = "Any JSON value."
 
 class InputProfile:
     """Builds listed schemas of arguments. `keeps_null` is for requests where null has a meaning
-    of its own beside absence, as in a PATCH.
+    of its own beside absence, as in a PATCH; `offered` has what properties are called instead of
+    their wire names.
     """
 
-    def __init__(self, *, keeps_null: bool) -> None:
+    def __init__(self, *, keeps_null: bool, offered: Mapping[str, str]) -> None:
         self.keeps_null = keeps_null
+        self._offered = offered
 
     def description(self, schema: JsonObject) -> str:
         """What a schema says about itself, as it is listed."""
@@ -86,7 +87,7 @@ class InputProfile:
         told = [self.description(keywords)]
         is_exact = shape.is_exact and not (_ONLY_CHECKED & keywords.keys())
         if not is_exact:
-            told += _rules_in_words(keywords)
+            told += self._rules_in_words(keywords)
         types = list(shape.types)
         is_nullable = "null" in types and len(types) > 1
         if is_nullable:
@@ -171,7 +172,6 @@ class InputProfile:
 
     def _object(self, keywords: JsonObject, build: Build) -> Built:
         own: JsonObject = {"type": "object"}
-        told: list[str] = []
         is_exact = True
         required = list(keywords.get("required", ()))
         properties: dict[str, Built] = {}
@@ -179,24 +179,17 @@ class InputProfile:
         extra = keywords.get("additionalProperties", True)
         others = extra if isinstance(extra, dict) else True
         for name, schema in sorted({**dict.fromkeys(required, others), **declared}.items()):
-            if not _PORTABLE_KEY.match(name):
-                told.append(f"Also takes `{clean(name)}`{_needed(name, required)}.")
-                is_exact = False
-                continue
             child = build(schema)
             if name not in required and not self.keeps_null:
                 child = _without_null(child)
-            properties[name] = child
-        listed = [name for name in required if name in properties]
-        if listed:
-            own["required"] = listed
+            properties[self._called(name)] = child
+        if required:
+            own["required"] = [self._called(name) for name in required]
         children = list(properties.values())
         if extra is False and not declared.keys() >= set(required):
             is_exact = False  # no value fits, which is shown as one that its writer meant
         if extra is False:
             own["additionalProperties"] = False
-        if told:
-            own["description"] = " ".join(told)
         schema = dict(own)
         if properties:
             schema["properties"] = {name: child.schema for name, child in properties.items()}
@@ -216,7 +209,7 @@ class InputProfile:
             base = self._typed(keywords, types[0] if types else "object", build)
         if base is not None and all(_only_requires(member) for member in members):
             needs = [
-                " and ".join(f"`{name}`" for name in member.get("required", ()))
+                " and ".join(f"`{self._called(name)}`" for name in member.get("required", ()))
                 for member in members
                 if isinstance(member, dict)
             ]
@@ -233,6 +226,22 @@ class InputProfile:
             schema = {**base.schema, **built.schema}
             built = branch(schema, {}, [base, built], levels=0, is_exact=is_exact)
         return built if is_exact else built.inexact()
+
+    def _called(self, name: str) -> str:
+        return self._offered.get(name, name)
+
+    def _rules_in_words(self, keywords: JsonObject) -> list[str]:
+        told = []
+        if "prefixItems" in keywords:
+            told.append(f"The first {len(keywords['prefixItems'])} items have types of their own.")
+        for name, others in sorted(keywords.get("dependentRequired", {}).items()):
+            needed = ", ".join(f"`{self._called(other)}`" for other in others)
+            told.append(f"`{self._called(name)}` needs {needed}.")
+        if "minProperties" in keywords:
+            told.append(f"At least {_counted(keywords['minProperties'], 'member')}.")
+        if "maxProperties" in keywords:
+            told.append(f"At most {_counted(keywords['maxProperties'], 'member')}.")
+        return told or ["More rules apply; a call that breaks one is told which."]
 
     @staticmethod
     def _member(member: JsonSchema, types: list[str], build: Build) -> Built:
@@ -328,10 +337,6 @@ def _only_requires(member: JsonSchema) -> bool:
     }  # fmt: skip
 
 
-def _needed(name: str, required: list[str]) -> str:
-    return ", which is required" if name in required else ""
-
-
 def _bounds(keywords: JsonObject, type_name: str) -> str:
     """The bounds of a value in words: "1 to 100"."""
     noun = {"string": "character", "array": "item"}.get(type_name, "")
@@ -361,20 +366,6 @@ def _counted(number: int | float | str, noun: str) -> str:
     if not noun:
         return str(number)
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _rules_in_words(keywords: JsonObject) -> list[str]:
-    told = []
-    if "prefixItems" in keywords:
-        told.append(f"The first {len(keywords['prefixItems'])} items have types of their own.")
-    if "dependentRequired" in keywords:
-        for name, others in sorted(keywords["dependentRequired"].items()):
-            told.append(f"`{name}` needs {', '.join(f'`{other}`' for other in others)}.")
-    if "minProperties" in keywords:
-        told.append(f"At least {_counted(keywords['minProperties'], 'member')}.")
-    if "maxProperties" in keywords:
-        told.append(f"At most {_counted(keywords['maxProperties'], 'member')}.")
-    return told or ["More rules apply; a call that breaks one is told which."]
 
 
 def _sentences(parts: list[str]) -> str:

@@ -21,6 +21,9 @@ MAX_TOOL_NAME = 48
 _SHORTEST_LIMIT = 24
 _TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}\Z")
 _MAX_ARGUMENT = 64
+_PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")  # what no client is known to refuse
+_SPOKEN = {"@": "at", "$": "dollar", "+": "plus", "<": "lt", ">": "gt"}
+_SPOKEN_SYMBOL = re.compile("[@$+<>]|^-(?=[0-9])")
 _MAX_CLASS = 80
 _ACRONYM = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
@@ -191,6 +194,38 @@ def _precedence(place: tuple[str, str]) -> tuple[int, bool, str]:
 def argument_name(wire_name: str) -> str:
     """`wire_name` as an argument: `filter[kind]` is `filter_kind`, `petId` is `pet_id`."""
     name = snake_case(wire_name) or "value"
+    if name[0].isdigit():
+        name = f"n{name}"
+    if len(name) > _MAX_ARGUMENT:
+        name = f"{name[: _MAX_ARGUMENT - 7]}_{digest(wire_name)}"
+    return name
+
+
+def property_names(wire_names: Collection[str]) -> dict[str, str]:
+    """A name for each of `wire_names` that some client refuses: `filter[kind]` is `filter_kind`.
+
+    It is unlike all of `wire_names` and unlike each other one that is given.
+    """
+    wanted = {
+        name: _property_name(name) for name in sorted(wire_names) if not _PROPERTY.match(name)
+    }
+    count = Counter(wanted.values())
+    taken = set(wire_names)
+    names: dict[str, str] = {}
+    for wire_name, plain in wanted.items():
+        name, seed = plain, wire_name
+        while name in taken or (name == plain and count[plain] > 1):
+            name = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(seed)}"
+            seed += "+"
+        taken.add(name)
+        names[wire_name] = name
+    return names
+
+
+def _property_name(wire_name: str) -> str:
+    """`wire_name` in letters, digits and "_", in the case that it has."""
+    spoken = _SPOKEN_SYMBOL.sub(lambda found: f"_{_SPOKEN.get(found[0], 'minus')}_", wire_name)
+    name = _OTHER.sub("_", plain_ascii(spoken)).strip("_") or "value"
     if name[0].isdigit():
         name = f"n{name}"
     if len(name) > _MAX_ARGUMENT:

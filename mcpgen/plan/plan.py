@@ -29,6 +29,7 @@ from mcpgen.plan.naming import (
 )
 from mcpgen.plan.pagination import recognised, with_pages
 from mcpgen.plan.policy import Policy
+from mcpgen.plan.property_names import offered_names, wire_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
 from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
@@ -51,7 +52,8 @@ class _Planning:
         self.api = api
         self.policy = policy
         self.problems = problems
-        self.schemas = ToolSchemas(api.schemas)
+        self.offered = offered_names(api)
+        self.schemas = ToolSchemas(api.schemas, self.offered)
         self.types = Types(self.schemas.requests, self.schemas.responses, models=policy.models)
         self.left_out: list[LeftOut] = list(api.left_out)
 
@@ -162,6 +164,7 @@ class _Planning:
             body=selectable(operation, self.types),
             pagination=pages,
             also_answered=_also_answered(operation),
+            wire_names=wire_names(inputs.full or inputs.listed, self.offered),
         )
         return replace(tool, token_cost=_token_cost(tool))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mcpgen.ir.api import MediaType, Operation
-from mcpgen.ir.json_types import JsonSchema, JsonValue
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.shapes import referred_name
 
 
@@ -13,21 +13,26 @@ def needed_schemas(
     operations: Iterable[Operation], schemas: Mapping[str, JsonSchema]
 ) -> dict[str, JsonSchema]:
     """The schemas that `operations` refer to, directly or through others, by name."""
-    waiting: list[JsonValue] = [
-        schema for operation in operations for schema in _schemas_of(operation)
-    ]
-    reached: set[str] = set()
+    values = [schema for operation in operations for schema in _schemas_of(operation)]
+    names = {referred_name(value) for value in reached(values, schemas)}
+    return {name: schemas[name] for name in sorted(names & schemas.keys())}
+
+
+def reached(values: Iterable[JsonValue], schemas: Mapping[str, JsonSchema]) -> Iterator[JsonObject]:
+    """Every object in `values` and in the named schemas that they refer to, each of those once."""
+    waiting = list(values)
+    seen: set[str] = set()
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
+            yield value
             name = referred_name(value)
-            if name and name not in reached and name in schemas:
-                reached.add(name)
+            if name and name not in seen and name in schemas:
+                seen.add(name)
                 waiting.append(schemas[name])
             waiting += [item for item in value.values() if isinstance(item, dict | list)]
         elif isinstance(value, list):
             waiting += [item for item in value if isinstance(item, dict | list)]
-    return {name: schemas[name] for name in sorted(reached)}
 
 
 def _schemas_of(operation: Operation) -> Iterable[JsonSchema]:

@@ -38,18 +38,24 @@ class OutputSchema:
 
 
 class ToolSchemas:
-    """Makes the schemas of all tools of one API."""
+    """Makes the schemas of all tools of one API.
 
-    def __init__(self, schemas: Mapping[str, JsonSchema]) -> None:
+    `offered` has what properties of arguments are called instead of their wire names.
+    """
+
+    def __init__(self, schemas: Mapping[str, JsonSchema], offered: Mapping[str, str]) -> None:
         self.requests = Shapes(schemas, "request")
         self.responses = Shapes(schemas, "response")
-        self._exact = ExactSchemas(self.requests)
+        self._exact = ExactSchemas(self.requests, offered)
         recursive = recursive_names(schemas)
-        self._inputs = Bundler(
-            self.requests, InputProfile(keeps_null=False), INPUT_LIMITS, recursive
-        )
-        self._patches = Bundler(
-            self.requests, InputProfile(keeps_null=True), INPUT_LIMITS, recursive
+        self._inputs, self._patches = (
+            Bundler(
+                self.requests,
+                InputProfile(keeps_null=keeps_null, offered=offered),
+                INPUT_LIMITS,
+                recursive,
+            )
+            for keeps_null in (False, True)
         )
         self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS, recursive)
 

@@ -72,6 +72,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "argument": "max_pages",
             **_given({**described, "cursor": list(tool.pagination.cursor)}),
         }
+    if tool.wire_names:
+        entry["wire_names"] = dict(tool.wire_names)
     if tool.full_input_schema is not None:
         entry["input_schema"] = tool.full_input_schema
     return entry

@@ -22,6 +22,7 @@ from mcpgen.runtime.errors import (
 from mcpgen.runtime.results import ResultShape, result_of, result_of_exception, with_notes
 from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.pagination import PaginationRule
+from mcpgen.runtime.upstream.parameters import UnsendableError
 from mcpgen.runtime.upstream.rules import RequestRules
 
 if TYPE_CHECKING:
@@ -95,6 +96,22 @@ class Tool:
             raise InvalidArgumentsError(self.name, (_unknown(arguments, keywords),)) from None
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
+        return given if "wire_names" not in self.contract else self._in_wire_names(arguments)
+
+    def _in_wire_names(self, arguments: JsonObject) -> dict[str, Any]:
+        """Arguments by keyword, the members inside them called as the API calls them."""
+        from mcpgen.runtime.wire_names import renamed
+
+        schema, names = self.input_schema, self.contract["wire_names"]
+        given: dict[str, Any] = {}
+        for name, keyword in self.keywords.items():
+            if name not in arguments:
+                continue
+            about = schema["properties"][name]
+            try:
+                given[keyword] = renamed(arguments[name], about, schema, names)
+            except UnsendableError as error:
+                raise InvalidArgumentsError(self.name, (f"`/{name}` {error}",)) from None
         return given
 
     def result_shape(self, server: str) -> ResultShape:

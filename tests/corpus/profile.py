@@ -9,9 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,47}\Z")
-ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
-# Within a body there is no map to wire names: what the strictest of the clients takes.
-PROPERTY = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")
+PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
 NOT_IN_EVERY_ENGINE = re.compile(r"\(\?[=!<]|\\[1-9kpPAzZ]|\(\?[a-z]+[:)]|\(\?P|\[\[:")
 ROOT_COMBINATORS = ("oneOf", "anyOf", "allOf", "not", "if")
 ONLY_OPENAPI = (
@@ -43,10 +41,6 @@ def _of_root(schema: dict[str, Any], *, is_input: bool) -> Iterator[str]:
         yield f"S1: {found} at the root"
     if is_input and schema.get("additionalProperties") is not False:
         yield "S11: the root admits arguments that it does not have"
-    if is_input:
-        for name in schema.get("properties", {}):
-            if not ARGUMENT.match(name):
-                yield f"S4: the argument `{name}`"
     definitions = schema.get("$defs", {})
     yield from _of_schema(schema, "#", definitions, 0, is_input=is_input)
 

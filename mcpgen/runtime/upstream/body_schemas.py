@@ -1,7 +1,8 @@
-"""What a body's schema says of one of its parts, for the formats that JSON Schema does not spell.
+"""What a schema says of one of a value's parts: how it travels, and what it is called.
 
 Schemas are as contracts have them: 2020-12, with what they refer to under `$defs` of the root. A
-part is described by several schemas at once, since `$ref`, `allOf`, `anyOf` and `oneOf` join them.
+part is described by several schemas at once, since `$ref`, `allOf`, `anyOf`, `oneOf` and
+conditions join them.
 """
 
 from __future__ import annotations
@@ -25,14 +26,31 @@ def property_of(whole: Described, name: str, root: JsonObject) -> Described:
     found: list[JsonObject] = []
     for branch in whole:
         properties = branch.get("properties", {})
-        schema = properties[name] if name in properties else branch.get("additionalProperties")
-        found += described(schema, root)
+        if name in properties:
+            found += described(properties[name], root)
+            continue
+        for schema in branch.get("patternProperties", {}).values():
+            found += described(schema, root)
+        found += described(branch.get("additionalProperties"), root)
     return found
+
+
+def is_declared(whole: Described, name: str) -> bool:
+    """Whether an object is said to have the member `name`."""
+    return any(
+        name in branch.get("properties", ()) or name in branch.get("required", ())
+        for branch in whole
+    )
 
 
 def items_of(whole: Described, root: JsonObject) -> Described:
     """What is said of the items of an array."""
-    return [inner for branch in whole for inner in described(branch.get("items"), root)]
+    schemas = [
+        schema
+        for branch in whole
+        for schema in (*branch.get("prefixItems", ()), branch.get("items"))
+    ]
+    return [inner for schema in schemas for inner in described(schema, root)]
 
 
 def _branches(schema: Any, root: JsonObject, seen: frozenset[str]) -> Iterator[JsonObject]:
@@ -45,6 +63,9 @@ def _branches(schema: Any, root: JsonObject, seen: frozenset[str]) -> Iterator[J
     for keyword in ("allOf", "anyOf", "oneOf"):
         for branch in schema.get(keyword, ()):
             yield from _branches(branch, root, seen)
+    conditional = [schema[keyword] for keyword in ("if", "then", "else") if keyword in schema]
+    for branch in (*conditional, *schema.get("dependentSchemas", {}).values()):
+        yield from _branches(branch, root, seen)
 
 
 def _referred_name(schema: Any) -> str:

@@ -418,7 +418,7 @@ def test_what_is_listed_alone_says_what_the_document_says(
     lowered = make(make.with_body(schema, version="3.1.0", schemas=COMPONENTS))
     (tool,) = lowered.plan().tools
     requests = Shapes(lowered.api.schemas, "request")
-    (exact,), definitions = ExactSchemas(requests).bundle([tool.arguments[0].schema])
+    (exact,), definitions = ExactSchemas(requests, {}).bundle([tool.arguments[0].schema])
     judge = jsonschema_rs.validator_for({"allOf": [exact], "$defs": definitions})
     checked = jsonschema_rs.validator_for(tool.full_input_schema or tool.input_schema)
     for value in values:

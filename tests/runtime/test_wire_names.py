@@ -1,0 +1,45 @@
+"""Members of arguments get the names back that the API has for them, and no others do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.upstream.parameters import UnsendableError
+from mcpgen.runtime.wire_names import renamed
+
+NAMES = {"a_b": "a-b", "x": "@x"}
+A_B: dict[str, Any] = {"properties": {"a_b": {"properties": {"x": {}}}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "sent"),
+    [
+        (A_B, {"a_b": {"x": 1}, "x": 2}, {"a-b": {"@x": 1}, "x": 2}),
+        ({"required": ["a_b"]}, {"a_b": 1}, {"a-b": 1}),
+        ({"items": A_B}, [{"a_b": 1}, 2], [{"a-b": 1}, 2]),
+        ({"prefixItems": [A_B]}, [{"a_b": 1}], [{"a-b": 1}]),
+        ({"additionalProperties": A_B}, {"a_b": {"a_b": 1}}, {"a_b": {"a-b": 1}}),
+        ({"patternProperties": {"": A_B}}, {"a_b": {"a_b": 1}}, {"a_b": {"a-b": 1}}),
+        ({"anyOf": [{"type": "null"}, {"allOf": [A_B]}]}, {"a_b": 1}, {"a-b": 1}),
+        ({"if": {}, "then": A_B}, {"a_b": 1}, {"a-b": 1}),
+        ({"dependentSchemas": {"c": A_B}}, {"a_b": 1}, {"a-b": 1}),
+        ({"$ref": "#/$defs/Own"}, {"x": {"x": None}}, {"@x": {"@x": None}}),
+        ({"type": "object"}, {"a_b": {"x": 1}}, {"a_b": {"x": 1}}),
+        (True, {"a_b": 1}, {"a_b": 1}),
+    ],
+)
+def test_only_members_that_the_schema_declares_are_renamed(
+    schema: Any, value: Any, sent: Any
+) -> None:
+    root = {"$defs": {"Own": {"properties": {"x": {"$ref": "#/$defs/Own"}}}}}
+
+    assert renamed(value, schema, root, NAMES) == sent
+
+
+def test_a_member_under_both_names_is_refused() -> None:
+    with pytest.raises(UnsendableError, match="`a-b` twice"):
+        renamed({"a_b": 1, "a-b": 2}, A_B, {}, NAMES)
+    with pytest.raises(UnsendableError, match="`a-b` twice"):
+        renamed({"a-b": 2, "a_b": 1}, A_B, {}, NAMES)
