@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 
@@ -38,6 +38,21 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands in its document, looked up in the text only when a problem is told.
+
+    Most nodes never have one, and in a large text each look-up costs more than reading the node.
+    """
+
+    pointer: str
+    locate: Callable[[str], Location] = field(repr=False, compare=False)
+
+    def location(self) -> Location:
+        """The place in the text."""
+        return self.locate(self.pointer)
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One problem. `code` names the fault in kebab-case and is stable between releases."""
 
@@ -62,19 +77,37 @@ class Problems:
     _found: dict[Diagnostic, None] = field(default_factory=dict)  # each is told once
 
     def error(
-        self, code: str, message: str, *, at: Location | None = None, why: str = "", help: str = ""
+        self,
+        code: str,
+        message: str,
+        *,
+        at: Location | Place | None = None,
+        why: str = "",
+        help: str = "",
     ) -> None:
         """Record what stops the run."""
         self._add(Severity.ERROR, code, message, at, why, help)
 
     def warning(
-        self, code: str, message: str, *, at: Location | None = None, why: str = "", help: str = ""
+        self,
+        code: str,
+        message: str,
+        *,
+        at: Location | Place | None = None,
+        why: str = "",
+        help: str = "",
     ) -> None:
         """Record what was repaired, dropped or left out; the rest goes on."""
         self._add(Severity.WARNING, code, message, at, why, help)
 
     def note(
-        self, code: str, message: str, *, at: Location | None = None, why: str = "", help: str = ""
+        self,
+        code: str,
+        message: str,
+        *,
+        at: Location | Place | None = None,
+        why: str = "",
+        help: str = "",
     ) -> None:
         """Record what is worth knowing and needs no action."""
         self._add(Severity.NOTE, code, message, at, why, help)
@@ -84,11 +117,12 @@ class Problems:
         severity: Severity,
         code: str,
         message: str,
-        at: Location | None,
+        at: Location | Place | None,
         why: str,
         help: str,
     ) -> None:
-        self._found[Diagnostic(code, severity, message, at, why, help)] = None
+        found = at.location() if isinstance(at, Place) else at
+        self._found[Diagnostic(code, severity, message, found, why, help)] = None
 
     def extend(self, others: Problems) -> None:
         """Take over what was collected apart."""
@@ -119,7 +153,7 @@ class OperationRefusedError(Exception):
     The stages that go through operations catch it for each, and leave that one out.
     """
 
-    def __init__(self, code: str, message: str, at: Location, help: str = "") -> None:
+    def __init__(self, code: str, message: str, at: Place, help: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message

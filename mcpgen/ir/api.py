@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mcpgen.diagnostics import Location
+from mcpgen.diagnostics import Place
 from mcpgen.ir.json_types import JsonSchema, JsonValue
 
 
@@ -45,7 +45,7 @@ class Parameter:
     schema: JsonSchema
     style: str  # "" when `content_type` says how the value is serialised
     explode: bool
-    at: Location
+    at: Place
     allow_reserved: bool = False
     allow_empty_value: bool = False
     content_type: str = ""  # of a parameter with `content`, e.g. "application/json"
@@ -71,7 +71,7 @@ class MediaType:
 
     media_type: str  # as the document spells it: "application/json; charset=utf-8"
     schema: JsonSchema | None
-    at: Location
+    at: Place
     encoding: Mapping[str, Encoding] = field(default_factory=dict)
     examples: tuple[JsonValue, ...] = ()
     item_schema: JsonSchema | None = None  # of a streaming media type (3.2)
@@ -84,7 +84,7 @@ class RequestBody:
 
     required: bool
     content: tuple[MediaType, ...]
-    at: Location
+    at: Place
     description: str = ""
 
 
@@ -95,7 +95,7 @@ class Response:
     status: str
     description: str
     content: tuple[MediaType, ...]
-    at: Location
+    at: Place
     headers: tuple[Parameter, ...] = ()
 
 
@@ -105,7 +105,7 @@ class SecurityScheme:
 
     id: str
     type: str  # "apiKey", "http", "oauth2", "openIdConnect" or "mutualTLS"
-    at: Location
+    at: Place
     location: str = ""  # of an apiKey: "header", "query" or "cookie"
     name: str = ""  # of an apiKey: the header, parameter or cookie
     http_scheme: str = ""  # of http, in lower case: "basic", "bearer", ...
@@ -146,7 +146,7 @@ class Operation:
     responses: tuple[Response, ...]  # by status, "default" last
     security: tuple[SecurityRequirement, ...]  # alternatives (OR); empty: nothing is asked for
     servers: tuple[Server, ...]
-    at: Location
+    at: Place
     deprecated: bool = False
     tags: tuple[str, ...] = ()
     extensions: Mapping[str, JsonValue] = field(default_factory=dict)  # its `x-` keys

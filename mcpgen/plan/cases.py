@@ -7,7 +7,6 @@ that loses, renames or misplaces something cannot agree with its cases.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -66,7 +65,6 @@ class _Making:
         self._sent = Samples(api.schemas, "request")
         self._answered = Samples(api.schemas, "response")
         self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
-        self._unanswerable: dict[str, str] = {}
 
     def cases(self, tool: ToolPlan) -> Iterator[JsonObject]:
         """The cases of one tool, those that cannot be made included."""
@@ -96,20 +94,17 @@ class _Making:
             for media_type in response.content:
                 if not response.status.startswith("2") or not is_json(media_type.media_type):
                     continue
-                if reason := self._why_unanswerable(_schema_of(media_type)):
+                if reason := self._why_unanswerable(media_type):
                     return {"untested": f"no answer of the API could be made up: {reason}"}
         return {}
 
-    def _why_unanswerable(self, schema: JsonSchema) -> str:
-        """Say why no answer can be made up; asked once of a schema that many operations share."""
-        key = json.dumps(schema, sort_keys=True)
-        if key not in self._unanswerable:
-            try:
-                self._answered.sample(schema)
-                self._unanswerable[key] = ""
-            except CannotSampleError as error:
-                self._unanswerable[key] = str(error)
-        return self._unanswerable[key]
+    def _why_unanswerable(self, media_type: MediaType) -> str:
+        """Say why the mock has no answer, which is an example or made up."""
+        try:
+            self._answered.exemplary(_schema_of(media_type), media_type.examples)
+        except CannotSampleError as error:
+            return str(error)
+        return ""
 
     def _call(self, tool: ToolPlan, which: Which) -> _Call:
         """A call with all that is required or, for "largest", all that there is.

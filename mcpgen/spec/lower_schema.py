@@ -178,7 +178,7 @@ class SchemaLowering:
     def _refer(self, out: JsonObject, reference: str, pointer: str) -> None:
         target = self._source.target(reference)
         if target is None or not isinstance(target.value, dict | bool):
-            place = self._source.at(f"{pointer}/$ref")
+            place = self._source.at(f"{pointer}/$ref").location()
             self._source.problems.warning(
                 "unresolved-ref",
                 f"no schema is at `{reference}`",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from mcpgen.diagnostics import Location, OperationRefusedError, Problems
+from mcpgen.diagnostics import OperationRefusedError, Place, Problems
 from mcpgen.ir.document import Document
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonObject, JsonValue
@@ -67,19 +67,15 @@ class Source:
         self.document = document
         self.problems = problems
         self.root = Node(document.root, "")
-        self._locations: dict[str, Location] = {}
 
     @property
     def version(self) -> str:
         """ "2.0", "3.0", "3.1" or "3.2"."""
         return self.document.version
 
-    def at(self, pointer: str) -> Location:
+    def at(self, pointer: str) -> Place:
         """The place in the text that `pointer` leads to."""
-        found = self._locations.get(pointer)
-        if found is None:
-            found = self._locations[pointer] = self.document.locate(pointer)
-        return found
+        return Place(pointer, self.document.locate)
 
     def target(self, reference: str) -> Node | None:
         """What a local reference (`#/...`) points at; None when nothing is there."""

@@ -7,11 +7,11 @@ openapi-schema-validator); jsonschema-rs takes milliseconds for what their valid
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 import jsonschema_rs
@@ -45,11 +45,11 @@ def violations(root: JsonObject, version: str) -> Iterator[Violation]:
 
 @functools.cache
 def _validator(version: str) -> Any:
-    schemas = importlib.resources.files("openapi_spec_validator") / "resources" / "schemas"
+    schemas = _folder("openapi_spec_validator") / "resources" / "schemas"
     schema = json.loads((schemas / f"v{version}" / "schema.json").read_text("utf-8"))
     if version not in _DIALECTS:
         return jsonschema_rs.Draft4Validator(schema)
-    published = importlib.resources.files("openapi_schema_validator") / "schemas"
+    published = _folder("openapi_schema_validator") / "schemas"
     resources = [(found["$id"], found) for found in _json_files(published)]
     return jsonschema_rs.Draft202012Validator(
         {
@@ -62,7 +62,15 @@ def _validator(version: str) -> Any:
     )
 
 
-def _json_files(folder: Traversable) -> Iterator[JsonObject]:
+def _folder(package: str) -> Path:
+    """Where a package lies; it is not imported, which would load all that it validates with."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"no package {package!r}", name=package)
+    return Path(spec.origin).parent
+
+
+def _json_files(folder: Path) -> Iterator[JsonObject]:
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from _json_files(entry)

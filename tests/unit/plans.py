@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mcpgen.diagnostics import Location
+from mcpgen.diagnostics import Location, Place
 from mcpgen.ir.api import (
     Api,
     MediaType,
@@ -29,7 +29,7 @@ from mcpgen.ir.tool_plan import (
     ToolPlan,
 )
 
-AT = Location("petstore.yaml", 1, 1)
+AT = Place("", lambda _: Location("petstore.yaml", 1, 1))
 PET = {
     "type": "object",
     "properties": {

@@ -21,6 +21,13 @@ def intersection(one: JsonSchema, other: JsonSchema) -> JsonSchema:
     if one is True or other is True:
         return other if one is True else one
     both = {**other, **one}
+    if one and other:
+        _join(one, other, both)
+    return False if both.get("type") == [] or both.get("enum") == [] else both
+
+
+def _join(one: JsonObject, other: JsonObject, both: JsonObject) -> None:
+    """Join in `both` the keywords that both sides have."""
     for keyword in other.keys() & one.keys():
         if one[keyword] == other[keyword]:
             continue
@@ -29,7 +36,6 @@ def intersection(one: JsonSchema, other: JsonSchema) -> JsonSchema:
         elif keyword in _ASSERTIONS:
             both["allOf"] = [*both.get("allOf", ()), {keyword: other[keyword]}]
     _join_properties(one, other, both)
-    return False if both.get("type") == [] or both.get("enum") == [] else both
 
 
 def _join_properties(one: JsonObject, other: JsonObject, both: JsonObject) -> None:

@@ -17,8 +17,8 @@ from mcpgen.runtime.testing.description import (
     essence,
     is_json,
 )
-from mcpgen.runtime.testing.samples import CannotSampleError, sample
-from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, UnusableSchemaError
+from mcpgen.runtime.testing.samples import CannotSampleError, exemplary, sample
+from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue
 from mcpgen.runtime.testing.streams import is_stream, written_stream
 from mcpgen.runtime.upstream.http import HttpResponse
 
@@ -166,18 +166,8 @@ def response_value(media_type: MediaType, api: Description) -> JsonValue:
     empty object.
     """
     schema = api.responses.of(media_type.schema)
-    schemas = api.responses.schemas
-    for example in media_type.examples:
-        # Examples that are JSON written as text fit a schema that has properties but no type.
-        if isinstance(example, str) and schemas.likely_types(schema) <= {"array", "object"}:
-            continue
-        try:
-            if schemas.fits(schema, example):
-                return example
-        except UnusableSchemaError:
-            return example
     try:
-        return sample(schema, schemas=schemas, which="example", seed="sample")
+        return exemplary(schema, media_type.examples, api.responses.schemas)
     except CannotSampleError:
         return {}
 

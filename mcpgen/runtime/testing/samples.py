@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, TypeAlias
+
+import msgspec
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.direction import for_requests, for_responses
@@ -26,7 +28,7 @@ from mcpgen.runtime.testing.schemas import (
     json_type,
 )
 
-__all__ = ["CannotSampleError", "Samples", "Which", "sample"]
+__all__ = ["CannotSampleError", "Samples", "Which", "exemplary", "sample"]
 
 Which: TypeAlias = Literal["example", "smallest", "largest"]
 
@@ -35,6 +37,7 @@ _MAX_DEPTH = 40
 _MAX_ITEMS = 1000
 _NODES_IN_FULL = 400  # after so many values, optional ones are left out
 _MAX_NODES = 20_000
+_EXEMPLARY_SEED = "sample"
 _MAX_ALTERNATIVES = 32  # of each schema with anyOf, oneOf or if
 
 
@@ -69,6 +72,31 @@ def sample(
         raise CannotSampleError("its schema is nested too deeply") from None
 
 
+def exemplary(schema: JsonSchema, examples: Iterable[JsonValue], schemas: Schemas) -> JsonValue:
+    """Give the first of the examples that is valid, else a sample.
+
+    Raises:
+        CannotSampleError: no example is valid, and no value was found.
+    """
+    for example in _valid(examples, schema, schemas):
+        return example
+    return sample(schema, schemas=schemas, seed=_EXEMPLARY_SEED)
+
+
+def _valid(
+    examples: Iterable[JsonValue], schema: JsonSchema, schemas: Schemas
+) -> Iterator[JsonValue]:
+    for example in examples:
+        # Examples that are JSON written as text fit a schema that has properties but no type.
+        if isinstance(example, str) and schemas.likely_types(schema) <= {"array", "object"}:
+            continue
+        try:
+            if schemas.fits(schema, example):
+                yield example
+        except UnusableSchemaError:
+            yield example
+
+
 class Samples:
     """Samples of what travels one way: "request" knows no `readOnly`, "response" no `writeOnly`."""
 
@@ -77,6 +105,7 @@ class Samples:
     ) -> None:
         whole = Schemas(schemas)
         self._reading = for_requests(whole) if direction == "request" else for_responses(whole)
+        self._made: dict[tuple[bytes, Which, str, int], JsonValue] = {}
 
     def sample(
         self,
@@ -86,13 +115,26 @@ class Samples:
         seed: str = "text",
         variant: int = 0,
     ) -> JsonValue:
-        """Give a value as the function `sample` does.
+        """Give a value as the function `sample` does; the very same one to who asks the same.
 
         Raises:
             CannotSampleError: no value was found.
         """
-        read, schemas = self._reading.of(schema), self._reading.schemas
-        return sample(read, schemas=schemas, which=which, seed=seed, variant=variant)
+        key = (msgspec.json.encode(schema), which, seed, variant)
+        if key not in self._made:
+            read, schemas = self._reading.of(schema), self._reading.schemas
+            self._made[key] = sample(read, schemas=schemas, which=which, seed=seed, variant=variant)
+        return self._made[key]
+
+    def exemplary(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
+        """Give a value as the function `exemplary` does.
+
+        Raises:
+            CannotSampleError: no value was found.
+        """
+        for example in _valid(examples, self._reading.of(schema), self._reading.schemas):
+            return example
+        return self.sample(schema, seed=_EXEMPLARY_SEED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +233,10 @@ class _Sampler:
             if schema:
                 yield _Plain({}, references, must_be_checked=False)
             return
+        must_be_checked = not _HARD.isdisjoint(schema)
+        if _COMPOSING.isdisjoint(schema):
+            yield _Plain(schema, references, must_be_checked)
+            return
         own = {key: value for key, value in schema.items() if key not in _COMPOSING}
         choices: list[list[JsonSchema]] = [[part] for part in schema.get("allOf", ())]
         choices += [
@@ -200,7 +246,7 @@ class _Sampler:
         ]
         if "if" in schema:
             choices.append(_conditional(schema))
-        start = _Plain(own, references, must_be_checked=not _HARD.isdisjoint(schema))
+        start = _Plain(own, references, must_be_checked)
         reference = schema.get("$ref")
         if isinstance(reference, str):
             if reference in references:

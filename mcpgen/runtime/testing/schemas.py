@@ -33,6 +33,7 @@ class Schemas:
     def __init__(self, named: Mapping[str, JsonSchema]) -> None:
         self.named = named
         self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+        self._references: dict[str, tuple[str, ...]] = {}  # by the name of the schema they stand in
 
     def target(self, reference: str) -> JsonSchema:
         """Give the schema that a `$ref` names.
@@ -187,9 +188,12 @@ class Schemas:
         while waiting:
             reference = waiting.pop()
             name = definition_name(reference)
-            if name not in found:
-                found[name] = self.target(reference)
-                waiting.extend(references(found[name]))
+            if name in found:
+                continue
+            found[name] = self.target(reference)
+            if name not in self._references:
+                self._references[name] = tuple(references(found[name]))
+            waiting.extend(self._references[name])
         return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.diagnostics import Location
+from mcpgen.diagnostics import Location, Place
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import safe_filename
 from mcpgen.plan.naming import (
@@ -40,7 +40,7 @@ def operation(operation_id: str = "", path: str = "/pets", method: str = "GET") 
         responses=(),
         security=(),
         servers=(),
-        at=Location("api.json"),
+        at=Place("", lambda _: Location("api.json")),
     )
 
 
