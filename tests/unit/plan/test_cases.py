@@ -122,6 +122,15 @@ def test_answer_that_cannot_be_made_up_leaves_the_request_tested(tmp_path: Path)
     assert found["call: smallest arguments"]["reply"] == {"status": 200, "text": ""}
 
 
+def test_valid_example_answers_where_no_value_can_be_made_up(tmp_path: Path) -> None:
+    schema = {"type": "string", "pattern": "^(?=a)(?=.b)ab$"}
+    content = {"application/json": {"schema": schema, "example": "ab"}}
+    found = cases(tmp_path, {"responses": {"200": {"description": "", "content": content}}})
+
+    assert "call: result" not in found
+    assert "reply" not in found["call: smallest arguments"]
+
+
 def test_largest_call_selects_another_media_type(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     body = {

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from mcpgen.diagnostics import Problems
+from mcpgen.spec.load import load
+from mcpgen.spec.lower import lower
+
+SPECS = Path(__file__).parents[3] / "specs"
 
 
 def keys(api: Any) -> list[str]:
@@ -230,3 +240,17 @@ def test_private_address_of_a_server_is_reported(make: Any) -> None:
     lowered = make(make.document(servers=[{"url": "http://169.254.169.254/latest"}]))
     assert lowered.found("private-server")
     assert make(make.document()).found("private-server") == []
+
+
+def test_places_are_looked_up_only_for_problems() -> None:
+    problems = Problems()
+    loaded = load(str(SPECS / "petstore.yaml"), problems)
+    api = lower(replace(loaded, locate=_no_place), problems)
+
+    assert api.operations
+    with pytest.raises(LookupError, match=r"^/paths/"):
+        api.operations[0].at.location()
+
+
+def _no_place(pointer: str) -> NoReturn:
+    raise LookupError(pointer)
