@@ -6,9 +6,10 @@ a server answers `tools/list` before what only calls need is imported.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcpgen.runtime.absent import ABSENT, Absent
     from mcpgen.runtime.content import (
         Annotations,

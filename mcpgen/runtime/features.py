@@ -273,7 +273,7 @@ class Features:
         mine = {name: tool.listed for name, tool in self._tools.items()}
         merged = sorted((mine | tools.items).items())
         has_resources = bool(self._resources or self._templates)
-        return offering._replace(
+        return offering.replaced(
             tools=Listing("tools", (encode_json(item) for _, item in merged)),
             prompts=_listing("prompts", self._prompts.values()) if self._prompts else None,
             resources=_listing("resources", self._resources.values()) if has_resources else None,

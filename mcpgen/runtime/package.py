@@ -7,13 +7,15 @@ import os
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcpgen.runtime.calls import CallRunner
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.tools import Toolbox, ToolGroup

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.transports.stdio import DRAIN_TIMEOUT_SECONDS, serve_stdio
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 

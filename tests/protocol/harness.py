@@ -102,7 +102,7 @@ def offering(*, page_size: int = 1000, **changes: Any) -> Offering:
         changing_lists=frozenset({"tools", "prompts", "resources"}),
         extensions={"io.example/extension": {}},
     )
-    return full._replace(**changes)
+    return full.replaced(**changes)
 
 
 class Peer:

@@ -107,10 +107,10 @@ anything = values | messages | well_formed | st.lists(messages | well_formed, ma
 
 def frames_of(protocol: ServerProtocol) -> list[Any]:
     found = []
-    for data, _, is_last, _ in protocol.messages_to_send():
-        assert data or is_last
-        if data:
-            decoded = json.loads(data)
+    for outgoing in protocol.messages_to_send():
+        assert outgoing.data or outgoing.is_last
+        if outgoing.data:
+            decoded = json.loads(outgoing.data)
             found += decoded if isinstance(decoded, list) else [decoded]
     return found
 

@@ -36,7 +36,9 @@ def test_a_request_to_the_client_goes_out_on_the_calls_stream_and_comes_back(rev
     assert (outgoing.stream, outgoing.is_last) == ("post", False)
     roots: list[object] = []
     answer = {"jsonrpc": "2.0", "id": request_id, "result": {"roots": roots}}
-    assert peer.send(answer) == [ClientAnswer(request_id, {"roots": []})]
+    (event,) = peer.send(answer)
+    assert isinstance(event, ClientAnswer)
+    assert (event.request_id, event.result, event.error) == (request_id, {"roots": []}, None)
     assert peer.send(answer) == []
     assert peer.frames() == []
 

@@ -116,7 +116,8 @@ def test_a_notification_is_never_answered(revision: str, method: str, params: ob
 
 @pytest.mark.requirement("L113", "N125")
 def test_a_client_whose_roots_change_is_noticed() -> None:
-    assert Peer("2025-11-25").notify("notifications/roots/list_changed") == [RootsChanged()]
+    (event,) = Peer("2025-11-25").notify("notifications/roots/list_changed")
+    assert isinstance(event, RootsChanged)
 
 
 @pytest.mark.parametrize("revision", ALL)
@@ -176,12 +177,12 @@ def test_a_result_that_is_no_json_becomes_an_internal_error(revision: str, value
 def test_an_internal_error_tells_nothing_of_the_exception(revision: str) -> None:
     peer = Peer(revision)
     peer.call().fail(RuntimeError("password=hunter2 in /srv/app.py"), "ab12")
-    ((data, _, _, status),) = peer.outgoing()
-    assert b"hunter2" not in data
-    assert b"app.py" not in data
-    assert b'"code":-32603' in data
-    assert b'"correlationId":"ab12"' in data
-    assert status == 200
+    (outgoing,) = peer.outgoing()
+    assert b"hunter2" not in outgoing.data
+    assert b"app.py" not in outgoing.data
+    assert b'"code":-32603' in outgoing.data
+    assert b'"correlationId":"ab12"' in outgoing.data
+    assert outgoing.http_status == 200
 
 
 @pytest.mark.requirement("L006")
@@ -278,8 +279,8 @@ def test_a_batch_whose_calls_are_all_cancelled_only_ends_its_stream() -> None:
     peer = Peer(BATCHES)
     peer.send([peer.request("tools/call", id=1, name="tool_0")], stream="post")
     peer.cancel(1)
-    ((data, stream, is_last, _),) = peer.outgoing()
-    assert (data, stream, is_last) == (b"", "post", True)
+    (outgoing,) = peer.outgoing()
+    assert (outgoing.data, outgoing.stream, outgoing.is_last) == (b"", "post", True)
 
 
 @pytest.mark.requirement("L006")
@@ -295,9 +296,9 @@ def test_a_batch_of_no_or_too_many_elements_is_refused_whole(size: int) -> None:
 def test_a_batch_is_refused_by_every_other_revision(revision: str) -> None:
     peer = Peer(revision)
     peer.send([peer.request("tools/list")], stream="post")
-    ((data, _, is_last, status),) = peer.outgoing()
-    assert b'"code":-32600' in data
-    assert (is_last, status) == (True, 400)
+    (outgoing,) = peer.outgoing()
+    assert b'"code":-32600' in outgoing.data
+    assert (outgoing.is_last, outgoing.http_status) == (True, 400)
 
 
 @pytest.mark.requirement("L010", "N019")

@@ -43,6 +43,7 @@ EXPENSIVE = {
     "ssl",
     "subprocess",
     "threading",
+    "typing",
     "typing_extensions",
     "urllib",
     "uvicorn",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
 
 from mcpgen.runtime.errors import (
     ClientCannotError,
@@ -28,7 +27,10 @@ from mcpgen.runtime.protocol.jsonrpc import (
 from mcpgen.runtime.protocol.messages import Stream
 from mcpgen.runtime.protocol.versions import Revision
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from mcpgen.runtime.protocol.server import Batch, ServerProtocol
 
 DEFAULT_LOG_LEVEL: Final = "info"  # of a legacy client that set none

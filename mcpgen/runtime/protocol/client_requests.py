@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from mcpgen.runtime.errors import ClientCannotError
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
 from mcpgen.runtime.protocol.versions import Revision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 _CAPABILITY: Final = {
     "elicitation/create": "elicitation",

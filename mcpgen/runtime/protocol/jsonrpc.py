@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
 
-JsonObject: TypeAlias = dict[str, Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, TypeAlias
+
+JsonObject: TypeAlias = "dict[str, Any]"
 RequestId: TypeAlias = str | int
-Encode: TypeAlias = Callable[[Any], bytes]
+Encode: TypeAlias = "Callable[[Any], bytes]"
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600

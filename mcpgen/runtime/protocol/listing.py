@@ -6,12 +6,15 @@ import json
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, JsonObject, encode_json
 from mcpgen.runtime.protocol.routing_headers import HeaderRule, rules_in
 from mcpgen.runtime.protocol.versions import REVISION_2026_07_28, Revision
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 _POSITION_BYTES: Final = 4
 _SEAL_BYTES: Final = 12

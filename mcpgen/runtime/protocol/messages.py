@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpgen.runtime.protocol.jsonrpc import JsonObject, RequestId
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from mcpgen.runtime.protocol.call import Call
 
 Stream: TypeAlias = Hashable
@@ -15,47 +17,71 @@ Stream: TypeAlias = Hashable
 connection as a whole (stdio's pipe; over HTTP the legacy GET stream)."""
 
 
-class Outgoing(NamedTuple):
+class Outgoing:
     """One encoded message, ready to be written."""
 
-    data: bytes  # no line break inside; b"": nothing to write, the stream has only ended, or
-    # (where `is_last` is not set) the client is to come back for the rest: SSE polling
-    stream: Stream = None
-    is_last: bool = False  # all requests of the stream are answered: close it after this
-    http_status: int = 200  # if nothing was written on the stream before
+    __slots__ = ("data", "http_status", "is_last", "stream")
+
+    def __init__(
+        self, data: bytes, stream: Stream = None, is_last: bool = False, http_status: int = 200
+    ) -> None:
+        # No line break inside. Empty: nothing to write, the stream has only ended, or (where
+        # `is_last` is not set) the client is to come back for the rest: SSE polling.
+        self.data = data
+        self.stream = stream
+        self.is_last = is_last  # all requests of the stream are answered: close it after this
+        self.http_status = http_status  # if nothing was written on the stream before
 
 
-class CallCancelled(NamedTuple):
+class CallCancelled:
     """A call whose handler must stop; nothing more is sent for it."""
 
-    call: Call
-    reason: str = ""
+    __slots__ = ("call", "reason")
+
+    def __init__(self, call: Call, reason: str = "") -> None:
+        self.call = call
+        self.reason = reason
 
 
-class ClientAnswer(NamedTuple):
+class ClientAnswer:
     """The client's response to a request of ours: `result` or `error`, never both."""
 
-    request_id: RequestId
-    result: JsonObject | None = None
-    error: JsonObject | None = None
+    __slots__ = ("error", "request_id", "result")
+
+    def __init__(
+        self,
+        request_id: RequestId,
+        result: JsonObject | None = None,
+        error: JsonObject | None = None,
+    ) -> None:
+        self.request_id = request_id
+        self.result = result
+        self.error = error
 
 
-class SessionOpened(NamedTuple):
+class SessionOpened:
     """`initialize` was answered; over HTTP the moment to mint a session id."""
 
+    __slots__ = ()
 
-class RootsChanged(NamedTuple):
+
+class RootsChanged:
     """The client's roots are not what they were."""
 
+    __slots__ = ()
 
-class Change(NamedTuple):
-    """What changed in the server, for whoever listens. JSON-able, so that processes can share it.
+
+class Change:
+    """What changed in the server, for whoever listens; two strings, so that processes can share it.
 
     `kind` is "tools", "prompts" or "resources" (the list changed), or "resource" (`uri` did).
     """
 
-    kind: str
-    uri: str = ""
+    __slots__ = ("kind", "uri")
+
+    def __init__(self, kind: str, uri: str = "") -> None:
+        self.kind = kind
+        self.uri = uri
 
 
 Event: TypeAlias = "Call | CallCancelled | ClientAnswer | SessionOpened | RootsChanged"

@@ -7,7 +7,6 @@ A `ProtocolError` that it raises becomes the answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.call import Call
@@ -15,6 +14,10 @@ from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS, JsonObje
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.session import LegacySession
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 
 def is_offered(method: str, offering: Offering) -> bool:

@@ -4,34 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
 
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.versions import REVISIONS, Revision
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-class Offering(NamedTuple):
+
+class Offering:
     """Everything about the server that no client can change; one for a whole process.
 
     A list that is None is not offered: its methods are unknown and its capability undeclared.
     `resources` and `resource_templates` are offered together, either of them perhaps empty.
     """
 
-    info: JsonObject  # `Implementation`, newest shape; has at least `name` and `version`
-    instructions: str = ""
-    tools: Listing | None = None
-    prompts: Listing | None = None
-    resources: Listing | None = None
-    resource_templates: Listing | None = None
-    offers_completions: bool = False
-    offers_logging: bool = False
-    offers_subscriptions: bool = False  # to single resources
-    changing_lists: frozenset[str] = frozenset()  # of "tools", "prompts", "resources"
-    extensions: Mapping[str, Any] = MappingProxyType({})  # id -> settings
-    revisions: tuple[Revision, ...] = REVISIONS  # served ones, newest first
-    ttl_ms: int = 3_600_000
-    cache_scope: str = "public"
+    def __init__(
+        self,
+        info: JsonObject,  # `Implementation`, newest shape; has at least `name` and `version`
+        instructions: str = "",
+        tools: Listing | None = None,
+        prompts: Listing | None = None,
+        resources: Listing | None = None,
+        resource_templates: Listing | None = None,
+        offers_completions: bool = False,
+        offers_logging: bool = False,
+        offers_subscriptions: bool = False,  # to single resources
+        changing_lists: frozenset[str] = frozenset(),  # of "tools", "prompts", "resources"
+        extensions: Mapping[str, Any] = MappingProxyType({}),  # id -> settings
+        revisions: tuple[Revision, ...] = REVISIONS,  # served ones, newest first
+        ttl_ms: int = 3_600_000,
+        cache_scope: str = "public",
+    ) -> None:
+        self.info = info
+        self.instructions = instructions
+        self.tools = tools
+        self.prompts = prompts
+        self.resources = resources
+        self.resource_templates = resource_templates
+        self.offers_completions = offers_completions
+        self.offers_logging = offers_logging
+        self.offers_subscriptions = offers_subscriptions
+        self.changing_lists = changing_lists
+        self.extensions = extensions
+        self.revisions = revisions
+        self.ttl_ms = ttl_ms
+        self.cache_scope = cache_scope
+
+    def replaced(self, **changes: Any) -> Offering:
+        """Give an offering that differs from this one in these fields."""
+        return Offering(**{**vars(self), **changes})
 
     @property
     def modern(self) -> tuple[Revision, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS, JsonObject, as_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"

@@ -9,10 +9,13 @@ from __future__ import annotations
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import HEADER_MISMATCH, JsonObject
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, TypeAlias
 
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 """HTTP headers as ASGI gives them: names in lower case, repeated ones repeated."""
@@ -33,11 +36,14 @@ _SENTINEL_START: Final = "=?base64?"
 _SENTINEL_END: Final = "?="
 
 
-class HeaderRule(NamedTuple):
+class HeaderRule:
     """An argument that travels in a header too: `x-mcp-header` in a tool's input schema."""
 
-    path: tuple[str, ...]  # property names from the root of the arguments
-    type: str  # "string", "integer" or "boolean"
+    __slots__ = ("path", "type")
+
+    def __init__(self, path: tuple[str, ...], type: str) -> None:
+        self.path = path  # property names from the root of the arguments
+        self.type = type  # "string", "integer" or "boolean"
 
 
 class RoutingHeaders:

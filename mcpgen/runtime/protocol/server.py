@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.call import Call, error_message
 from mcpgen.runtime.protocol.jsonrpc import (
@@ -46,6 +44,10 @@ from mcpgen.runtime.protocol.versions import (
     REVISION_2025_11_25,
     REVISION_2026_07_28,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
 
 MAX_BATCH: Final = 100
 _LIST_CHANGED: Final = {  # kind of change -> notification, key in the filter of a listen

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any, Final, NoReturn, TypeAlias
 
 from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST, PARSE_ERROR
 
-Decode: TypeAlias = Callable[[bytes], Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final, NoReturn, TypeAlias
+
+Decode: TypeAlias = "Callable[[bytes], Any]"
 
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 128

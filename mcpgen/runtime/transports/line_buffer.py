@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
-
 from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, TypeAlias
 
 Line: TypeAlias = "bytes | None"
 """One line without its end; None stands for one that was too long and is gone."""

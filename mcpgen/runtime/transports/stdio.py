@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Final
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST
@@ -26,7 +25,10 @@ from mcpgen.runtime.transports.json_input import (
 from mcpgen.runtime.transports.line_buffer import Line, LineBuffer
 from mcpgen.runtime.transports.warming import import_while_idle, modules_of_calls
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from mcpgen.runtime.package import ServerPackage
 
 CHUNK_BYTES: Final = 64 * 1024  # what a pipe holds; larger buffers are mapped anew for each read

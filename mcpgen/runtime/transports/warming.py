@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 IDLE_MS: Final = 100  # a client that says nothing for so long is thinking
 

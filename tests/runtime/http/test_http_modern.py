@@ -23,8 +23,8 @@ from tests.runtime.http.harness import (
 )
 
 ECHO = {"name": "echo", "arguments": {"a": 1}}
-ONLY_MODERN = offering()._replace(revisions=(REVISION_2026_07_28,))
-ONLY_LEGACY = offering()._replace(revisions=REVISIONS[1:])
+ONLY_MODERN = offering().replaced(revisions=(REVISION_2026_07_28,))
+ONLY_LEGACY = offering().replaced(revisions=REVISIONS[1:])
 
 
 @pytest.mark.requirement("N034", "N039", "N137")
