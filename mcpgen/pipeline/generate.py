@@ -118,24 +118,23 @@ def _make(
             help="take it back from version control",
         )
         raise RejectedError
-    manifest = read_manifest(content, problems)
+    intent = read_manifest(content, problems)
+    sources = intent.manifest.sources
     answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
-    if not manifest.document:
-        plan = plan_by_hand(manifest.name)
+    if not sources:
+        plan = plan_by_hand(intent.manifest.server.name)
         return stages.make_project(plan, {}, answers, problems, progress), {}
     understood = stages.understand(
-        str(target / manifest.document),
+        str(target / sources[0].document),
         problems,
         progress,
         fetched_from=lock.document.source if is_url(lock.document.source) else None,
         outside_judge=options.outside_judge,
         cache=options.cache,
     )
-    policy = Policy(
-        manifest.name, manifest.include, manifest.exclude, manifest.models, lock.operations
-    )
+    policy = Policy(intent, lock.operations)
     plan = stages.plan_server(understood.api, policy, problems, strict=options.strict)
-    folder = manifest.document.rpartition("/")[0]
+    folder = sources[0].document.rpartition("/")[0]
     document = {
         f"{folder}/{file.name}" if folder else file.name: file.content
         for file in understood.document.files

@@ -26,7 +26,7 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
         return Report(problems, USAGE, target)
     # Imported here: the stages load a validator, templates and YAML, which `check` does without.
     from mcpgen.pipeline import stages
-    from mcpgen.plan.policy import Policy
+    from mcpgen.plan.policy import first_policy
 
     try:
         understood = stages.understand(
@@ -38,7 +38,9 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
         )
         name = options.name or stages.server_name(understood.api.title)
         stages.check_name(name, problems)
-        policy = Policy(name, options.include, options.exclude, options.models)
+        policy = first_policy(
+            name, include=options.include, exclude=options.exclude, models=options.models
+        )
         plan = stages.plan_server(understood.api, policy, problems, strict=options.strict)
         target = target or Path(plan.distribution)
         if refuse_target(target, problems):

@@ -8,6 +8,7 @@ import unicodedata
 from functools import lru_cache
 
 from mcpgen.ir.api import Operation
+from mcpgen.ir.manifest import OperationEntry
 
 MAX_TOOL_DESCRIPTION = 1024
 _LEAST = 40  # shorter than this, a model learns too little
@@ -89,10 +90,19 @@ def tool_title(operation: Operation, name: str) -> str:
     return shorten(summary or name.replace("_", " ").capitalize(), _MAX_TITLE)
 
 
-def tool_description(operation: Operation, notes: tuple[str, ...]) -> str:
-    """What the tool is for, then the details, then `notes`; at most 1024 characters."""
+def tool_description(
+    operation: Operation, notes: tuple[str, ...], entry: OperationEntry | None = None
+) -> str:
+    """What the tool is for, then the details, then `notes`; at most 1024 characters.
+
+    What the manifest's `entry` says comes in place of the document's words, or after them.
+    """
     summary = one_line(operation.summary)
     details = clean(operation.description)
+    if entry is not None and entry.description:
+        summary, details = "", clean(entry.description)
+    if entry is not None and entry.append:
+        notes = (*notes, one_line(entry.append))
     if not summary:
         summary, details = _split_purpose(details)
     if not summary:

@@ -11,12 +11,14 @@ from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import is_sendable, plan_arguments, selectable, takes_file
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
+from mcpgen.plan.intent import chosen_names, entries_by_key, with_hints
 from mcpgen.plan.media_types import base_type, is_json, ranked
 from mcpgen.plan.models import model_modules
 from mcpgen.plan.naming import (
@@ -39,6 +41,9 @@ _MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
 
 
+_NO_ENTRY = OperationEntry()
+
+
 def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
     """Decide every name, type, default and order of the server that serves `api`.
 
@@ -54,13 +59,20 @@ class _Planning:
         self.problems = problems
         self.offered = offered_names(api)
         self.schemas = ToolSchemas(api.schemas, self.offered)
-        self.types = Types(self.schemas.requests, self.schemas.responses, models=policy.models)
+        self.types = Types(
+            self.schemas.requests, self.schemas.responses, models=policy.manifest.models
+        )
         self.left_out: list[LeftOut] = list(api.left_out)
+        self.entries = entries_by_key(api.operations, api.left_out, policy, problems)
 
     def plan(self) -> ServerPlan:
-        policy, api = self.policy, self.api
-        selected = select(api.operations, policy, self.problems)
-        names = tool_names(selected, policy.issued_names, tool_name_limit(policy.name))
+        manifest, api = self.policy.manifest, self.api
+        server = manifest.server
+        selected = select(api.operations, self.policy, self.entries, self.problems)
+        chosen = chosen_names(self.entries, self.policy, self.problems)
+        names = tool_names(
+            selected, {**self.policy.issued_names, **chosen}, tool_name_limit(server.name)
+        )
         in_order = sorted(selected, key=lambda operation: operation.key)
         tools = {
             operation.key: tool
@@ -72,11 +84,11 @@ class _Planning:
             report_contradiction(operation, self.problems)
         groups = self._groups(served, tools)
         return ServerPlan(
-            name=policy.name,
-            distribution=f"{policy.name}-mcp",
-            package=Identifier(f"{snake_case(policy.name)}_mcp"),
-            env_prefix=f"{snake_case(policy.name).upper()}_",
-            title=one_line(api.title) or policy.name,
+            name=server.name,
+            distribution=f"{server.name}-mcp",
+            package=Identifier(f"{snake_case(server.name)}_mcp"),
+            env_prefix=f"{snake_case(server.name).upper()}_",
+            title=one_line(server.title or api.title) or server.name,
             description=shorten(one_line(api.description), _MAX_DESCRIPTION),
             instructions=self._instructions(),
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
@@ -84,7 +96,7 @@ class _Planning:
             environment=environment(
                 api,
                 served,
-                f"{snake_case(policy.name).upper()}_",
+                f"{snake_case(server.name).upper()}_",
                 takes_files=any(
                     takes_file(item, self.types) for tool in tools.values() for item in tool.body
                 ),
@@ -92,7 +104,7 @@ class _Planning:
             groups=groups,
             models=(
                 model_modules(self.types, {group.module: group.tools for group in groups})
-                if policy.models
+                if manifest.models
                 else ()
             ),
             left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
@@ -120,12 +132,15 @@ class _Planning:
         return tuple(sorted(groups, key=lambda group: group.module))
 
     def _instructions(self) -> str:
+        if self.policy.manifest.server.instructions:
+            return self.policy.manifest.server.instructions
         title = one_line(self.api.title)
         about = clean(self.api.description)
         return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
 
     def _tool(self, operation: Operation, name: str) -> ToolPlan | None:
         hint = pascal_case(name)
+        entry = self.entries.get(operation.key, _NO_ENTRY)
         try:
             listed = plan_arguments(operation, self.types, hint)
         except OperationRefusedError as refused:
@@ -142,7 +157,7 @@ class _Planning:
         inputs = self.schemas.input(listed, operation)
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
         output_schema, result_key, returns = self._result(operation, hint)
-        title = tool_title(operation, name)
+        title = entry.title or tool_title(operation, name)
         pages = recognised(operation, self.schemas.requests, self.schemas.responses)
         if pages is not None:
             inputs = with_pages(inputs)
@@ -150,7 +165,7 @@ class _Planning:
             name=name,
             function=identifier(name),
             title=title,
-            description=tool_description(operation, notes),
+            description=tool_description(operation, notes, entry),
             operation=operation,
             arguments=tuple(item.argument for item in listed),
             input_schema=inputs.listed,
@@ -158,7 +173,7 @@ class _Planning:
             output_schema=output_schema,
             result_key=result_key,
             returns=returns,
-            annotations=tool_annotations(operation, title),
+            annotations=with_hints(tool_annotations(operation, title), entry),
             accept=_accept(operation),
             token_cost=0,
             body=selectable(operation, self.types),

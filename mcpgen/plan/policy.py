@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from mcpgen.diagnostics import Location
+from mcpgen.ir.manifest import (
+    MANIFEST_FILE,
+    LocatedManifest,
+    Manifest,
+    SelectRule,
+    ServerEntry,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Which operations are served, under which names.
+    """What the manifest says, and what earlier runs have promised.
 
-    `include` and `exclude` are globs over a tag, a path, an operationId or an operation's key
-    ("GET /pets*"); without `include` all operations are meant. `issued_names` are the tool names
-    that earlier runs gave, by operation key; they never move.
+    `issued_names` are the tool names that earlier runs gave, by operation key; they never move.
     """
 
-    name: str  # "petstore": ^[a-z][a-z0-9]*(-[a-z0-9]+)*$
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    models: bool = True
+    intent: LocatedManifest
     issued_names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the manifest says."""
+        return self.intent.manifest
+
+
+def first_policy(
+    name: str,
+    *,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    models: bool = True,
+) -> Policy:
+    """The policy of a server that is new: its name, and what the command line selects."""
+    manifest = Manifest(
+        server=ServerEntry(name=name),
+        sources=(),
+        models=models,
+        select=(
+            *(SelectRule(exclude=glob) for glob in exclude),
+            *(SelectRule(include=glob) for glob in include),
+        ),
+    )
+    return Policy(LocatedManifest(manifest, lambda _: Location(MANIFEST_FILE)))

@@ -1,41 +1,89 @@
-"""Which operations become tools, by glob."""
+"""Which operations are served: the first rule of the manifest that fits one decides."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Operation
+from mcpgen.ir.manifest import Match, OperationEntry, SelectRule
 from mcpgen.plan.policy import Policy
 
 
 def select(
-    operations: tuple[Operation, ...], policy: Policy, problems: Problems
+    operations: tuple[Operation, ...],
+    policy: Policy,
+    entries: Mapping[str, OperationEntry],
+    problems: Problems,
 ) -> tuple[Operation, ...]:
-    """The operations that `policy` wants, in their order.
+    """The operations that the policy wants, in their order; `entries` may turn one off.
 
-    A glob that matches no operation is an error: it is a slip of the pen, or the API changed.
+    Without a rule that fits, an operation is served unless there are rules that include.
+    A rule that fits no operation is an error: it is a slip of the pen, or the API changed.
     """
-    for glob in (*policy.include, *policy.exclude):
-        if not any(_matches(operation, glob) for operation in operations):
+    rules = policy.manifest.select
+    for number, rule in enumerate(rules):
+        if not any(_fits(operation, rule) for operation in operations):
+            pattern = rule.include if rule.include is not None else rule.exclude
+            shown = pattern if isinstance(pattern, str) else "this rule"
             problems.error(
                 "selector-without-match",
-                f"`{glob}` matches no operation",
+                f"`{shown}` matches no operation"
+                if shown == pattern
+                else f"{shown} matches no operation",
+                at=policy.intent.locate(("select", str(number))),
                 why="it would silently change nothing",
-                help=_suggestion(glob, operations),
+                help=_suggestion(pattern, operations),
             )
+    default = all(rule.include is None for rule in rules)
     return tuple(
         operation
         for operation in operations
-        if (not policy.include or any(_matches(operation, glob) for glob in policy.include))
-        and not any(_matches(operation, glob) for glob in policy.exclude)
+        if _is_wanted(operation, rules, default=default)
+        and entries.get(operation.key, _PLAIN).expose != "off"
     )
 
 
-def _matches(operation: Operation, glob: str) -> bool:
-    return any(fnmatchcase(text, glob) for text in _texts(operation))
+_PLAIN = OperationEntry()
+
+
+def _is_wanted(operation: Operation, rules: Iterable[SelectRule], *, default: bool) -> bool:
+    for rule in rules:
+        if _fits(operation, rule):
+            return rule.include is not None
+    return default
+
+
+def _fits(operation: Operation, rule: SelectRule) -> bool:
+    pattern = rule.include if rule.include is not None else rule.exclude
+    if isinstance(pattern, Match):
+        return _matches(operation, pattern)
+    return pattern is not None and any(fnmatchcase(text, pattern) for text in _texts(operation))
+
+
+def _matches(operation: Operation, match: Match) -> bool:
+    tags = operation.tags or (operation.tag,)
+    return (
+        (not match.tag or any(fnmatchcase(tag, match.tag) for tag in tags))
+        and (not match.path or fnmatchcase(operation.path, match.path))
+        and (not match.method or fnmatchcase(operation.method, match.method.upper()))
+        and (not match.operation_id or fnmatchcase(operation.operation_id, match.operation_id))
+        and (not match.extension or _has_extension(operation, match.extension))
+    )
+
+
+def _has_extension(operation: Operation, wanted: str) -> bool:
+    """Whether an `x-` key is there, as `x-key` (and not false) or as `x-key=value`."""
+    name, equals, text = wanted.partition("=")
+    if name not in operation.extensions:
+        return False
+    value = operation.extensions[name]
+    if not equals:
+        return value is not False
+    return text == (value if isinstance(value, str) else json.dumps(value))
 
 
 def _texts(operation: Operation) -> Iterable[str]:
@@ -46,9 +94,11 @@ def _texts(operation: Operation) -> Iterable[str]:
         yield operation.operation_id
 
 
-def _suggestion(glob: str, operations: tuple[Operation, ...]) -> str:
+def _suggestion(pattern: str | Match | None, operations: tuple[Operation, ...]) -> str:
+    if not isinstance(pattern, str):
+        return "an operation has to fit all that the rule names"
     known = sorted({text for operation in operations for text in _texts(operation)})
-    near = difflib.get_close_matches(glob, known, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
     return (
         f"did you mean `{near[0]}`?" if near else "globs match tags, paths, operationIds and keys"
     )

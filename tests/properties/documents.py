@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.file_set import FileSet
 from mcpgen.pipeline import stages
-from mcpgen.plan.policy import Policy
+from mcpgen.plan.policy import first_policy
 
 # Characters and words that have escaped into code, configuration or a terminal somewhere before.
 _HOSTILE_PARTS = [
@@ -187,7 +187,7 @@ def project_files(document: dict[str, Any], folder: Path, cache: Path) -> FileSe
     understood = stages.understand(
         str(source), problems, lambda _: None, outside_judge=False, cache=cache
     )
-    plan = stages.plan_server(understood.api, Policy("odd"), problems, strict=False)
+    plan = stages.plan_server(understood.api, first_policy("odd"), problems, strict=False)
     project = stages.make_project(
         plan, {"openapi.json": b"{}"}, {}, problems, lambda _: None, cache=cache
     )

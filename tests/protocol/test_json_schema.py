@@ -13,7 +13,7 @@ import pytest
 
 from mcpgen.diagnostics import Problems
 from mcpgen.pipeline import stages
-from mcpgen.plan.policy import Policy
+from mcpgen.plan.policy import first_policy
 from mcpgen.runtime.context import Context
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.features import Features
@@ -143,7 +143,7 @@ def test_a_document_cannot_send_an_argument_into_a_header(tmp_path: Path) -> Non
     )
     problems = Problems()
     understood = stages.understand(str(document), problems, lambda _: None, outside_judge=False)
-    plan = stages.plan_server(understood.api, Policy("secrets"), problems, strict=False)
+    plan = stages.plan_server(understood.api, first_policy("secrets"), problems, strict=False)
     (tool,) = plan.tools
     assert "password" in tool.input_schema["properties"]
     assert "x-mcp-header" not in json.dumps([tool.input_schema, tool.full_input_schema])

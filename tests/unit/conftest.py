@@ -12,7 +12,7 @@ from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.plan import plan_tools
-from mcpgen.plan.policy import Policy
+from mcpgen.plan.policy import first_policy
 from mcpgen.spec.lower import lower
 
 
@@ -35,7 +35,7 @@ class Lowered:
 
     def plan(self, **policy: Any) -> ServerPlan:
         """The server that serves the API."""
-        return plan_tools(self.api, Policy(**{"name": "demo", **policy}), self.problems)
+        return plan_tools(self.api, first_policy(**{"name": "demo", **policy}), self.problems)
 
     def tool(self, **policy: Any) -> ToolPlan:
         """The only tool."""

@@ -13,7 +13,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
-from mcpgen.plan.policy import Policy
+from mcpgen.plan.policy import first_policy
 from mcpgen.render import render
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.tools import Toolbox
@@ -51,7 +51,7 @@ def serve(document: Path, name: str, folder: Path) -> Served:
     problems = Problems()
     read = resolve(load(str(document), problems), problems)
     validate(read, problems, outside_judge=False)
-    plan = plan_tools(lower(read, problems), Policy(name, models=False), problems)
+    plan = plan_tools(lower(read, problems), first_policy(name, models=False), problems)
     for file in render(plan, make_cases(plan, problems)):
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,10 +13,11 @@ from mcpgen.diagnostics import Problems
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.manifest import Manifest, SelectRule, ServerEntry, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.render.environment import template_root
 from mcpgen.render.skeleton_facts import skeleton_facts
-from mcpgen.spec.manifest import Manifest, read_manifest
+from mcpgen.spec.manifest import read_manifest
 from tests.unit.plans import server_plan, with_text
 
 PACKAGE = Identifier("petstore_mcp")
@@ -107,8 +108,15 @@ def test_the_manifest_can_be_read_back() -> None:
     )
     files = render_skeleton(template_root() / "skeleton", PACKAGE, facts, {"name": "petstore"})
     [content] = [file.content for file in files if file.path == "mcpgen.yaml"]
-    assert read_manifest(content, Problems()) == Manifest(
-        "petstore", "openapi/a: b.yaml", ("GET /a*", '"\n'), ("DELETE *",), False
+    assert read_manifest(content, Problems()).manifest == Manifest(
+        server=ServerEntry(name="petstore"),
+        sources=(SourceEntry(document="openapi/a: b.yaml"),),
+        select=(
+            SelectRule(exclude="DELETE *"),
+            SelectRule(include="GET /a*"),
+            SelectRule(include='"\n'),
+        ),
+        models=False,
     )
 
 

@@ -189,9 +189,7 @@ def test_a_folder_that_mcpgen_did_not_make_is_refused(tmp_path: Path) -> None:
     [
         ("server: {nam: x}\nsources: [{document: openapi.yaml}]", "did you mean `name`"),
         ("server: {name: Bad Name}\nsources: [{document: openapi.yaml}]", "lower-case words"),
-        ("server: {name: a}", "`- document: openapi.yaml`"),
-        ("server: {name: a}\nsources: [{document: openapi.yaml}]\nmodels: 3", "models: false"),
-        ("- a", "its keys are"),
+        ("server: {name: a}", "add `sources`"),
     ],
 )
 def test_a_manifest_that_cannot_be_followed_is_refused(

@@ -9,7 +9,7 @@ from typing import Any
 from mcpgen.diagnostics import Problems
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
-from mcpgen.plan.policy import Policy
+from mcpgen.plan.policy import first_policy
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower
 from mcpgen.spec.resolve import resolve
@@ -19,7 +19,7 @@ SPECS = Path(__file__).parents[3] / "specs"
 
 def cases_of(source: Path, problems: Problems) -> dict[str, Any]:
     api = lower(resolve(load(str(source), problems), problems), problems)
-    plan = plan_tools(api, Policy(name="thing", models=False), problems)
+    plan = plan_tools(api, first_policy("thing", models=False), problems)
     return {case["id"]: case for case in make_cases(plan, problems)}
 
 

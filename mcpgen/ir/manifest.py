@@ -1,0 +1,371 @@
+"""`mcpgen.yaml`: what a person decided about a server, key by key.
+
+These types are the one statement of what the file may hold: its published JSON Schema is made from
+them, and the reader checks by that schema. An expression (`$inputs.name`, `$steps.find.outputs.id`)
+is a runtime expression as Arazzo 1.0 has them; it stands alone, never inside a longer text, and
+`$$` begins a text that begins with `$`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, Struct
+
+from mcpgen.diagnostics import Location
+
+MANIFEST_FILE = "mcpgen.yaml"
+
+JsonSchema: TypeAlias = dict[str, Any] | bool
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+ToolName: TypeAlias = Annotated[
+    str, Meta(pattern="^[a-z][a-z0-9_]{0,47}$", description="A tool's name.")
+]
+OperationRef: TypeAlias = Annotated[
+    str, Meta(min_length=1, description="An operationId, or a method and a path: `GET /pets`.")
+]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=3600)]
+
+
+class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A mapping of the manifest."""
+
+
+class Icon(_Entry, frozen=True):
+    """A picture of the server for clients that show one."""
+
+    src: Annotated[str, Meta(pattern="^(https://|data:)", description="Where the picture is.")]
+    mimeType: str = ""  # noqa: N815  (MCP's own name)
+    sizes: tuple[str, ...] = ()
+
+
+class ServerEntry(_Entry, frozen=True):
+    """What the server is called and what it says of itself."""
+
+    name: Annotated[Text, Meta(description="Words of a-z and 0-9, joined by `-`.")]
+    title: Annotated[str, Meta(description="The name that people see.")] = ""
+    instructions: Annotated[
+        str, Meta(max_length=2048, description="What a model should know before it calls a tool.")
+    ] = ""
+    icons: tuple[Icon, ...] = ()
+    revisions: Annotated[
+        tuple[str, ...], Meta(description="The MCP revisions that are served; all by default.")
+    ] = ()
+
+
+class SourceEntry(_Entry, frozen=True):
+    """One API description, and how its API is reached."""
+
+    document: Annotated[Text, Meta(description="Its path in this project.")]
+    name: Annotated[
+        str,
+        Meta(
+            pattern="^[a-z][a-z0-9_]*$",
+            description="Names the source where there are several: in operation keys "
+            "(`shop:GET /pets`) and in the environment's variables.",
+        ),
+    ] = ""
+    prefix: Annotated[
+        str, Meta(pattern="^[a-z][a-z0-9_]*$", description="Begins the names of its tools.")
+    ] = ""
+    base_url: Annotated[
+        str, Meta(pattern="^https?://", description="Where the API is, in place of the document's.")
+    ] = ""
+    credentials: Annotated[
+        str,
+        Meta(
+            pattern="^[A-Z][A-Z0-9_]*$",
+            description="Begins the variables that hold its credentials, in place of the server's"
+            " prefix.",
+        ),
+    ] = ""
+    overlays: Annotated[
+        tuple[Text, ...], Meta(description="OpenAPI Overlays that mend it, applied in order.")
+    ] = ()
+
+
+class Match(_Entry, frozen=True, rename={"operation_id": "operationId"}):
+    """Which operations a rule means: those that fit every glob given."""
+
+    tag: str = ""
+    path: str = ""
+    method: str = ""
+    operation_id: str = ""
+    extension: Annotated[
+        str, Meta(description="An `x-` key that is there and not false, or `x-key=value`.")
+    ] = ""
+
+
+class SelectRule(_Entry, frozen=True):
+    """One `include` or one `exclude`. A glob alone is meant of tag, path, operationId and key."""
+
+    include: Text | Match | None = None
+    exclude: Text | Match | None = None
+
+
+class ParameterEntry(_Entry, frozen=True):
+    """What becomes of one argument of a tool."""
+
+    name: Annotated[str, Meta(description="What the argument is called instead.")] = ""
+    description: str = ""
+    hidden: Annotated[bool, Meta(description="Not offered, and not sent.")] = False
+    fixed: Annotated[Any, Meta(description="Not offered; this is sent with every call.")] = UNSET
+    default: Annotated[Any, Meta(description="Sent where a call leaves it out.")] = UNSET
+
+
+class ResultEntry(_Entry, frozen=True):
+    """What of a response a tool gives back."""
+
+    select: Annotated[
+        tuple[Text, ...],
+        Meta(description="The members to keep: `id`, `owner.name`, `items[].id`."),
+    ] = ()
+    max_items: Annotated[int, Meta(ge=1)] | None = None
+    max_bytes: Annotated[int, Meta(ge=256)] | None = None
+
+
+class PaginateEntry(_Entry, frozen=True):
+    """How many pages a call may join."""
+
+    max_pages: Annotated[int, Meta(ge=1, le=1000)]
+
+
+class PollEntry(_Entry, frozen=True):
+    """Ask again until a member of the response has one of these values."""
+
+    until: Annotated[Text, Meta(description="The member to look at: `status`, `job.state`.")]
+    values: Annotated[tuple[Any, ...], Meta(min_length=1)]
+    interval_seconds: Seconds = 2.0
+    timeout_seconds: Seconds = 60.0
+
+
+class RetryEntry(_Entry, frozen=True):
+    """How often a request that may be repeated is tried."""
+
+    attempts: Annotated[int, Meta(ge=1, le=10)]
+
+
+class AnnotationsEntry(
+    _Entry,
+    frozen=True,
+    rename={
+        "read_only": "readOnlyHint",
+        "destructive": "destructiveHint",
+        "idempotent": "idempotentHint",
+        "open_world": "openWorldHint",
+    },
+):
+    """MCP's tool annotations, where the HTTP method says too little."""
+
+    read_only: bool | None = None
+    destructive: bool | None = None
+    idempotent: bool | None = None
+    open_world: bool | None = None
+
+
+class OperationEntry(_Entry, frozen=True):
+    """What one operation becomes."""
+
+    name: ToolName | None = None
+    aliases: Annotated[
+        tuple[ToolName, ...], Meta(description="Names that still call it, and are not listed.")
+    ] = ()
+    title: str = ""
+    description: Annotated[str, Meta(description="In place of the document's.")] = ""
+    append: Annotated[str, Meta(description="Added to the description.")] = ""
+    parameters: Annotated[
+        dict[str, ParameterEntry],
+        Meta(description="By argument; `body.status` is a property of the body."),
+    ] = {}
+    result: ResultEntry | None = None
+    paginate: Literal[False] | PaginateEntry | None = None
+    poll: PollEntry | None = None
+    confirm: Annotated[
+        str, Meta(description="What the user is asked (elicitation) before the request is sent.")
+    ] = ""
+    annotations: AnnotationsEntry | None = None
+    timeout_seconds: Seconds | None = None
+    retry: RetryEntry | None = None
+    expose: Literal["tool", "resource", "template", "prompt", "off"] = "tool"
+
+
+class SecuritySchemeEntry(
+    _Entry, frozen=True, rename={"in_": "in", "bearer_format": "bearerFormat"}
+):
+    """A Security Scheme Object of OpenAPI, for declared tools."""
+
+    type: Literal["apiKey", "http", "oauth2"]
+    description: str = ""
+    name: str = ""
+    in_: Literal["", "header", "query", "cookie"] = ""
+    scheme: str = ""
+    bearer_format: str = ""
+    flows: dict[str, Any] = {}
+
+
+class BodyEntry(_Entry, frozen=True):
+    """The body of a declared request."""
+
+    value: Annotated[Any, Meta(description="Literals and expressions, in any structure.")]
+    media_type: str = "application/json"
+
+
+class ToolEntry(_Entry, frozen=True):
+    """A tool of one HTTP request, without an OpenAPI document."""
+
+    method: Annotated[str, Meta(pattern="^[A-Z]+$")]
+    url: Annotated[
+        str, Meta(pattern="^https?://", description="Parameters of its path stand in braces.")
+    ]
+    description: Text
+    title: str = ""
+    inputs: Annotated[JsonSchema, Meta(description="The JSON Schema of the arguments.")] = {}
+    path: Annotated[dict[str, Any], Meta(description="By default the inputs so named.")] = {}
+    query: dict[str, Any] = {}
+    headers: dict[str, Any] = {}
+    body: BodyEntry | None = None
+    output: Annotated[JsonSchema | None, Meta(description="Of a JSON response.")] = None
+    media_type: Annotated[str, Meta(description="Of the response.")] = "application/json"
+    security: Annotated[
+        tuple[str, ...], Meta(description="Names of `security_schemes`, all of them needed.")
+    ] = ()
+    annotations: AnnotationsEntry | None = None
+    result: ResultEntry | None = None
+    timeout_seconds: Seconds | None = None
+
+
+class ResourceEntry(_Entry, frozen=True, rename={"media_type": "mimeType"}):
+    """A resource or, with parameters in its URI, a resource template."""
+
+    uri: Annotated[Text, Meta(description="A URI, or a URI template (RFC 6570).")]
+    title: str = ""
+    description: str = ""
+    media_type: str = ""
+    text: Annotated[str | None, Meta(description="What it holds.")] = None
+    file: Annotated[str, Meta(description="The file in this project that it holds.")] = ""
+    operation: Annotated[
+        str, Meta(description="The GET operation that gives it; URI parameters are its arguments.")
+    ] = ""
+
+
+class PromptArgument(_Entry, frozen=True):
+    """An argument of a prompt."""
+
+    description: str = ""
+    required: bool = False
+    values: Annotated[tuple[str, ...], Meta(description="What completion offers.")] = ()
+
+
+class PromptMessage(_Entry, frozen=True):
+    """A message of a prompt; `{argument}` in its text is replaced."""
+
+    text: Text
+    role: Literal["user", "assistant"] = "user"
+
+
+class PromptEntry(_Entry, frozen=True):
+    """A prompt that a person can choose."""
+
+    messages: Annotated[tuple[PromptMessage, ...], Meta(min_length=1)]
+    title: str = ""
+    description: str = ""
+    arguments: dict[str, PromptArgument] = {}
+
+
+class StepEntry(_Entry, frozen=True):
+    """One call of a workflow."""
+
+    id: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
+    operation: OperationRef
+    arguments: Annotated[
+        dict[str, Any], Meta(description="The tool's arguments: literals and expressions.")
+    ] = {}
+    when: Annotated[
+        str, Meta(description="A condition (Arazzo's simple form); without it the step is skipped.")
+    ] = ""
+    for_each: Annotated[str, Meta(description="A list; the step runs for each `$item`.")] = ""
+    max_pages: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    outputs: Annotated[
+        dict[str, str], Meta(description="By name: `$response.body#/items/0/id`.")
+    ] = {}
+
+
+class WorkflowEntry(_Entry, frozen=True):
+    """A tool of several calls."""
+
+    description: str = ""
+    title: str = ""
+    inputs: JsonSchema = {}
+    steps: tuple[StepEntry, ...] = ()
+    output: Annotated[Any, Meta(description="Literals and expressions.")] = None
+    arazzo: Annotated[
+        str, Meta(description="An Arazzo 1.0 document that holds the workflow of this name.")
+    ] = ""
+    annotations: AnnotationsEntry | None = None
+
+
+class ToolsetEntry(_Entry, frozen=True):
+    """Tools that are listed together, where not all are."""
+
+    description: str = ""
+    tags: tuple[Text, ...] = ()
+    tools: tuple[Text, ...] = ()
+
+
+class ApartEntry(_Entry, frozen=True):
+    """The server is no member of the workspace around it."""
+
+    reason: Annotated[Text, Meta(description="Why it is not.")]
+    member: Literal[False] = False
+
+
+class Manifest(_Entry, frozen=True):
+    """What a server exposes."""
+
+    server: ServerEntry
+    sources: Annotated[
+        tuple[SourceEntry, ...], Meta(description="API descriptions; `[]` for none.")
+    ]
+    models: Annotated[bool, Meta(description="Whether handlers are typed by models.")] = True
+    select: Annotated[
+        tuple[SelectRule, ...], Meta(description="The first rule that fits an operation decides.")
+    ] = ()
+    operations: Annotated[
+        dict[str, OperationEntry], Meta(description="By operationId, or by `METHOD /path`.")
+    ] = {}
+    aliases: Annotated[
+        dict[ToolName, ToolName], Meta(description="Former tool names, and what they call now.")
+    ] = {}
+    tools: dict[ToolName, ToolEntry] = {}
+    security_schemes: dict[str, SecuritySchemeEntry] = {}
+    resources: dict[str, ResourceEntry] = {}
+    prompts: dict[str, PromptEntry] = {}
+    workflows: dict[ToolName, WorkflowEntry] = {}
+    toolsets: dict[str, ToolsetEntry] = {}
+    targets: Annotated[
+        tuple[str, ...], Meta(description="Clients whose limits the tools must fit.")
+    ] = ()
+    budget: Annotated[int, Meta(ge=1000, description="Tokens that the list of tools may cost.")] = (
+        20_000
+    )
+    workspace: Annotated[
+        bool | ApartEntry,
+        Meta(description="Whether the workspace around it takes care of this server."),
+    ] = True
+
+    @property
+    def apart_because(self) -> str | None:
+        """Why the server is no member of the workspace around it; None where it is one."""
+        if isinstance(self.workspace, ApartEntry):
+            return self.workspace.reason
+        return None if self.workspace else "it says `workspace: false`"
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedManifest:
+    """A manifest with a way back to its text; `locate` takes keys and list indexes as texts."""
+
+    manifest: Manifest
+    locate: Callable[[tuple[str, ...]], Location]

@@ -1,0 +1,91 @@
+"""What the manifest says of single operations: which they are, and what becomes of their words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.api import LeftOut, Operation
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.manifest import OperationEntry
+from mcpgen.plan.policy import Policy
+
+
+def entries_by_key(
+    operations: Iterable[Operation],
+    left_out: Iterable[LeftOut],
+    policy: Policy,
+    problems: Problems,
+) -> dict[str, OperationEntry]:
+    """What `operations:` of the manifest says, by operation key.
+
+    An entry that names no operation is an error; of one that the document left out it is a
+    warning, as that operation has its own.
+    """
+    keys = {operation.key: operation.key for operation in operations}
+    keys |= {item.operation_id: item.key for item in operations if item.operation_id}
+    missing = {item.operation for item in left_out}
+    found: dict[str, OperationEntry] = {}
+    for name, entry in policy.manifest.operations.items():
+        at = policy.intent.locate(("operations", name))
+        key = keys.get(name)
+        if key in found:
+            problems.error(
+                "operation-twice",
+                f"`{name}` and another entry are both of `{key}`",
+                at=at,
+                why="it is not said which of them counts",
+                help="join the two entries",
+            )
+        elif key is not None:
+            found[key] = entry
+        elif name in missing:
+            problems.warning(
+                "operation-left-out",
+                f"`{name}` is left out, so this entry has no effect",
+                at=at,
+                why="another diagnostic says what the operation lacks",
+            )
+        else:
+            near = difflib.get_close_matches(name, keys, n=1, cutoff=0.5)
+            problems.error(
+                "operation-unknown",
+                f"`{name}` is no operation of the document",
+                at=at,
+                why="the entry would silently change nothing",
+                help=f"did you mean `{near[0]}`?"
+                if near
+                else "name an operationId, or a method and a path: `GET /pets`",
+            )
+    return found
+
+
+def chosen_names(
+    entries: Mapping[str, OperationEntry], policy: Policy, problems: Problems
+) -> dict[str, str]:
+    """The tool names that the manifest gives, by operation key; two operations never share one."""
+    chosen: dict[str, str] = {}
+    for key, entry in entries.items():
+        if entry.name is None:
+            continue
+        if entry.name in chosen.values():
+            problems.error(
+                "name-collision",
+                f"two operations are called `{entry.name}`",
+                at=policy.intent.locate(("operations", key, "name")),
+                why="a client could call only one of them",
+                help="give each a name of its own",
+            )
+        chosen[key] = entry.name
+    return chosen
+
+
+def with_hints(annotations: JsonObject, entry: OperationEntry) -> JsonObject:
+    """A tool's annotations as the manifest has them."""
+    if entry.annotations is None:
+        return annotations
+    stated = msgspec.to_builtins(entry.annotations)
+    return annotations | {name: value for name, value in stated.items() if value is not None}
