@@ -50,6 +50,7 @@ class Lock:
     answers: str  # SHA-256 of the resolved answers, as they are recorded
     files: Mapping[str, LockedFile] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)  # key -> tool name
+    surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
 
 
 def sha256(content: bytes) -> str:
@@ -77,6 +78,7 @@ def dump_lock(lock: Lock) -> bytes:
             for path, file in lock.files.items()
         },
         "operations": {key: {"tool": tool} for key, tool in lock.operations.items()},
+        "surface": {"sha256": lock.surface},
     }
     entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
     return ("{\n" + ",\n".join(entries) + "\n}\n").encode()
@@ -125,4 +127,5 @@ def _lock(sections: JsonObject) -> Lock:
             for path, entry in sections["files"].items()
         },
         operations={key: entry["tool"] for key, entry in sections["operations"].items()},
+        surface=sections.get("surface", {}).get("sha256", ""),
     )

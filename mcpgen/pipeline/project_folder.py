@@ -17,7 +17,7 @@ from mcpgen.emit.lock import (
     parse_lock,
     sha256,
 )
-from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.emit.ownership import LOCK_FILE, SURFACE_FILE
 from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import BusyError, write
 from mcpgen.ir.file_set import Owner, PlannedFile
@@ -119,6 +119,7 @@ def make_lock(
         answers=sha256(made[ANSWERS_FILE]),
         files=files,
         operations={tool.operation.key: tool.name for tool in project.plan.tools},
+        surface=sha256(made[SURFACE_FILE]),
     )
 
 

@@ -11,11 +11,12 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
+from mcpgen.render.surface import surface_file, surface_of
 from mcpgen.render.views import handler_module, package_view, tests_view
 
 
 def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
-    """Write out `_generated/` and `tests/generated/`; the models are made elsewhere."""
+    """Write out what is generated from the plan; the models are made elsewhere."""
     package = f"src/{plan.package}/_generated"
     texts = {
         f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
@@ -23,6 +24,7 @@ def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
     data = {
         f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
         f"{package}/listing.jsonl": json_text.lines(contracts.listing(plan)),
+        ".mcpgen/surface.json": surface_file(surface_of(plan)),
     }
     if plan.has_document:
         _add_tools(plan, cases, texts, data)

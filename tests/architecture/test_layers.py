@@ -8,7 +8,7 @@ import pytest
 
 from tests.architecture.source_modules import SourceModule, layer, modules
 
-STAGES = {"spec", "plan", "render", "emit"}
+STAGES = {"spec", "plan", "render", "emit", "changelog"}
 MAY_IMPORT = {
     "diagnostics": set(),
     "runtime": {"runtime"},

@@ -26,6 +26,7 @@ def contract_of(plan: ServerPlan, name: str) -> dict[str, object]:
 def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
     files = render(server_plan())
     assert [file.path for file in files] == [
+        ".mcpgen/surface.json",
         f"{GENERATED}/__init__.py",
         f"{GENERATED}/contract.json",
         f"{GENERATED}/listing.jsonl",

@@ -1,0 +1,333 @@
+"""How one JSON Schema (2020-12) differs from another, keyword by keyword, whatever its depth.
+
+What is found narrows or widens the set of values that fit. Where neither can be shown, the
+difference counts as the one that the caller calls severe, and says that it is not certain.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcpgen.changelog.composition import (
+    alternatives,
+    is_disjoint,
+    label,
+    split_by_type,
+    without_alternatives,
+)
+from mcpgen.changelog.schema_references import SAYS_NOTHING, SchemaRoot
+from mcpgen.changelog.schema_values import (
+    ALL_KINDS,
+    Effect,
+    canonical,
+    kinds,
+    shown,
+    value_differences,
+)
+from mcpgen.ir.json_types import JsonObject, JsonSchema
+
+_MAX_PAIRS = 20_000  # of schemas that are held against each other, for one pair of roots
+_MAX_SUPPOSITIONS = 6  # "would this fit into that?", asked while another one is being answered
+
+
+class Kind(enum.StrEnum):
+    """What happened at one place of a schema."""
+
+    REMOVED = "removed"
+    ADDED = "added"
+    ADDED_REQUIRED = "added-required"
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+    TYPE_CHANGED = "type-changed"
+    TYPE_NARROWED = "type-narrowed"
+    TYPE_WIDENED = "type-widened"
+    ENUM_NARROWED = "enum-narrowed"
+    ENUM_WIDENED = "enum-widened"
+    CONSTRAINT_NARROWED = "constraint-narrowed"
+    CONSTRAINT_WIDENED = "constraint-widened"
+    TEXT = "text"
+    EXAMPLE = "example"
+    DEFAULT = "default"
+
+
+TELLING = frozenset({Kind.TEXT, Kind.EXAMPLE, Kind.DEFAULT})
+"""Kinds that leave the set of fitting values as it is."""
+_HARMLESS = TELLING | {Kind.OPTIONAL, Kind.TYPE_WIDENED, Kind.ENUM_WIDENED, Kind.CONSTRAINT_WIDENED}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference. `path` is "body.tags[]", "" for the whole; `detail` ends its sentence."""
+
+    path: str
+    kind: Kind
+    detail: str
+    is_certain: bool = True
+
+
+def schema_differences(
+    old: JsonSchema, new: JsonSchema, *, severe: Effect
+) -> tuple[Difference, ...]:
+    """Compare two self-contained schemas; `severe` is what an undecided difference counts as.
+
+    A schema that several places refer to is told of at the first of them.
+    """
+    if canonical(old) == canonical(new):
+        return ()
+    comparison = _Comparison(SchemaRoot(old), SchemaRoot(new), severe, _Budget(_MAX_PAIRS))
+    comparison.run(old, new)
+    return tuple(sorted(comparison.found, key=lambda one: (one.path, one.kind, one.detail)))
+
+
+@dataclass(slots=True)
+class _Budget:
+    left: int
+
+
+_TEXTS = {
+    "title": Kind.TEXT,
+    "description": Kind.TEXT,
+    "deprecated": Kind.TEXT,
+    "examples": Kind.EXAMPLE,
+    "example": Kind.EXAMPLE,
+    "default": Kind.DEFAULT,
+}
+# What is compared here or in `schema_values`; what no assertion is; and what is only a container.
+_UNDERSTOOD = frozenset(
+    {
+        *_TEXTS,
+        "$defs", "$comment", "$schema", "$id", "$anchor", "discriminator", "xml",
+        "readOnly", "writeOnly", "externalDocs", "type", "enum", "const", "minimum", "maximum",
+        "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+        "format", "minItems", "maxItems", "uniqueItems", "items", "minProperties", "maxProperties",
+        "properties", "required", "additionalProperties", "allOf", "anyOf", "oneOf",
+    }
+)  # fmt: skip
+
+
+class _Comparison:
+    def __init__(
+        self, old: SchemaRoot, new: SchemaRoot, severe: Effect, budget: _Budget, depth: int = 0
+    ) -> None:
+        self._old = old
+        self._new = new
+        self._severe = severe
+        self._budget = budget
+        self._depth = depth
+        self._seen: dict[tuple[object, object], tuple[JsonSchema, JsonSchema]] = {}
+        self._pending: list[tuple[JsonSchema, JsonSchema, str]] = []
+        self.found: set[Difference] = set()
+
+    def run(self, old: JsonSchema, new: JsonSchema) -> None:
+        """Compare everything below two schemas, each pair once, without recursion."""
+        self._pending.append((old, new, ""))
+        while self._pending:
+            old, new, path = self._pending.pop()
+            # The schemas are kept beside their identities, which hold only while they live.
+            pair = (self._old.identity(old), self._new.identity(new))
+            if pair in self._seen:
+                continue
+            self._seen[pair] = (old, new)
+            self._budget.left -= 1
+            if self._budget.left < 0:
+                self._tell(path, "constraint", Effect.UNDECIDED, "is part of schemas too large")
+                return
+            self._compare(self._old.resolved(old), self._new.resolved(new), path)
+
+    def _compare(self, old: JsonObject, new: JsonObject, path: str) -> None:
+        for keyword, kind in _TEXTS.items():
+            if canonical(old.get(keyword)) != canonical(new.get(keyword)):
+                self._add(path, kind, _text_detail(keyword, old.get(keyword), new.get(keyword)))
+        old_members, new_members = alternatives(old), alternatives(new)
+        if old_members is not None or new_members is not None:
+            if not self._compare_composition(old, new, path):
+                return
+            old, new = without_alternatives(old), without_alternatives(new)
+        if not self._compare_types(old, new, path):
+            return
+        for difference in value_differences(old, new):
+            self._tell(path, difference.aspect.value, difference.effect, difference.detail)
+        both = kinds(old) & kinds(new)
+        if "object" in both:
+            self._compare_properties(old, new, path)
+            self._compare_others(old, new, "additionalProperties", f"{path}.*".lstrip("."))
+        if "array" in both:
+            self._compare_others(old, new, "items", f"{path}[]")
+        self._compare_parts(old, new, path)
+        self._compare_unknown(old, new, path)
+
+    def _compare_types(self, old: JsonObject, new: JsonObject, path: str) -> bool:
+        """Compare types; say whether there is any value of both schemas, to compare further."""
+        before, after = kinds(old), kinds(new)
+        if before == after:
+            return True
+        was, now = _shown_types(old), _shown_types(new)
+        if not (before - after and after - before):
+            kind = Kind.TYPE_NARROWED if before - after else Kind.TYPE_WIDENED
+        else:
+            kind = Kind.TYPE_CHANGED
+        self._add(path, kind, f"is {now}, was {was}")
+        return bool(before & after)
+
+    def _compare_properties(self, old: JsonObject, new: JsonObject, path: str) -> None:
+        before, after = old.get("properties", {}), new.get("properties", {})
+        was_required, is_required = set(old.get("required", ())), set(new.get("required", ()))
+        for name in before.keys() | after.keys() | was_required | is_required:
+            place = f"{path}.{name}" if path else name
+            if name in before and name not in after:
+                self._add(place, Kind.REMOVED, "was removed")
+            elif name in after and name not in before:
+                kind = Kind.ADDED_REQUIRED if name in is_required else Kind.ADDED
+                self._add(place, kind, "is new" + (" and required" * (name in is_required)))
+            else:
+                if (name in was_required) != (name in is_required):
+                    kind = Kind.REQUIRED if name in is_required else Kind.OPTIONAL
+                    self._add(place, kind, f"is now {kind}")
+                if name in before:
+                    self._pending.append((before[name], after[name], place))
+
+    def _compare_others(self, old: JsonObject, new: JsonObject, keyword: str, path: str) -> None:
+        """Compare what holds for the members that have no schema of their own."""
+        before, after = old.get(keyword, True), new.get(keyword, True)
+        if isinstance(before, dict) and isinstance(after, dict):
+            self._pending.append((before, after, path))
+        elif bool(before) != bool(after) or isinstance(before, dict) != isinstance(after, dict):
+            is_tighter = after is False or before is True or before == {}
+            if {} in (before, after) and True in (before, after):
+                return  # both allow anything
+            effect = Effect.NARROWED if is_tighter else Effect.WIDENED
+            words = "allows less than it did" if is_tighter else "allows more than it did"
+            self._tell(path, "constraint", effect, words)
+
+    def _compare_composition(self, old: JsonObject, new: JsonObject, path: str) -> bool:
+        """Compare `anyOf` or `oneOf`; say whether there is more beside it to compare."""
+        before, after = alternatives(old), alternatives(new)
+        if before is not None and after is not None:
+            self._compare_alternatives(before, after, path, is_one_of="oneOf" in new)
+            return True
+        with_it = old if after is None else new
+        if without_alternatives(with_it).keys() - SAYS_NOTHING:
+            effect = Effect.NARROWED if before is None else Effect.WIDENED
+            self._tell(path, "type", effect, "has other alternatives")
+            return True
+        self._compare_alternatives(
+            split_by_type(old) if before is None else before,
+            split_by_type(new) if after is None else after,
+            path,
+            is_one_of="oneOf" in new,
+        )
+        return False
+
+    def _compare_alternatives(
+        self, old: Sequence[JsonSchema], new: Sequence[JsonSchema], path: str, *, is_one_of: bool
+    ) -> None:
+        """Compare what `anyOf` or `oneOf` lists: alike ones first, then those of one label."""
+        lost, gained = self._unmatched(old, new)
+        if len(lost) == len(gained) == 1:
+            self._pending.append((lost[0], gained[0], path))
+            return
+        for before, after in self._of_one_label(lost, gained):
+            self._pending.append((before, after, path))
+        for before in lost:
+            if not any(self._fits(before, other) for other in new):
+                name = label(self._old.resolved(before), before)
+                self._tell(path, "type", Effect.NARROWED, f"can no longer be {name}")
+        for after in gained:
+            name = label(self._new.resolved(after), after)
+            others = [self._new.resolved(other) for other in new if other is not after]
+            is_apart = all(is_disjoint(self._new.resolved(after), other) for other in others)
+            effect = Effect.WIDENED if is_apart or not is_one_of else Effect.UNDECIDED
+            self._tell(path, "type", effect, f"can now be {name}")
+
+    def _unmatched(
+        self, old: Sequence[JsonSchema], new: Sequence[JsonSchema]
+    ) -> tuple[list[JsonSchema], list[JsonSchema]]:
+        """Leave out what means the same on both sides."""
+        gained = {self._new.meaning(after): after for after in new}
+        lost = {self._old.meaning(before): before for before in old}
+        same = gained.keys() & lost.keys()
+        return (
+            [before for meaning, before in lost.items() if meaning not in same],
+            [after for meaning, after in gained.items() if meaning not in same],
+        )
+
+    def _of_one_label(
+        self, lost: list[JsonSchema], gained: list[JsonSchema]
+    ) -> Iterator[tuple[JsonSchema, JsonSchema]]:
+        """Take out of both lists the pairs that are called alike."""
+        for before in list(lost):
+            name = label(self._old.resolved(before), before)
+            for after in gained:
+                if label(self._new.resolved(after), after) == name:
+                    lost[:] = [one for one in lost if one is not before]
+                    gained[:] = [one for one in gained if one is not after]
+                    yield before, after
+                    break
+
+    def _fits(self, old: JsonSchema, new: JsonSchema) -> bool:
+        """Whether every value of the old schema certainly is one of the new."""
+        if self._depth == _MAX_SUPPOSITIONS:
+            return False
+        supposed = _Comparison(self._old, self._new, Effect.NARROWED, self._budget, self._depth + 1)
+        supposed._seen = dict(self._seen)
+        supposed.run(old, new)
+        return all(one.kind in _HARMLESS and one.is_certain for one in supposed.found)
+
+    def _compare_parts(self, old: JsonObject, new: JsonObject, path: str) -> None:
+        """Compare what `allOf` joins."""
+        lost, gained = self._unmatched(old.get("allOf", ()), new.get("allOf", ()))
+        if len(lost) == len(gained) == 1:
+            self._pending.append((lost[0], gained[0], path))
+            return
+        for before, after in self._of_one_label(lost, gained):
+            self._pending.append((before, after, path))
+        if lost and gained:
+            self._tell(path, "constraint", Effect.UNDECIDED, "is put together in another way")
+        elif lost or gained:
+            effect = Effect.WIDENED if lost else Effect.NARROWED
+            names = [label(self._old.resolved(one), one) for one in lost]
+            names += [label(self._new.resolved(one), one) for one in gained]
+            has = "no longer has" if lost else "now has"
+            self._tell(path, "constraint", effect, f"{has} to be {', '.join(names)} as well")
+
+    def _compare_unknown(self, old: JsonObject, new: JsonObject, path: str) -> None:
+        """Compare the keywords that nothing else here understands, as wholes."""
+        for keyword in sorted((old.keys() | new.keys()) - _UNDERSTOOD):
+            if keyword.startswith("x-"):
+                continue
+            before, after = (side.get(keyword) for side in (old, new))
+            if self._old.meaning(before) == self._new.meaning(after):
+                continue
+            if keyword not in old:
+                self._tell(path, "constraint", Effect.NARROWED, f"now has a `{keyword}`")
+            elif keyword not in new:
+                self._tell(path, "constraint", Effect.WIDENED, f"has no `{keyword}` any more")
+            else:
+                self._tell(path, "constraint", Effect.UNDECIDED, f"has another `{keyword}`")
+
+    def _tell(self, path: str, aspect: str, effect: Effect, detail: str) -> None:
+        is_certain = effect is not Effect.UNDECIDED
+        effect = effect if is_certain else self._severe
+        self._add(path, Kind(f"{aspect}-{effect.value}"), detail, is_certain=is_certain)
+
+    def _add(self, path: str, kind: Kind, detail: str, *, is_certain: bool = True) -> None:
+        self.found.add(Difference(path, kind, detail, is_certain))
+
+
+def _shown_types(schema: JsonObject) -> str:
+    named = schema.get("type")
+    if named is None:
+        found = kinds(schema)
+        return "anything" if found == ALL_KINDS else " or ".join(sorted(found)) or "nothing"
+    return named if isinstance(named, str) else " or ".join(sorted(named))
+
+
+def _text_detail(keyword: str, old: Any, new: Any) -> str:
+    if new is None:
+        return f"has no `{keyword}` any more"
+    if old is None:
+        return f"has a `{keyword}`: {shown(new)}"
+    return f"has another `{keyword}`: {shown(new)}"

@@ -1,0 +1,35 @@
+"""The tool surface: what the clients of a server rely on, apart from how it is served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mcpgen.ir.json_types import JsonObject
+
+SURFACE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceTool:
+    """One tool, as its clients see it."""
+
+    operation: str  # "GET /pets/{petId}"
+    title: str
+    description: str
+    input_schema: JsonObject  # as listed
+    annotations: JsonObject = field(default_factory=dict)
+    output_schema: JsonObject | None = None
+    checked_schema: JsonObject | None = None  # what arguments must fit, where that says more
+    security: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # alternatives: scheme -> scopes
+    aliases: tuple[str, ...] = ()  # names that it answers to without being listed under them
+    document_name: str = ""  # what the document calls it now, where its issued name is another
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """All generated tools of a server, by name, and what the server says of itself."""
+
+    tools: Mapping[str, SurfaceTool]
+    instructions: str = ""
+    surface_version: int = SURFACE_VERSION

@@ -1,0 +1,48 @@
+"""`.mcpgen/surface.json`: the tool surface as a file that is committed and compared."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mcpgen.ir.surface import Surface, SurfaceTool
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.render.json_text import compact, entry_a_line
+
+
+def surface_of(plan: ServerPlan) -> Surface:
+    """Give what the clients of a planned server will rely on."""
+    return Surface({tool.name: _tool(tool) for tool in plan.tools}, plan.instructions)
+
+
+def surface_file(surface: Surface) -> bytes:
+    """Write a surface: a block for each tool, a line for each thing that is said of it."""
+    tools = {name: _members(tool) for name, tool in sorted(surface.tools.items())}
+    return b'{\n"instructions": %s,\n"surface_version": %d,\n"tools": %s}\n' % (
+        compact(surface.instructions),
+        surface.surface_version,
+        entry_a_line(tools),
+    )
+
+
+def _tool(tool: ToolPlan) -> SurfaceTool:
+    return SurfaceTool(
+        operation=tool.operation.key,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        annotations=tool.annotations,
+        output_schema=tool.output_schema,
+        checked_schema=tool.full_input_schema,
+        security=tuple(
+            {use.scheme: use.scopes for use in alternative} for alternative in tool.security
+        ),
+    )
+
+
+def _members(tool: SurfaceTool) -> dict[str, object]:
+    """Leave out what the tool does not have."""
+    return {
+        field.name: value
+        for field in dataclasses.fields(tool)
+        if (value := getattr(tool, field.name)) not in (None, (), "")
+    }

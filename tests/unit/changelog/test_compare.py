@@ -1,0 +1,437 @@
+"""Each case of the changelog gives its level (regeneration.md 3.7; section 5, item 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mcpgen.changelog import Changelog, Level, compare
+from mcpgen.ir.surface import Surface, SurfaceTool
+
+MAJOR, MINOR, PATCH, NONE = Level.MAJOR, Level.MINOR, Level.PATCH, Level.NONE
+
+
+def inputs(*required: str, **properties: Any) -> dict[str, Any]:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+    return {**schema, "required": list(required)} if required else schema
+
+
+def outputs(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+TEXT = {"type": "string"}
+NUMBER = {"type": "integer"}
+TOOL = SurfaceTool(
+    operation="GET /pets",
+    title="List pets",
+    description="Lists pets.",
+    input_schema=inputs("shop", shop=TEXT, limit=NUMBER),
+    annotations={"readOnlyHint": True, "destructiveHint": False},
+    output_schema=outputs(items={"type": "array", "items": TEXT}),
+    security=({"oauth": ("pets:read",)},),
+)
+OLD = Surface({"list_pets": TOOL}, "A shop.")
+
+
+def changelog(old: SurfaceTool, new: SurfaceTool, **levels: Level) -> Changelog:
+    return compare(
+        Surface({"list_pets": old}),
+        Surface({"list_pets": new}),
+        {rule.replace("_", "-"): level for rule, level in levels.items()},
+    )
+
+
+def found(result: Changelog) -> list[tuple[str, Level]]:
+    return [(change.rule, change.level) for change in result.changes]
+
+
+def of_input(old: Any, new: Any) -> Changelog:
+    """What it means that an optional argument `x` had one schema and has another."""
+    return changelog(
+        replace(TOOL, input_schema=inputs(x=old)), replace(TOOL, input_schema=inputs(x=new))
+    )
+
+
+def of_output(old: Any, new: Any) -> Changelog:
+    return changelog(
+        replace(TOOL, output_schema=outputs(x=old)), replace(TOOL, output_schema=outputs(x=new))
+    )
+
+
+TOOLS = [
+    # (the case as regeneration.md has it, the tools afterwards, rule, level)
+    ("tool removed", {}, "tool-removed", MAJOR),
+    ("tool renamed", {"find_pets": TOOL}, "tool-renamed", MAJOR),
+    (
+        "tool renamed, the old name kept as an alias",
+        {"find_pets": replace(TOOL, aliases=("list_pets",))},
+        "tool-renamed-aliased",
+        MINOR,
+    ),
+    (
+        "tool added",
+        {"list_pets": TOOL, "get_pet": replace(TOOL, operation="GET /pets/{id}")},
+        "tool-added",
+        MINOR,
+    ),
+    (
+        "operationId renamed, the issued name kept",
+        {"list_pets": replace(TOOL, document_name="find_pets")},
+        "operation-renamed",
+        NONE,
+    ),
+    (
+        "another operation under the same name",
+        {"list_pets": replace(TOOL, operation="GET /v2/pets")},
+        "operation-changed",
+        MAJOR,
+    ),
+    ("alias added", {"list_pets": replace(TOOL, aliases=("pets",))}, "alias-added", MINOR),
+]
+
+
+@pytest.mark.parametrize(
+    ("tools", "rule", "level"), [case[1:] for case in TOOLS], ids=[case[0] for case in TOOLS]
+)
+def test_a_change_of_the_list_of_tools(
+    tools: dict[str, SurfaceTool], rule: str, level: Level
+) -> None:
+    assert found(compare(OLD, replace(OLD, tools=tools))) == [(rule, level)]
+
+
+ONE_TOOL: list[tuple[str, dict[str, Any], str, Level]] = [
+    ("input removed", {"input_schema": inputs("shop", shop=TEXT)}, "input-removed", MAJOR),
+    (
+        "input newly required",
+        {"input_schema": inputs("shop", "limit", shop=TEXT, limit=NUMBER)},
+        "input-required",
+        MAJOR,
+    ),
+    (
+        "required input added",
+        {"input_schema": inputs("shop", "tag", shop=TEXT, limit=NUMBER, tag=TEXT)},
+        "input-added-required",
+        MAJOR,
+    ),
+    (
+        "optional input added",
+        {"input_schema": inputs("shop", shop=TEXT, limit=NUMBER, tag=TEXT)},
+        "input-added",
+        MINOR,
+    ),
+    (
+        "input made optional",
+        {"input_schema": inputs(shop=TEXT, limit=NUMBER)},
+        "input-optional",
+        MINOR,
+    ),
+    ("output field removed", {"output_schema": outputs()}, "output-removed", MAJOR),
+    (
+        "output field's type changed",
+        {"output_schema": outputs(items=TEXT)},
+        "output-type-changed",
+        MAJOR,
+    ),
+    (
+        "output field added",
+        {"output_schema": outputs(items={"type": "array", "items": TEXT}, next=TEXT)},
+        "output-added",
+        MINOR,
+    ),
+    ("output schema removed", {"output_schema": None}, "output-removed", MAJOR),
+    (
+        "readOnly hint flipped",
+        {"annotations": {"readOnlyHint": False, "destructiveHint": False}},
+        "read-only-hint",
+        MAJOR,
+    ),
+    (
+        "auth scope added",
+        {"security": ({"oauth": ("pets:read", "pets:all")},)},
+        "scope-added",
+        MAJOR,
+    ),
+    ("auth scope removed", {"security": ({"oauth": ()},)}, "scope-removed", MINOR),
+    ("anonymous calls allowed", {"security": ()}, "scope-removed", MINOR),
+    (
+        "another way in",
+        {"security": ({"oauth": ("pets:read",)}, {"key": ()})},
+        "scope-removed",
+        MINOR,
+    ),
+    ("one way in exchanged", {"security": ({"key": ()},)}, "scope-added", MAJOR),
+    ("description", {"description": "Lists all pets."}, "description", PATCH),
+    ("title", {"title": "Pets"}, "title", PATCH),
+    (
+        "description of an argument",
+        {"input_schema": inputs("shop", shop={**TEXT, "description": "Its id."}, limit=NUMBER)},
+        "input-text",
+        PATCH,
+    ),
+    (
+        "example of an argument",
+        {"input_schema": inputs("shop", shop={**TEXT, "examples": ["a"]}, limit=NUMBER)},
+        "input-example",
+        PATCH,
+    ),
+    (
+        "default of an argument",
+        {"input_schema": inputs("shop", shop=TEXT, limit={**NUMBER, "default": 5})},
+        "input-default",
+        PATCH,
+    ),
+    (
+        "title of an output field",
+        {"output_schema": outputs(items={"type": "array", "items": TEXT, "title": "Pets"})},
+        "output-text",
+        PATCH,
+    ),
+    (
+        "idempotent hint",
+        {"annotations": {**TOOL.annotations, "idempotentHint": True}},
+        "other-hint",
+        PATCH,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule", "level"),
+    [case[1:] for case in ONE_TOOL],
+    ids=[case[0] for case in ONE_TOOL],
+)
+def test_a_change_of_one_tool(changed: dict[str, Any], rule: str, level: Level) -> None:
+    assert found(changelog(TOOL, replace(TOOL, **changed))) == [(rule, level)]
+
+
+def test_a_changed_destructive_hint_of_a_writing_tool_is_major() -> None:
+    writes = replace(TOOL, annotations={"readOnlyHint": False, "destructiveHint": False})
+    destroys = replace(TOOL, annotations={"readOnlyHint": False})  # true where it is absent
+    assert found(changelog(writes, destroys)) == [("destructive-hint", MAJOR)]
+    assert found(changelog(destroys, writes)) == [("destructive-hint", MAJOR)]
+
+
+def test_the_instructions_of_the_server_are_told_apart() -> None:
+    (change,) = compare(OLD, replace(OLD, instructions="Another shop.")).changes
+    assert (change.rule, change.level, change.tool) == ("instructions", PATCH, "")
+
+
+def test_runtime_and_formatting_change_nothing() -> None:
+    reordered = replace(
+        TOOL, input_schema=dict(reversed(inputs("shop", limit=NUMBER, shop=TEXT).items()))
+    )
+    assert compare(OLD, replace(OLD, tools={"list_pets": reordered})) == Changelog()
+
+
+NARROWED_AND_WIDENED: list[tuple[str, Any, Any, str]] = [
+    # (what, an argument that takes more, one that takes less, the rule without -narrowed)
+    ("types", {"type": ["string", "null"]}, TEXT, "type"),
+    ("number and integer", {"type": "number"}, NUMBER, "type"),
+    ("anything and a type", {}, TEXT, "type"),
+    ("enum", {"enum": ["a", "b"]}, {"enum": ["a"]}, "enum"),
+    ("enum and none", TEXT, {**TEXT, "enum": ["a"]}, "enum"),
+    ("const", {"enum": [1, 2]}, {"const": 1.0}, "enum"),
+    ("minimum", {**NUMBER, "minimum": 1}, {**NUMBER, "minimum": 2}, "constraint"),
+    ("maximum", {**NUMBER, "maximum": 2}, {**NUMBER, "maximum": 1}, "constraint"),
+    (
+        "exclusive bound",
+        {"type": "number", "minimum": 1},
+        {"type": "number", "exclusiveMinimum": 1},
+        "constraint",
+    ),
+    ("maxLength", TEXT, {**TEXT, "maxLength": 5}, "constraint"),
+    ("minLength", {**TEXT, "minLength": 0}, {**TEXT, "minLength": 1}, "constraint"),
+    (
+        "maxItems",
+        {"type": "array", "maxItems": 9},
+        {"type": "array", "maxItems": 8},
+        "constraint",
+    ),
+    ("multipleOf", {**NUMBER, "multipleOf": 2}, {**NUMBER, "multipleOf": 4}, "constraint"),
+    ("uniqueItems", {"type": "array"}, {"type": "array", "uniqueItems": True}, "constraint"),
+    ("pattern", TEXT, {**TEXT, "pattern": "^a$"}, "constraint"),
+    ("format", {**NUMBER, "format": "int64"}, {**NUMBER, "format": "int32"}, "constraint"),
+    (
+        "additionalProperties",
+        {"type": "object"},
+        {"type": "object", "additionalProperties": False},
+        "constraint",
+    ),
+    (
+        "additionalProperties with a schema",
+        {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
+        {"type": "object", "additionalProperties": TEXT},
+        "type",
+    ),
+    (
+        "items",
+        {"type": "array", "items": {"enum": ["a", "b"]}},
+        {"type": "array", "items": {"enum": ["a"]}},
+        "enum",
+    ),
+    (
+        "nested objects",
+        inputs(y=inputs(z={"maxLength": 9, **TEXT})),
+        inputs(y=inputs(z={"maxLength": 8, **TEXT})),
+        "constraint",
+    ),
+    ("anyOf and one of its members", {"anyOf": [TEXT, NUMBER]}, TEXT, "type"),
+    ("anyOf", {"anyOf": [TEXT, NUMBER]}, {"anyOf": [NUMBER]}, "type"),
+    ("oneOf of distinct types", {"oneOf": [TEXT, NUMBER]}, {"oneOf": [TEXT]}, "type"),
+    ("anyOf, one member", {"anyOf": [TEXT, NUMBER]},
+     {"anyOf": [TEXT, {**NUMBER, "minimum": 1}]}, "constraint"),
+    ("nullable in two spellings", {"anyOf": [TEXT, {"type": "null"}]}, TEXT, "type"),
+    ("allOf", TEXT, {"allOf": [TEXT, {"maxLength": 3}]}, "constraint"),
+    ("not", TEXT, {**TEXT, "not": {"const": "a"}}, "constraint"),
+    ("nothing fits", TEXT, False, "type"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("more", "less", "aspect"),
+    [case[1:] for case in NARROWED_AND_WIDENED],
+    ids=[case[0] for case in NARROWED_AND_WIDENED],
+)
+def test_what_is_narrowed_one_way_is_widened_the_other(more: Any, less: Any, aspect: str) -> None:
+    narrowed, widened = of_input(more, less), of_input(less, more)
+    assert (f"input-{aspect}-narrowed", MAJOR) in found(narrowed)
+    assert narrowed.level is MAJOR
+    assert (f"input-{aspect}-widened", MINOR) in found(widened)
+    assert widened.level is MINOR
+    assert all(change.is_certain for change in (*narrowed.changes, *widened.changes))
+
+
+def test_a_type_exchanged_for_another_is_major_and_told_once() -> None:
+    assert found(of_input({**TEXT, "maxLength": 3}, NUMBER)) == [("input-type-changed", MAJOR)]
+    assert found(of_output(TEXT, NUMBER)) == [("output-type-changed", MAJOR)]
+
+
+def test_an_output_type_that_narrows_or_widens_has_changed() -> None:
+    assert found(of_output({"type": ["string", "null"]}, TEXT)) == [("output-type-narrowed", MAJOR)]
+    assert found(of_output(TEXT, {"type": ["string", "null"]})) == [("output-type-widened", MAJOR)]
+
+
+def test_an_enum_that_loses_one_value_and_gains_another_is_both() -> None:
+    result = of_input({"enum": ["a", "b"]}, {"enum": ["a", "c"]})
+    assert found(result) == [("input-enum-narrowed", MAJOR), ("input-enum-widened", MINOR)]
+    assert result.changes[0].message == 'input `x` can no longer be "b"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({**TEXT, "pattern": "^a+$"}, {**TEXT, "pattern": "^a*$"}),
+        ({**TEXT, "format": "date"}, {**TEXT, "format": "uuid"}),
+        ({**TEXT, "not": {"const": "a"}}, {**TEXT, "not": {"const": "b"}}),
+        ({"oneOf": [TEXT]}, {"oneOf": [TEXT, {"minLength": 3}]}),
+        ({**NUMBER, "multipleOf": 4}, {**NUMBER, "multipleOf": 6}),
+        ({"$ref": "#/$defs/Gone"}, {"$ref": "#/$defs/Lost"}),
+    ],
+)
+def test_what_cannot_be_decided_counts_as_the_more_severe_and_says_so(old: Any, new: Any) -> None:
+    (change,) = of_input(old, new).changes
+    assert (change.level, change.is_certain) == (MAJOR, False)
+    assert change.message.endswith(", which may break clients")
+
+
+def test_a_reference_is_followed_and_told_of_once() -> None:
+    def schema(**status: Any) -> dict[str, Any]:
+        one = {"$ref": "#/$defs/Status"}
+        return {**inputs(a=one, b=one), "$defs": {"Status": {**TEXT, **status}}}
+
+    result = changelog(
+        replace(TOOL, input_schema=schema()), replace(TOOL, input_schema=schema(maxLength=3))
+    )
+    assert found(result) == [("input-constraint-narrowed", MAJOR)]
+
+
+def test_inlining_a_reference_changes_nothing() -> None:
+    by_name = {**inputs(x={"$ref": "#/$defs/a~1b"}), "$defs": {"a/b": TEXT}}
+    result = changelog(
+        replace(TOOL, input_schema=by_name), replace(TOOL, input_schema=inputs(x=TEXT))
+    )
+    assert found(result) == []
+
+
+def test_a_recursive_schema_is_compared_to_its_end() -> None:
+    def tree(leaf: Any) -> SurfaceTool:
+        node = {
+            "type": "object",
+            "properties": {
+                "leaf": leaf,
+                "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                "either": {"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]},
+            },
+        }
+        root = {**inputs(root={"$ref": "#/$defs/Node"}), "$defs": {"Node": node}}
+        return replace(TOOL, input_schema=root)
+
+    assert found(changelog(tree(TEXT), tree(NUMBER))) == [("input-type-changed", MAJOR)]
+
+
+def test_a_long_chain_of_schemas_costs_no_stack() -> None:
+    def chain(last: Any) -> SurfaceTool:
+        links = {f"L{n}": inputs(next={"$ref": f"#/$defs/L{n + 1}"}) for n in range(3000)}
+        root = {**inputs(x={"$ref": "#/$defs/L0"}), "$defs": {**links, "L3000": last}}
+        return replace(TOOL, input_schema=root)
+
+    assert found(changelog(chain(TEXT), chain(NUMBER))) == [("input-type-changed", MAJOR)]
+
+
+def test_schemas_beyond_the_bound_are_undecided_and_not_unchanged() -> None:
+    def wide(kind: str) -> SurfaceTool:
+        return replace(
+            TOOL, input_schema=inputs(**{f"p{n}": {"type": kind} for n in range(20_001)})
+        )
+
+    result = changelog(wide("string"), wide("string"))
+    assert found(result) == []
+    result = changelog(
+        replace(wide("string"), title="x"),
+        replace(wide("string"), input_schema={**wide("string").input_schema, "minProperties": 1}),
+    )
+    assert result.level is MAJOR
+    assert any(not change.is_certain for change in result.changes)
+
+
+def test_arguments_are_graded_by_what_they_are_checked_against() -> None:
+    checked = replace(
+        TOOL, checked_schema=inputs("shop", shop={**TEXT, "pattern": "^a"}, limit=NUMBER)
+    )
+    assert found(changelog(TOOL, checked)) == [("input-constraint-narrowed", MAJOR)]
+
+
+def test_a_text_that_only_repeats_a_changed_bound_is_not_told_twice() -> None:
+    def limited(bound: int) -> dict[str, Any]:
+        return {**NUMBER, "maximum": bound, "description": f"At most {bound}."}
+
+    assert found(of_input(limited(9), limited(8))) == [("input-constraint-narrowed", MAJOR)]
+
+
+def test_a_rule_can_be_given_another_level() -> None:
+    result = changelog(TOOL, replace(TOOL, description="Else."), description=Level.MAJOR)
+    assert found(result) == [("description", MAJOR)]
+
+
+def test_changes_stand_by_level_then_tool() -> None:
+    new = {
+        "get_pet": replace(TOOL, operation="GET /pets/{id}"),
+        "list_pets": replace(TOOL, title="P"),
+    }
+    old = {"list_pets": TOOL, "zap": replace(TOOL, operation="DELETE /pets")}
+    result = compare(Surface(old), Surface(new))
+    assert [change.tool for change in result.changes] == ["zap", "get_pet", "list_pets"]
+    assert result.level is MAJOR
+
+
+def test_two_tools_that_swap_their_names_are_two_renames() -> None:
+    one, other = replace(TOOL, operation="GET /a"), replace(TOOL, operation="GET /b")
+    result = compare(Surface({"a": one, "b": other}), Surface({"a": other, "b": one}))
+    assert found(result) == [("tool-renamed", MAJOR)] * 2
