@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 import traceback
 from collections.abc import Sequence
 from typing import Annotated
@@ -13,7 +10,8 @@ import typer
 import typer.main
 
 import mcpgen
-from mcpgen.cli import call, check, generate, mock, new, tools
+from mcpgen.cli import call, check, generate, mock, new, tools, ws
+from mcpgen.cli.bugs import write_bug_report
 from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
@@ -31,6 +29,7 @@ app.command("check")(command(check.check))
 app.command("tools")(command(tools.tools))
 app.command("call")(command(call.call, has_json_flag=False))
 app.command("mock")(command(mock.mock))
+ws.add_to(app)
 
 
 def _show_version(asked: bool) -> None:
@@ -77,7 +76,8 @@ def _refuse(printer: Printer, argv: Sequence[str], misuse: typer.TyperException)
         printer.raw(f"{misuse}\n")  # the help, which is what no command at all asks for
         return ExitCode.USAGE
     known = {command.name for command in app.registered_commands}
-    asked = [argv[0]] if argv[0] in known else []
+    groups = {group.name for group in app.registered_groups}
+    asked = [argv[0]] if argv[0] in known | groups else []
     printer.error(
         "usage",
         misuse.format_message().rstrip("."),
@@ -91,20 +91,8 @@ def _own_up(printer: Printer, bug: Exception) -> int:
 
     The exception's text stays in the report: it may hold what the user gave.
     """
-    report = _write_bug_report(bug)
+    report = write_bug_report("".join(traceback.format_exception(bug)))
     printer.fact(report=report)
     where = f"the details are in {report}" if report else "`--debug` shows the details"
     printer.error("bug", f"mcpgen itself is at fault ({type(bug).__name__}); {where}")
     return printer.finish("bug", ExitCode.BUG)
-
-
-def _write_bug_report(bug: Exception) -> str:
-    """Write the traceback where only the user can read it, and give the path; "" if that fails."""
-    try:
-        handle, path = tempfile.mkstemp(prefix="mcpgen-bug-", suffix=".txt")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(f"Python {sys.version}\n\n")
-            file.writelines(traceback.format_exception(bug))
-    except OSError:
-        return ""
-    return path

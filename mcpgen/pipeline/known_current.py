@@ -64,10 +64,16 @@ def _note(target: Path, cache: Path | None) -> Path | None:
     lock = read_file(target, LOCK_FILE)
     if lock is None:
         return None
-    key = hashlib.sha256(lock)
+    key = sha256(code_digest().encode() + lock)
+    return (cache or user_cache()) / "current" / key
+
+
+def code_digest() -> str:
+    """Hash the code and the templates of this very mcpgen."""
+    digest = hashlib.sha256()
     for path in _sources():
-        key.update(path.read_bytes())
-    return (cache or user_cache()) / "current" / key.hexdigest()
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _sources() -> list[Path]:

@@ -1,0 +1,212 @@
+"""`mcpgen ws`: what is done to one server, done to all those of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.bugs import write_bug_report
+from mcpgen.cli.command import command
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer, counted, visible
+
+if TYPE_CHECKING:
+    from mcpgen.factory.workspace.commands import Request, WorkspaceReport
+    from mcpgen.factory.workspace.fleet import Outcome
+    from mcpgen.pipeline import Progress
+
+_Servers = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[SERVER]...", help="Servers, by path or folder name; all by default."),
+]
+_Affected = Annotated[
+    bool,
+    typer.Option("--affected", help="Leave out servers that are as a clean run left them."),
+]
+_Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="How many at a time; a core each."),
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
+]
+_Diff = Annotated[bool, typer.Option("--diff", help="Show each change as a unified diff.")]
+
+
+def list_servers(printer: Printer, servers: _Servers = None, *, affected: _Affected = False) -> int:
+    """List the servers of a workspace."""
+    from mcpgen.factory.workspace import commands
+
+    def run() -> int:
+        listing = commands.list_servers(_request(servers, affected))
+        printer.fact(
+            workspace=listing.root.as_posix(),
+            servers=listing.rows,
+            left_out=[{"server": each.path, "reason": each.reason} for each in listing.apart],
+        )
+        _print_columns(printer, listing.rows)
+        for each in listing.apart:
+            printer.result(f"left out: {visible(each.path)} ({visible(each.reason)})")
+        return printer.finish("done", ExitCode.DONE)
+
+    return _or_refuse(printer, run)
+
+
+def generate(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+    dry_run: _DryRun = False,
+    diff: _Diff = False,
+) -> int:
+    """Generate servers again, and the inventory at the root."""
+    from mcpgen.factory.workspace import commands
+    from mcpgen.pipeline import GenerateOptions
+
+    options = GenerateOptions(dry_run=dry_run, diff=diff)
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.generate(request, options, progress))
+
+
+def check(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+) -> int:
+    """Say whether servers and the inventory are current and unedited; write nothing."""
+    from mcpgen.factory.workspace import commands
+
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.check(request, progress))
+
+
+def run_tests(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+) -> int:
+    """Run the tests of servers, each with pytest in its own folder."""
+    from mcpgen.factory.workspace import commands
+
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.test(request, progress))
+
+
+def upgrade(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    to: Annotated[
+        str, typer.Option("--to", metavar="PIN", help="The workspace's new pin, as 0.5.*")
+    ] = "",
+    jobs: _Jobs = None,
+    dry_run: _DryRun = False,
+    diff: _Diff = False,
+) -> int:
+    """Generate servers with the mcpgen that is installed, within the pin or a new one."""
+    from mcpgen.factory.workspace import commands
+    from mcpgen.pipeline import GenerateOptions
+
+    options = GenerateOptions(dry_run=dry_run, diff=diff)
+    request = _request(servers, jobs=jobs)
+    return _show(printer, lambda progress: commands.upgrade(request, to, options, progress))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `ws` and its commands to the command line."""
+    ws = typer.Typer(help="Look after all servers of a workspace.", no_args_is_help=True)
+    ws.command("list")(command(list_servers))
+    ws.command("generate")(command(generate))
+    ws.command("check")(command(check))
+    ws.command("test")(command(run_tests))
+    ws.command("upgrade")(command(upgrade))
+    app.add_typer(ws, name="ws")
+
+
+def _request(
+    servers: list[str] | None, only_affected: bool = False, jobs: int | None = None
+) -> Request:
+    from mcpgen.factory.workspace.commands import Request
+
+    return Request(Path.cwd(), tuple(servers or ()), only_affected, jobs)
+
+
+def _or_refuse(printer: Printer, run: Callable[[], int]) -> int:
+    """Run, or say why there is no workspace to run in."""
+    from mcpgen.factory.workspace.members import WorkspaceRefusedError
+
+    try:
+        return run()
+    except WorkspaceRefusedError as refused:
+        printer.problems(refused.problems)
+        return printer.finish(ExitCode(refused.exit_code).outcome, refused.exit_code)
+
+
+def _show(printer: Printer, run: Callable[[Progress], WorkspaceReport]) -> int:
+    def shown() -> int:
+        with printer.progress() as progress:
+            report = run(progress)
+        for outcome in report.outcomes:
+            _show_server(printer, outcome)
+        printer.problems(report.problems)
+        for file, done in report.root_files.items():
+            printer.result(f"{visible(file)}: {done}")
+        _sum_up(printer, report)
+        return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)
+
+    return _or_refuse(printer, shown)
+
+
+def _show_server(printer: Printer, outcome: Outcome) -> None:
+    printer.result(f"{visible(outcome.server)}: {visible(outcome.summary)}")
+    if outcome.text:
+        printer.raw(f"{outcome.text.rstrip()}\n")
+    printer.problems(outcome.problems)
+    if outcome.traceback:
+        report = write_bug_report(outcome.traceback)
+        printer.result(f"  the details are in {report}")
+
+
+def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
+    printer.fact(
+        workspace=report.root.as_posix(),
+        servers=[
+            {
+                "server": outcome.server,
+                "outcome": ExitCode(outcome.exit_code).outcome,
+                "exit_code": outcome.exit_code,
+                "summary": outcome.summary,
+                **outcome.facts,
+            }
+            for outcome in report.outcomes
+        ],
+        unaffected=report.unaffected,
+        root_files=dict(report.root_files),
+    )
+    failed = sum(outcome.exit_code != ExitCode.DONE for outcome in report.outcomes)
+    total = len(report.outcomes) + report.unaffected
+    parts = [counted(total, "server")]
+    if report.unaffected:
+        parts.append(f"{report.unaffected:,} unaffected")
+    parts.append(f"{failed or 'none'} failed")
+    printer.result(", ".join(parts))
+
+
+def _print_columns(printer: Printer, rows: list[dict[str, str]]) -> None:
+    """Print rows below each other, each column as wide as its widest cell."""
+    if not rows:
+        return
+    lines = [list(rows[0]), *([visible(cell) for cell in row.values()] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        cells = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
+        printer.result("  ".join(cells).rstrip())

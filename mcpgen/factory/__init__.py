@@ -1,0 +1,1 @@
+"""What is done around generation: a workspace of servers, looked after together."""

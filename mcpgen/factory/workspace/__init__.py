@@ -1,0 +1,1 @@
+"""A workspace: the servers of a monorepo, generated and checked together."""

@@ -1,0 +1,191 @@
+"""The commands of a workspace: which servers, what is done to each, and what the whole came to."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from mcpgen.diagnostics import Problems
+from mcpgen.factory.workspace import pinning, root_files, tasks
+from mcpgen.factory.workspace.fleet import Outcome, Task, run_fleet, usable_cores
+from mcpgen.factory.workspace.members import (
+    Apart,
+    Server,
+    Workspace,
+    WorkspaceRefusedError,
+    open_workspace,
+)
+from mcpgen.factory.workspace.stamps import Stamps, installed
+from mcpgen.ir.workspace import INVENTORY_COLUMNS
+from mcpgen.pipeline.options import DONE, STALE, USAGE, GenerateOptions, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which servers of which workspace, and how many at a time."""
+
+    here: Path
+    names: Sequence[str] = ()  # none: all of them
+    only_affected: bool = False  # those that are not as a clean run of the command left them
+    jobs: int | None = None  # None: one a core, where a server is work enough
+    cache: Path | None = None  # None: the user's cache folder
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceReport:
+    """What became of the servers, in the order of their paths, and of the files at the root."""
+
+    root: Path
+    exit_code: int  # the worst
+    outcomes: tuple[Outcome, ...]
+    unaffected: int = 0
+    problems: Problems = field(default_factory=Problems)  # of no server
+    root_files: Mapping[str, str] = field(default_factory=dict)  # path -> "written", "to write"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The servers of a workspace, a row each, and those that are left out."""
+
+    root: Path
+    rows: list[dict[str, str]]
+    apart: tuple[Apart, ...]
+
+
+def list_servers(request: Request) -> Listing:
+    """Give what there is; raises as `open_workspace` and `select` do."""
+    workspace = open_workspace(request.here)
+    servers: Sequence[Server] = workspace.select(request.names, request.here)
+    if request.only_affected:
+        stamps = Stamps("check", repr(_rules(workspace)), request.cache)
+        servers = [each for each in servers if not stamps.knows(stamps.stamp(each.target))]
+    rows = root_files.inventory(servers, INVENTORY_COLUMNS)
+    return Listing(workspace.root, rows, workspace.apart)
+
+
+def generate(request: Request, options: GenerateOptions, progress: Progress) -> WorkspaceReport:
+    """Bring servers up to date, and what the root's files say of them."""
+    workspace = open_workspace(request.here)
+    _refuse_other_version(workspace)
+    task = partial(tasks.generate_server, options)
+    outcomes, unaffected = _run(workspace, request, "generate", task, progress)
+    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.dry_run)
+
+
+def check(request: Request, progress: Progress) -> WorkspaceReport:
+    """Say whether servers and the root's files are current; write nothing."""
+    workspace = open_workspace(request.here)
+    _refuse_other_version(workspace)
+    rules = _rules(workspace)
+    task = partial(tasks.check_server, rules)
+    # A check takes milliseconds, less than the start of a process that could take some over.
+    alone = request.jobs or 1
+    outcomes, unaffected = _run(
+        workspace, request, "check", task, progress, rules=repr(rules), jobs=alone
+    )
+    problems = Problems()
+    root_files.stale_files(workspace, problems)
+    return WorkspaceReport(
+        workspace.root,
+        max(_worst(outcomes), STALE if len(problems) else DONE),
+        outcomes,
+        unaffected,
+        problems,
+    )
+
+
+def test(request: Request, progress: Progress) -> WorkspaceReport:
+    """Run the tests of servers."""
+    workspace = open_workspace(request.here)
+    rules = installed() if request.only_affected else ""
+    outcomes, unaffected = _run(workspace, request, "test", tasks.run_tests, progress, rules=rules)
+    return WorkspaceReport(workspace.root, _worst(outcomes), outcomes, unaffected)
+
+
+def upgrade(
+    request: Request, to: str, options: GenerateOptions, progress: Progress
+) -> WorkspaceReport:
+    """Regenerate servers with the mcpgen that runs; `to` is the new pin, "" keeps the old one.
+
+    A server's changes lie in its own folder, so that each can be reviewed and committed by itself.
+    """
+    workspace = open_workspace(request.here)
+    workspace = pinning.pinned_anew(workspace, to) if to else workspace
+    _refuse_other_version(workspace)
+    if to and not options.dry_run:
+        pinning.write_pin(workspace)
+    task = partial(tasks.generate_server, options)
+    outcomes, unaffected = _run(workspace, request, "upgrade", task, progress)
+    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.dry_run)
+
+
+def _run(
+    workspace: Workspace,
+    request: Request,
+    command: str,
+    task: Task,
+    progress: Progress,
+    *,
+    rules: str = "",
+    jobs: int | None = None,
+) -> tuple[tuple[Outcome, ...], int]:
+    """Give the outcomes, and how many servers were known to need nothing."""
+    servers = workspace.select(request.names, request.here)
+    jobs = jobs or request.jobs or usable_cores()
+    if not request.only_affected:
+        return run_fleet(task, servers, jobs, progress), 0
+    stamps = Stamps(command, rules, request.cache)
+    before = {server.path: stamps.stamp(server.target) for server in servers}
+    affected = [server for server in servers if not stamps.knows(before[server.path])]
+    outcomes = run_fleet(task, affected, jobs, progress)
+    for server, outcome in zip(affected, outcomes, strict=True):
+        if outcome.exit_code == DONE and not outcome.problems:
+            after = stamps.stamp(server.target)
+            # What changed under a command that only reads was not seen by it as it is now.
+            if command == "generate" or after == before[server.path]:
+                stamps.note(after)
+    return outcomes, len(servers) - len(affected)
+
+
+def _with_root_files(
+    workspace: Workspace, outcomes: tuple[Outcome, ...], unaffected: int, *, is_dry_run: bool
+) -> WorkspaceReport:
+    problems = Problems()
+    if is_dry_run:
+        changed = root_files.stale_files(workspace, Problems())
+    else:
+        changed = root_files.write_files(workspace, problems)
+    exit_code = max(_worst(outcomes), STALE if problems.has_errors else DONE)
+    done = dict.fromkeys(changed, "to write" if is_dry_run else "written")
+    return WorkspaceReport(workspace.root, exit_code, outcomes, unaffected, problems, done)
+
+
+def _rules(workspace: Workspace) -> tasks.Rules:
+    return tasks.Rules(workspace.settings.mcpgen, workspace.settings.runtime)
+
+
+def _worst(outcomes: Sequence[Outcome]) -> int:
+    return max((outcome.exit_code for outcome in outcomes), default=DONE)
+
+
+def _refuse_other_version(workspace: Workspace) -> None:
+    """Refuse to work with an mcpgen that the workspace does not pin.
+
+    Raises:
+        WorkspaceRefusedError: this one is outside the pin.
+    """
+    version = importlib.metadata.version("mcpgen")
+    pin = workspace.settings.mcpgen
+    if not pin.allows(version):
+        problems = Problems()
+        problems.error(
+            "outside-pin",
+            f"this is mcpgen {version}, and the workspace pins {pin.text}",
+            at=workspace.settings.at(("mcpgen",)),
+            why="a workspace is generated by one version, so that its servers behave alike",
+            help=f"run an mcpgen that the pin allows, or `mcpgen ws upgrade --to {version}`",
+        )
+        raise WorkspaceRefusedError(problems, USAGE)

@@ -1,0 +1,112 @@
+"""Doing one thing to many servers: side by side, and each failing by itself."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcpgen.diagnostics import Diagnostic, Severity
+from mcpgen.factory.workspace.members import Server
+from mcpgen.pipeline.options import Progress
+
+BUG = 70
+_PRELOADED = ["mcpgen.pipeline.stages", "mcpgen.pipeline.generate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one server."""
+
+    server: str
+    exit_code: int
+    summary: str
+    problems: tuple[Diagnostic, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)  # more of it, for `--json`
+    text: str = ""  # to be shown as it stands: a diff, a report of tests
+    traceback: str = ""  # of a bug in mcpgen
+
+
+Task = Callable[[Server], Outcome]
+"""What is done to a server; a function that another process can import, or a `partial` of one."""
+
+
+def usable_cores() -> int:
+    """Give how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_fleet(
+    task: Task, servers: Sequence[Server], jobs: int, progress: Progress
+) -> tuple[Outcome, ...]:
+    """Do `task` to each server, `jobs` at a time; give the outcomes in the servers' order.
+
+    A server that fails, whatever it fails of, is an outcome like any other.
+    """
+    done: dict[str, Outcome] = {}
+
+    def note(outcome: Outcome) -> None:
+        done[outcome.server] = outcome
+        progress(f"{len(done)} of {len(servers)}: {outcome.server} {outcome.summary}")
+
+    if min(jobs, len(servers)) <= 1:
+        for server in servers:
+            progress(f"{len(done)} of {len(servers)}: {server.path} ...")
+            note(_attempt(task, server))
+    else:
+        _run_pool(task, servers, min(jobs, len(servers)), note)
+        for server in servers:
+            if server.path not in done:  # whose process died, or that had no turn after that
+                _run_pool(task, [server], 1, note)
+                if server.path not in done:
+                    note(_died(server))
+    return tuple(done[server.path] for server in servers)
+
+
+def _run_pool(
+    task: Task, servers: Sequence[Server], processes: int, note: Callable[[Outcome], None]
+) -> None:
+    """Run in processes of their own; ends early, without a word, when one of them dies."""
+    with ProcessPoolExecutor(processes, mp_context=_context()) as pool:
+        waiting: list[Future[Outcome]] = [pool.submit(_attempt, task, each) for each in servers]
+        try:
+            for finished in as_completed(waiting):
+                note(finished.result())
+        except BrokenProcessPool:
+            return
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Processes that begin from a clean one, which has the generator imported already."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_PRELOADED)
+    return context
+
+
+def _attempt(task: Task, server: Server) -> Outcome:
+    try:
+        return task(server)
+    except Exception as bug:  # noqa: BLE001  (a server is a unit of failure: the others go on)
+        return _at_fault(server, type(bug).__name__, traceback.format_exc())
+
+
+def _died(server: Server) -> Outcome:
+    return _at_fault(server, "its process died", "")
+
+
+def _at_fault(server: Server, what: str, details: str) -> Outcome:
+    message = f"mcpgen itself is at fault ({what})"
+    problem = Diagnostic("bug", Severity.ERROR, message)
+    return Outcome(server.path, BUG, "stopped by a bug", (problem,), traceback=details)

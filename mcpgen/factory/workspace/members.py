@@ -1,0 +1,192 @@
+"""Which servers a workspace has, and whose they are."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, listed
+from mcpgen.pipeline.options import REJECTED, USAGE
+from mcpgen.pipeline.project_folder import MANIFEST_FILE
+from mcpgen.pipeline.workspace import apart_because, read_workspace
+
+
+class WorkspaceRefusedError(Exception):
+    """There is no workspace to work in; `problems` say why."""
+
+    def __init__(self, problems: Problems, exit_code: int) -> None:
+        super().__init__()
+        self.problems = problems
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A member of the workspace."""
+
+    path: str  # from the workspace's folder, with "/"
+    target: Path
+    owners: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A server that lies in the workspace's folders and is no member, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """The servers of a workspace, by path."""
+
+    root: Path
+    settings: WorkspaceSettings
+    servers: tuple[Server, ...]
+    apart: tuple[Apart, ...] = ()
+
+    def select(self, names: Sequence[str], here: Path) -> tuple[Server, ...]:
+        """Give the servers with these names, or all; a name is a path from here or from the root,
+        or what the folder is called.
+
+        Raises:
+            WorkspaceRefusedError: there is no such server, or several.
+        """
+        if not names:
+            return self.servers
+        problems = Problems()
+        chosen = {server.path for name in names for server in self._named(name, here, problems)}
+        if problems.has_errors:
+            raise WorkspaceRefusedError(problems, USAGE)
+        return tuple(server for server in self.servers if server.path in chosen)
+
+    def _named(self, name: str, here: Path, problems: Problems) -> Sequence[Server]:
+        path = name.rstrip("/")
+        exact = [
+            server
+            for server in self.servers
+            if server.path == path or server.target == (here / path).resolve()
+        ]
+        found = exact or [
+            server for server in self.servers if server.path.rpartition("/")[2] == path
+        ]
+        if len(found) > 1:
+            problems.error(
+                "unknown-server",
+                f"`{name}` is the name of {len(found)} servers",
+                help=f"name one by its path: {', '.join(server.path for server in found)}",
+            )
+        if not found:
+            names = [server.path.rpartition("/")[2] for server in self.servers]
+            close = difflib.get_close_matches(path.rpartition("/")[2], names, n=1)
+            apart = [each for each in self.apart if path in (each.path, Path(each.path).name)]
+            problems.error(
+                "unknown-server",
+                f"the workspace has no server `{name}`",
+                why=f"{apart[0].path} is left out: {apart[0].reason}" if apart else "",
+                help=f"did you mean `{close[0]}`?" if close else "`mcpgen ws list` names them all",
+            )
+        return found
+
+
+def open_workspace(here: Path) -> Workspace:
+    """Find the workspace that the folder `here` lies in, and its servers.
+
+    Raises:
+        WorkspaceRefusedError: there is none, or its file cannot be followed.
+    """
+    problems = Problems()
+    here = here.resolve()
+    roots = [folder for folder in (here, *here.parents) if (folder / WORKSPACE_FILE).is_file()]
+    if not roots:
+        problems.error(
+            "no-workspace",
+            f"there is no {WORKSPACE_FILE} in {here} or above it",
+            why="it says which servers are looked after together",
+            help="change into the workspace, or write that file at the repository's root",
+        )
+        raise WorkspaceRefusedError(problems, USAGE)
+    root = roots[0]
+    if len(roots) > 1:
+        problems.error(
+            "nested-workspace",
+            f"the workspace {root} lies inside the workspace {roots[1]}",
+            at=Location(WORKSPACE_FILE),
+            why="a server belongs to one workspace, whose pin and owners count",
+            help=f"delete one {WORKSPACE_FILE} of the two",
+        )
+        raise WorkspaceRefusedError(problems, REJECTED)
+    settings = read_workspace(root, problems)
+    if settings is None:
+        raise WorkspaceRefusedError(problems, REJECTED)
+    workspace = _workspace(root, settings, problems)
+    if problems.has_errors:
+        raise WorkspaceRefusedError(problems, REJECTED)
+    return workspace
+
+
+def _workspace(root: Path, settings: WorkspaceSettings, problems: Problems) -> Workspace:
+    paths: set[str] = set()
+    for number, pattern in enumerate(settings.file.servers):
+        found = {
+            folder.relative_to(root).as_posix()
+            for folder in root.glob(pattern)
+            if (folder / MANIFEST_FILE).is_file()
+        }
+        if not found:
+            at = settings.at(("servers", str(number)))
+            _matches_nothing(pattern, f"no folder with an {MANIFEST_FILE}", at, problems)
+        paths |= found
+    _refuse_nested(root, paths, problems)
+    apart = {path: apart_because(root / path) for path in sorted(paths)}
+    servers = tuple(
+        Server(path, root / path, _owners(path, settings))
+        for path, reason in apart.items()
+        if reason is None
+    )
+    for pattern in settings.file.owners:
+        if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
+            _matches_nothing(pattern, "no server", settings.at(("owners", pattern)), problems)
+    left_out = tuple(Apart(path, reason) for path, reason in apart.items() if reason is not None)
+    return Workspace(root, settings, servers, left_out)
+
+
+def _matches_nothing(pattern: str, what: str, at: Location, problems: Problems) -> None:
+    problems.error(
+        "workspace",
+        f"`{pattern}` matches {what}",
+        at=at,
+        why="a pattern without effect is most often a slip of the pen",
+        help="patterns are relative to the workspace file, such as `servers/*`",
+    )
+
+
+def _refuse_nested(root: Path, paths: set[str], problems: Problems) -> None:
+    """Tell of workspaces inside this one that claim some of its servers."""
+    inner = {
+        folder.as_posix()
+        for path in paths
+        for folder in (Path(path), *Path(path).parents)
+        if folder.name and (root / folder / WORKSPACE_FILE).is_file()
+    }
+    for folder in sorted(inner):
+        problems.error(
+            "nested-workspace",
+            f"the workspace {folder} lies inside this one",
+            at=Location(f"{folder}/{WORKSPACE_FILE}"),
+            why="a server belongs to one workspace, whose pin and owners count",
+            help=f"delete one {WORKSPACE_FILE} of the two",
+        )
+
+
+def _owners(path: str, settings: WorkspaceSettings) -> tuple[str, ...]:
+    rules = settings.file.owners
+    for pattern in reversed(rules):
+        if fnmatch.fnmatchcase(path, pattern):
+            return listed(rules[pattern])
+    return listed(settings.file.defaults.owner)

@@ -1,0 +1,164 @@
+"""What mcpgen keeps in files at a workspace's root: blocks between markers, and nothing else.
+
+The inventory of servers in the README, their owners in CODEOWNERS, and what is generated in
+`.gitattributes`. Text around the markers is the user's, and stays to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.factory.workspace.files import replace_file
+from mcpgen.factory.workspace.members import Server, Workspace
+from mcpgen.pipeline.workspace import ServerFacts, markdown_table, server_facts
+
+_GENERATED = (
+    ".copier-answers.yml", ".mcpgen/**", "mcpgen.lock", "src/*/_generated/**", "tests/generated/**",
+)  # fmt: skip
+_UNKNOWN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a file that mcpgen writes: the lines between two markers."""
+
+    file: str
+    begin: str
+    end: str
+    text: str
+
+    def lines(self, newline: str) -> str:
+        """Give the whole block, markers included."""
+        return newline.join([self.begin, *self.text.splitlines(), self.end])
+
+
+class MarkersError(Exception):
+    """A file has no place for its block; says what is wrong with its markers."""
+
+
+def inventory(servers: Sequence[Server], columns: Sequence[str]) -> list[dict[str, str]]:
+    """Give one row a server, with these columns."""
+    rows = []
+    for server in servers:
+        cells = _cells(server, server_facts(server.target))
+        rows.append({column: cells[column] or _UNKNOWN for column in columns})
+    return rows
+
+
+def _cells(server: Server, facts: ServerFacts) -> dict[str, str]:
+    return {
+        "server": server.path,
+        "api": facts.api,
+        "version": facts.version,
+        "tools": "" if facts.tools is None else f"{facts.tools:,}",
+        "tokens": "" if facts.tokens is None else f"{facts.tokens:,}",
+        "owner": " ".join(server.owners),
+        "tests": facts.tests,
+    }
+
+
+def blocks(workspace: Workspace) -> Iterator[Block]:
+    """Give what belongs into the files at the root today."""
+    file = workspace.settings.file
+    if file.inventory:
+        columns = file.inventory.columns
+        rows = inventory(workspace.servers, columns)
+        table = markdown_table(columns, [[row[column] for column in columns] for row in rows])
+        begin, end = "<!-- mcpgen:servers -->", "<!-- /mcpgen:servers -->"
+        yield Block(file.inventory.file, begin, end, table)
+    if file.codeowners:
+        owned = [
+            f"/{_escaped(server.path)}/ {' '.join(server.owners)}"
+            for server in workspace.servers
+            if server.owners
+        ]
+        yield _commented(file.codeowners.file, "owners", owned)
+    if file.gitattributes:
+        generated = [
+            f"/{pattern}/{path} linguist-generated"
+            for pattern in file.servers
+            for path in _GENERATED
+        ]
+        yield _commented(file.gitattributes.file, "generated", generated)
+
+
+def _commented(file: str, name: str, lines: Sequence[str]) -> Block:
+    return Block(file, f"# mcpgen:{name}", f"# /mcpgen:{name}", "\n".join(lines))
+
+
+def _escaped(path: str) -> str:
+    return path.replace(" ", "\\ ")
+
+
+def stale_files(workspace: Workspace, problems: Problems) -> list[str]:
+    """Give the files whose block is not what it should be; tell of those without a place for it."""
+    stale = []
+    for block in blocks(workspace):
+        if _changed(workspace.root, block, problems) is not None:
+            stale.append(block.file)
+            problems.warning(
+                "stale",
+                f"the block `{block.begin}` of {block.file} is not current",
+                at=Location(block.file),
+                help="`mcpgen ws generate` brings it up to date",
+            )
+    return stale
+
+
+def write_files(workspace: Workspace, problems: Problems) -> list[str]:
+    """Bring the blocks up to date; give the files that were written."""
+    written = []
+    for block in blocks(workspace):
+        content = _changed(workspace.root, block, problems)
+        if content is not None:
+            replace_file(workspace.root / block.file, content)
+            written.append(block.file)
+    return written
+
+
+def _changed(root: Path, block: Block, problems: Problems) -> bytes | None:
+    """Give what the file is to hold; None where it does already, or cannot."""
+    try:
+        old = _content(root, block.file)
+        new = with_block(old, block)
+    except (MarkersError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        problems.error(
+            "no-markers",
+            f"{block.file} was left as it is: {reason}",
+            at=Location(block.file),
+            why="mcpgen writes between its markers alone, so that your text stays yours",
+            help=f"put these two lines where it may write:\n{block.begin}\n{block.end}",
+        )
+        return None
+    return None if new == old else new
+
+
+def _content(root: Path, file: str) -> bytes | None:
+    path = root / file
+    if not path.resolve().is_relative_to(root):
+        raise MarkersError("it is a link that leads out of the workspace")
+    return path.read_bytes() if path.exists() else None
+
+
+def with_block(content: bytes | None, block: Block) -> bytes:
+    """Put the block into a file's content, between its markers; a file that is none is the block.
+
+    Raises:
+        MarkersError: the markers are not there, once and in order.
+    """
+    if content is None:
+        return (block.lines("\n") + "\n").encode()
+    newline = "\r\n" if b"\r\n" in content else "\n"
+    begin, end = block.begin.encode(), block.end.encode()
+    found = (content.count(begin), content.count(end))
+    if found == (0, 0):
+        raise MarkersError(f"it has no `{block.begin}`")
+    if found != (1, 1) or content.index(begin) > content.index(end):
+        raise MarkersError(f"it does not have `{block.begin}`, then `{block.end}`, once each")
+    before, _, rest = content.partition(begin)
+    after = rest.partition(end)[2]
+    return before + block.lines(newline).encode() + after

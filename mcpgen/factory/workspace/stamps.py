@@ -1,0 +1,104 @@
+"""Which servers are as a clean run of a command left them, told by content.
+
+A stamp is a hash of everything that a command reads of a server: what lies in its folder, what its
+lock names outside of it, and the mcpgen that runs. A clean run leaves the stamp in the user's cache
+(an empty file of that name). Nothing is asked of git, so that shallow clones and zip downloads are
+told as rightly; an empty cache costs a run, never an answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+
+from mcpgen.pipeline.known_current import code_digest, user_cache
+from mcpgen.pipeline.project_folder import read_file, toolchain
+
+_LOCK_FILE = "mcpgen.lock"
+_LEFT_BY_TOOLS = frozenset(
+    {
+        ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv",
+        "__pycache__", "node_modules",
+    }
+)  # fmt: skip
+# What runs leave in a server's own folder, and no command takes into account.
+_LEFT_BY_RUNS = frozenset(
+    {".mcpgen/evidence", ".mcpgen/rescued", ".mcpgen/stage", ".mcpgen/running", "build", "dist"}
+)
+
+
+class Stamps:
+    """The stamps of one command, asked for in one way (`rules`)."""
+
+    def __init__(self, command: str, rules: str = "", cache: Path | None = None) -> None:
+        self._folder = (cache or user_cache()) / "stamps"
+        tools = sorted(toolchain().items())
+        python = sys.version_info[:3]
+        self._salt = repr((command, rules, python, tools, code_digest())).encode()
+
+    def stamp(self, target: Path) -> str:
+        """Hash all that the command reads of the server at `target`."""
+        stamp = hashlib.sha256(self._salt)
+        outside = _named_outside(target)
+        for path in (*sorted(_files(target)), *outside):
+            content = read_file(target, path)
+            size = -1 if content is None else len(content)
+            stamp.update(f"\0{path}\0{size}\0".encode("utf-8", "surrogateescape"))
+            stamp.update(content or b"")
+        return stamp.hexdigest()
+
+    def knows(self, stamp: str) -> bool:
+        """Whether a clean run left a server with this stamp."""
+        return (self._folder / stamp).exists()
+
+    def note(self, stamp: str) -> None:
+        """Note that a clean run left a server with this stamp."""
+        with contextlib.suppress(OSError):  # a cache that cannot be written costs time alone
+            self._folder.mkdir(parents=True, exist_ok=True)
+            (self._folder / stamp).touch()
+
+
+def installed() -> str:
+    """Name all that is installed beside mcpgen, by version: what a test suite runs with."""
+    return repr(sorted(f"{each.name}=={each.version}" for each in distributions()))
+
+
+def _files(target: Path) -> Iterator[str]:
+    """Give the paths of the files below `target`, links followed, without what tools leave."""
+    for folder, subfolders, files in os.walk(target, followlinks=True):
+        inside = os.path.relpath(folder, target)
+        prefix = "" if inside == "." else f"{inside.replace(os.sep, '/')}/"
+        subfolders[:] = [
+            name
+            for name in subfolders
+            if name not in _LEFT_BY_TOOLS
+            and f"{prefix}{name}" not in _LEFT_BY_RUNS
+            and not name.endswith(".egg-info")
+            and not _leads_back(os.path.join(folder, name))  # noqa: PTH118  (a walk of thousands)
+        ]
+        yield from (f"{prefix}{name}" for name in files if f"{prefix}{name}" not in _LEFT_BY_RUNS)
+
+
+def _leads_back(folder: str) -> bool:
+    """Whether a link leads to a folder that it lies in, which a walk would never leave."""
+    if not Path(folder).is_symlink():
+        return False
+    return Path(folder).parent.resolve().is_relative_to(Path(folder).resolve())
+
+
+def _named_outside(target: Path) -> list[str]:
+    """Give the files of the document that the lock names and that lie outside the folder."""
+    lock = read_file(target, _LOCK_FILE) or b""
+    if b'"../' not in lock:
+        return []
+    try:
+        files = json.loads(lock)["inputs"]["document"]["sha256"]
+        return sorted(path for path in files if path.startswith("../"))
+    except (ValueError, KeyError, TypeError):
+        return []

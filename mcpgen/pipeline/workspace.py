@@ -1,0 +1,98 @@
+"""What the stages know of a workspace and of the servers in it, read from the disk."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
+from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
+
+_VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a generated server is, in figures. "" and None: its folder does not say."""
+
+    api: str = ""
+    version: str = ""
+    tools: int | None = None  # made from the document
+    tokens: int | None = None  # about what listing them costs
+    tests: str = "unknown"  # what the evidence of their last run says
+
+
+def read_workspace(root: Path, problems: Problems) -> WorkspaceSettings | None:
+    """Read the workspace file of `root`; None, and why, where it cannot be followed."""
+    # Imported here, and below: a validator and YAML, which commands of one server do without.
+    from mcpgen.spec.workspace_file import read_workspace_file
+
+    try:
+        return read_workspace_file((root / WORKSPACE_FILE).read_bytes(), problems)
+    except RejectedError:
+        return None
+    except OSError as error:
+        problems.error(
+            "unreadable",
+            f"cannot read {WORKSPACE_FILE}: {error.strerror}",
+            at=Location(WORKSPACE_FILE),
+            why="it says which servers there are",
+        )
+        return None
+
+
+def apart_because(target: Path) -> str | None:
+    """Give why the server at `target` is no member of the workspace around it; None if it is.
+
+    A manifest that cannot be read keeps its server in, whose commands then say so.
+    """
+    manifest = read_file(target, MANIFEST_FILE) or b""
+    if b"workspace" not in manifest:
+        return None
+    from mcpgen.spec.manifest import read_manifest
+
+    try:
+        return read_manifest(manifest, Problems()).manifest.apart_because
+    except RejectedError:
+        return None
+
+
+def server_facts(target: Path) -> ServerFacts:
+    """Read what the generated server at `target` is."""
+    contracts = sorted(target.glob("src/*/_generated/contract.json"))
+    if len(contracts) != 1:
+        return ServerFacts()
+    contract = _json(contracts[0])
+    has_api = bool(contract.get("groups"))
+    listing = read_file(contracts[0].parent, "listing.jsonl") or b""
+    costs = [-(-len(line) // 4) for line in listing.splitlines()]
+    init = (read_file(contracts[0].parents[1], "__init__.py") or b"").decode("utf-8", "replace")
+    version = _VERSION.search(init)
+    return ServerFacts(
+        api=str(contract.get("title", "")),
+        version=version[1] if version else "",
+        tools=len(costs) if has_api else None,
+        tokens=sum(costs) if has_api else None,
+        tests=str(_json(target / ".mcpgen" / "evidence" / "tests.json").get("result", "unknown")),
+    )
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a table; every character of a cell is literal text."""
+    from mcpgen.render.filters import markdown_text
+
+    lines = [header, ["---"] * len(header), *([markdown_text(cell) for cell in r] for r in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,78 @@
+"""`mcpgen-workspace.yaml`, read and checked: its shape by its types, and what no schema says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath, PureWindowsPath
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.ir.version_pin import VersionPin
+from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceFile, WorkspaceSettings
+from mcpgen.spec.typed_file import TypedFile, read_typed
+
+
+def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings:
+    """Read the workspace file.
+
+    Raises:
+        RejectedError: it is no YAML, or says what cannot be followed.
+    """
+    read = read_typed(content, WORKSPACE_FILE, WorkspaceFile, "workspace", problems)
+    file = read.value
+    for tokens, path in _paths(file):
+        if _leads_outside(path):
+            read.refuse(
+                problems,
+                tokens,
+                f"`{path}` does not lie below the workspace's folder",
+                "write it relative to the workspace file, with `/`",
+            )
+    pin = _pin(read, "mcpgen", file.mcpgen, VersionPin.parse, problems)
+    runtime = None
+    if file.runtime is not None:
+        runtime = _pin(read, "runtime", file.runtime, VersionPin.parse_requirement, problems)
+    if pin is None or problems.has_errors:
+        raise RejectedError
+    return WorkspaceSettings(file, pin, runtime, lambda tokens: read.at(*tokens))
+
+
+def _pin(
+    read: TypedFile[WorkspaceFile],
+    key: str,
+    text: str,
+    parse: Callable[[str], VersionPin],
+    problems: Problems,
+) -> VersionPin | None:
+    try:
+        return parse(text)
+    except ValueError:
+        is_runtime = key == "runtime"
+        read.refuse(
+            problems,
+            (key,),
+            f"`{text}` is no {'requirement of mcpgen' if is_runtime else 'range of versions'}",
+            'write it as a server\'s pyproject.toml does: "mcpgen>=0.4,<0.5"'
+            if is_runtime
+            else 'write one version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
+        )
+        return None
+
+
+def _paths(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Give every path and pattern of the file, and where it stands."""
+    for number, pattern in enumerate(file.servers):
+        yield ("servers", str(number)), pattern
+    for pattern in file.owners:
+        yield ("owners", pattern), pattern
+    for key, entry in (
+        ("inventory", file.inventory),
+        ("codeowners", file.codeowners),
+        ("gitattributes", file.gitattributes),
+    ):
+        if entry is not None:
+            yield (key, "file"), entry.file
+
+
+def _leads_outside(path: str) -> bool:
+    is_absolute = path.startswith("/") or bool(PureWindowsPath(path).anchor) or "\\" in path
+    return is_absolute or ".." in PurePosixPath(path).parts or path == "."

@@ -1,0 +1,54 @@
+"""A workspace of small servers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+from tests.unit.pipeline.conftest import DOCUMENT, silent
+
+SETTINGS = """\
+version: 1
+mcpgen: "0.4.*"
+runtime: "mcpgen>=0.4,<0.5"
+servers: ["servers/*"]
+defaults: {owner: "@shop/platform"}
+owners: {"servers/c*": ["@shop/cats", "cat@shop.example"]}
+inventory: {file: README.md, columns: [server, api, tools, owner]}
+codeowners: {file: .github/CODEOWNERS}
+gitattributes: {file: .gitattributes}
+"""
+README = "# Shop\n\n<!-- mcpgen:servers -->\n<!-- /mcpgen:servers -->\n\nOurs.\n"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    """A server as `new` makes it, to be copied."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "petshop.yaml").write_text(DOCUMENT)
+    options = pipeline.Options(outside_judge=False, models=False, cache=cache / "mcpgen")
+    report = pipeline.new(str(folder / "petshop.yaml"), folder / "server", options, silent)
+    assert report.exit_code == 0, list(report.problems)
+    return folder / "server"
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def workspace(server: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace of the servers `ant`, `bee` and `cat`, as the current folder."""
+    root = tmp_path / "shop"
+    for name in ("cat", "ant", "bee"):
+        shutil.copytree(server, root / "servers" / name)
+    (root / "mcpgen-workspace.yaml").write_text(SETTINGS)
+    (root / "README.md").write_text(README)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setattr("sys.platform", "linux")  # whose user cache that variable moves
+    monkeypatch.chdir(root)
+    return root

@@ -1,0 +1,308 @@
+"""`mcpgen ws`: what it says of the servers of a workspace, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.app import run
+from mcpgen.factory.workspace import tasks
+from mcpgen.pipeline import CheckReport, known_current
+
+Ws = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def ws(workspace: Path, capsys: pytest.CaptureFixture[str]) -> Ws:
+    """Run a command of the workspace; gives the exit code and the JSON."""
+
+    def ask(*words: str) -> tuple[int, dict[str, Any]]:
+        capsys.readouterr()
+        code = run(["ws", *words, "--json"])
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return code, json.loads(captured.out)
+
+    assert ask("generate", "--jobs", "1")[0] == 0
+    return ask
+
+
+def ended(report: dict[str, Any]) -> dict[str, int]:
+    return {each["server"]: each["exit_code"] for each in report["servers"]}
+
+
+def rules(report: dict[str, Any]) -> list[tuple[str, str | None]]:
+    return [(finding["rule"], finding["file"]) for finding in report["findings"]]
+
+
+def append(path: Path, text: str = "\n# changed\n") -> None:
+    path.write_text(path.read_text() + text)
+
+
+def test_list_gives_the_servers_by_path(ws: Ws, workspace: Path) -> None:
+    append(workspace / "servers/bee/mcpgen.yaml", "workspace: {member: false, reason: old API}\n")
+
+    code, report = ws("list")
+
+    assert code == 0
+    assert [(row["server"], row["owner"]) for row in report["servers"]] == [
+        ("servers/ant", "@shop/platform"),
+        ("servers/cat", "@shop/cats cat@shop.example"),
+    ]
+    assert report["servers"][0] | {"tokens": ""} == {
+        "server": "servers/ant",
+        "api": "Pet Shop API",
+        "version": "0.1.0",
+        "tools": "2",
+        "tokens": "",
+        "owner": "@shop/platform",
+        "tests": "unknown",
+    }
+    assert report["left_out"] == [{"server": "servers/bee", "reason": "old API"}]
+
+
+def test_the_workspace_is_found_from_a_folder_below(
+    ws: Ws, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace / "servers" / "ant" / "src")
+    code, report = ws("check", "..")
+    assert (code, ended(report)) == (0, {"servers/ant": 0})
+    assert report["workspace"] == workspace.as_posix()
+
+
+@pytest.mark.parametrize("name", ["cat", "servers/cat", "servers/cat/"])
+def test_a_server_is_named_by_its_folder_or_path(ws: Ws, name: str) -> None:
+    assert ended(ws("check", name)[1]) == {"servers/cat": 0}
+
+
+def test_each_server_ends_by_itself_and_the_worst_counts(ws: Ws, workspace: Path) -> None:
+    append(workspace / "servers/ant/openapi.yaml")
+    (workspace / "servers/bee/mcpgen.lock").write_text("no lock")
+
+    code, report = ws("check")
+    assert (code, ended(report)) == (2, {"servers/ant": 1, "servers/bee": 2, "servers/cat": 0})
+
+    append(workspace / "servers/cat/src/pet_shop_mcp/_generated/tools/pets.py")
+    code, report = ws("check")
+    assert (code, ended(report)) == (4, {"servers/ant": 1, "servers/bee": 2, "servers/cat": 4})
+    assert rules(report) == [
+        ("stale", "servers/ant/openapi.yaml"),
+        ("lock-unreadable", "servers/bee/mcpgen.lock"),
+        ("hand-edit", "servers/cat/src/pet_shop_mcp/_generated/tools/pets.py"),
+    ]
+
+
+def test_a_bug_costs_one_server_alone(
+    ws: Ws, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = tasks.check
+
+    def fails_for_bee(target: Path) -> CheckReport:
+        if target.name == "bee":
+            raise ZeroDivisionError("never shown")
+        return real(target)
+
+    monkeypatch.setattr(tasks, "check", fails_for_bee)
+
+    code, report = ws("check")
+    assert (code, ended(report)) == (70, {"servers/ant": 0, "servers/bee": 70, "servers/cat": 0})
+    assert rules(report) == [("bug", None)]
+
+    assert run(["ws", "check"]) == 70
+    shown = capsys.readouterr().out
+    assert "servers/cat: current" in shown
+    details = Path(shown.partition("the details are in ")[2].splitlines()[0])
+    assert "ZeroDivisionError: never shown" in details.read_text()
+    details.unlink()
+
+
+def test_a_rejected_document_stops_its_server_alone(ws: Ws, workspace: Path) -> None:
+    (workspace / "servers/ant/openapi.yaml").write_text("openapi: [")
+    append(workspace / "servers/cat/openapi.yaml")
+
+    code, report = ws("generate", "--jobs", "2")
+
+    assert (code, ended(report)) == (3, {"servers/ant": 3, "servers/bee": 0, "servers/cat": 0})
+    assert report["servers"][1]["written"] == []
+    assert "mcpgen.lock" in report["servers"][2]["written"]
+    assert all(file.startswith("servers/ant/") for _, file in rules(report) if file)
+
+
+def test_what_a_dry_run_would_write_is_not_written(ws: Ws, workspace: Path) -> None:
+    document = workspace / "servers/cat/openapi.yaml"
+    document.write_text(document.read_text().replace("Pet Shop API", "Cat Shop API"))
+
+    code, report = ws("generate", "cat", "--dry-run")
+    assert code == 0
+    assert "README.md" in report["servers"][0]["written"]
+    assert ended(ws("check")[1])["servers/cat"] == 1
+
+    code, report = ws("generate", "cat")
+    assert (code, report["root_files"]) == (0, {"README.md": "written"})
+    assert "| servers/cat | Cat Shop API |" in (workspace / "README.md").read_text()
+    assert ws("check")[0] == 0
+
+
+AFFECTING = [
+    "openapi.yaml",
+    "mcpgen.yaml",
+    ".copier-answers.yml",
+    "src/pet_shop_mcp/handlers/__init__.py",
+    "src/pet_shop_mcp/_generated/contract.json",
+    "tests/generated/cases.json",
+    "README.md",
+    "new_file.py",
+]
+
+
+def test_affected_leaves_out_what_a_clean_run_left(ws: Ws) -> None:
+    assert ended(ws("check", "--affected")[1])
+
+    code, report = ws("check", "--affected")
+    assert (code, report["servers"], report["unaffected"]) == (0, [], 3)
+    assert ws("list", "--affected")[1]["servers"] == []
+
+
+@pytest.mark.parametrize("path", AFFECTING)
+def test_a_changed_file_affects_its_server(ws: Ws, workspace: Path, path: str) -> None:
+    ws("check", "--affected")
+    file = workspace / "servers" / "bee" / path
+    before = file.read_bytes() if file.exists() else None
+    file.write_bytes((before or b"") + b"\n")
+
+    assert [*ended(ws("check", "--affected")[1])] == ["servers/bee"]
+
+    if before is None:
+        file.unlink()
+    else:
+        file.write_bytes(before)
+    assert ended(ws("check", "--affected")[1]) == {}
+
+
+def test_a_file_that_the_lock_names_outside_the_server_affects_it(ws: Ws, workspace: Path) -> None:
+    shared = workspace / "shared.yaml"
+    shared.write_text("one")
+    lock = workspace / "servers/bee/mcpgen.lock"
+    parsed = json.loads(lock.read_text())
+    digest = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"  # of "one"
+    parsed["inputs"]["document"]["sha256"]["../../shared.yaml"] = digest
+    lock.write_text(json.dumps(parsed))
+    assert ws("check", "--affected")[0] == 0
+    assert ended(ws("check", "--affected")[1]) == {}
+
+    shared.write_text("two")
+    code, report = ws("check", "--affected")
+    assert (code, ended(report)) == (1, {"servers/bee": 1})
+
+
+@pytest.mark.parametrize("path", ["build/x", ".mcpgen/evidence/x", ".venv/x", "src/__pycache__/x"])
+def test_what_tools_leave_affects_nothing(ws: Ws, workspace: Path, path: str) -> None:
+    ws("check", "--affected")
+    file = workspace / "servers" / "bee" / path
+    file.parent.mkdir(parents=True)
+    file.write_text("left")
+    assert ended(ws("check", "--affected")[1]) == {}
+
+
+def test_what_is_not_clean_stays_affected(ws: Ws, workspace: Path) -> None:
+    append(workspace / "servers/ant/openapi.yaml")
+    for _ in range(2):
+        code, report = ws("check", "--affected")
+        assert (code, ended(report)["servers/ant"]) == (1, 1)
+
+
+def test_another_mcpgen_affects_every_server(
+    ws: Ws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws("check", "--affected")
+    changed = tmp_path / "changed.py"
+    changed.write_text("# other code\n")
+    sources = [*known_current._sources(), changed]
+    monkeypatch.setattr(known_current, "_sources", lambda: sources)
+    assert len(ended(ws("check", "--affected")[1])) == 3
+
+
+def test_another_rule_of_the_workspace_affects_every_server(ws: Ws, workspace: Path) -> None:
+    ws("check", "--affected")
+    file = workspace / "mcpgen-workspace.yaml"
+    file.write_text(file.read_text().replace('"0.4.*"', '">=0.4"'))
+    assert len(ended(ws("check", "--affected")[1])) == 3
+
+
+def test_generate_affected_runs_what_changed(ws: Ws, workspace: Path) -> None:
+    ws("generate", "--affected", "--jobs", "1")
+    append(workspace / "servers/cat/openapi.yaml")
+    assert [*ended(ws("generate", "--affected", "--jobs", "1")[1])] == ["servers/cat"]
+    assert ended(ws("generate", "--affected", "--jobs", "1")[1]) == {}
+
+
+def test_a_lock_outside_the_pin_fails_the_check(ws: Ws, workspace: Path) -> None:
+    lock = workspace / "servers/ant/mcpgen.lock"
+    lock.write_text(lock.read_text().replace('"mcpgen": "0.4.0"', '"mcpgen": "0.3.9"'))
+    code, report = ws("check")
+    assert (code, ended(report)["servers/ant"]) == (1, 1)
+    assert ("outside-pin", "servers/ant/mcpgen.lock") in rules(report)
+
+
+def test_a_server_that_requires_another_runtime_fails_the_check(ws: Ws, workspace: Path) -> None:
+    file = workspace / "servers/bee/pyproject.toml"
+    file.write_text(file.read_text().replace("mcpgen>=0.4,<0.5", "mcpgen>=0.3,<0.5"))
+    code, report = ws("check")
+    assert (code, rules(report)) == (1, [("runtime-pin", "servers/bee/pyproject.toml")])
+
+
+@pytest.mark.parametrize("command", ["check", "generate", "upgrade"])
+def test_another_mcpgen_than_the_pinned_one_is_refused(
+    ws: Ws, workspace: Path, command: str
+) -> None:
+    file = workspace / "mcpgen-workspace.yaml"
+    file.write_text(file.read_text().replace('"0.4.*"', '"0.9.*"'))
+    code, report = ws(command)
+    assert (code, rules(report)) == (2, [("outside-pin", "mcpgen-workspace.yaml")])
+    assert (report["findings"][0]["line"], report["findings"][0]["column"]) == (2, 9)
+
+
+def test_upgrade_writes_the_new_pin_and_nothing_else_of_the_file(ws: Ws, workspace: Path) -> None:
+    file = workspace / "mcpgen-workspace.yaml"
+    before = file.read_text().replace('"0.4.*"', "0.3.*  # as released")
+    file.write_text(before)
+    lock = workspace / "servers/cat/mcpgen.lock"
+    current = lock.read_text()
+    lock.write_text(current.replace('"mcpgen": "0.4.0"', '"mcpgen": "0.3.9"'))
+
+    code, report = ws("upgrade", "--to", ">=0.4,<0.5")
+
+    assert code == 0
+    assert file.read_text() == before.replace("0.3.*", '">=0.4,<0.5"')
+    written = {each["server"]: each["written"] for each in report["servers"]}
+    assert written == {"servers/ant": [], "servers/bee": [], "servers/cat": ["mcpgen.lock"]}
+    assert lock.read_text() == current
+
+
+@pytest.mark.parametrize("to", ["0.9.*", "soon"])
+def test_upgrade_to_what_cannot_be_changes_nothing(ws: Ws, workspace: Path, to: str) -> None:
+    before = (workspace / "mcpgen-workspace.yaml").read_text()
+    assert ws("upgrade", "--to", to)[0] == 2
+    assert (workspace / "mcpgen-workspace.yaml").read_text() == before
+
+
+def test_each_server_s_own_tests_are_run(ws: Ws, workspace: Path) -> None:
+    for name, claim in (("ant", "True"), ("bee", "False"), ("cat", "True")):
+        folder = workspace / "servers" / name / "tests"
+        for path in folder.rglob("test_*.py"):
+            path.unlink()
+        (folder / "test_claim.py").write_text(
+            f"import pet_shop_mcp\ndef test_claim() -> None:\n    assert {claim}\n"
+        )
+
+    code, report = ws("test", "--jobs", "2")
+
+    assert (code, ended(report)) == (1, {"servers/ant": 0, "servers/bee": 1, "servers/cat": 0})
+    assert [each["summary"].split(" in ")[0] for each in report["servers"]] == [
+        "1 passed", "1 failed", "1 passed",
+    ]  # fmt: skip
+    assert rules(report) == [("tests-failed", None)]
