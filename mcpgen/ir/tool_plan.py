@@ -52,6 +52,7 @@ class ToolPlan:
 
     name: str  # ^[a-z][a-z0-9_]{0,47}$
     function: Identifier
+    call_type: Identifier  # "GetPetsPetIdCall": what an override says that its `call_next` is
     title: str
     description: str
     operation: Operation

@@ -233,6 +233,30 @@ def _property_name(wire_name: str) -> str:
     return name
 
 
+def call_types(operations: Iterable[Operation]) -> dict[str, Identifier]:
+    """A class name for the call of each operation, by operation key.
+
+    `GetPetsPetIdCall` for "GET /pets/{petId}": whoever overrides the operation writes it, so it
+    depends on the key alone, and not on tags, operationIds or the names of tools.
+    """
+    wanted = {
+        operation.key: pascal_case(f"{operation.method.lower()} {operation.path}")
+        for operation in operations
+    }
+    count = Counter(wanted.values())
+    return {
+        key: Identifier(
+            f"{name}Call"
+            if count[name] == 1 and len(name) <= _MAX_CLASS
+            else f"{name[:_MAX_CLASS]}{digest(key)}Call"
+        )
+        for key, name in wanted.items()
+    }
+
+
+_CALL_TYPE = re.compile(r"(Delete|Get|Head|Options|Patch|Post|Put|Query|Trace)[A-Za-z0-9]*Call\Z")
+
+
 class ClassNames:
     """Gives class names out; none is given twice, without regard to case."""
 
@@ -242,7 +266,8 @@ class ClassNames:
     def give(self, wanted: str, owner: str) -> Identifier:
         """`wanted` as a class name for `owner`, with a hash of `owner` where it is taken."""
         name = pascal_case(wanted)[:_MAX_CLASS]
-        if self._owners.get(name.lower(), owner) != owner or name in _RESERVED:
+        is_taken = self._owners.get(name.lower(), owner) != owner
+        if is_taken or name in _RESERVED or _CALL_TYPE.match(name):
             name = f"{name}_{digest(owner)}"
         self._owners[name.lower()] = owner
         return Identifier(name)

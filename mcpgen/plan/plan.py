@@ -22,6 +22,7 @@ from mcpgen.plan.intent import chosen_names, entries_by_key, with_hints
 from mcpgen.plan.media_types import base_type, is_json, ranked
 from mcpgen.plan.models import model_modules
 from mcpgen.plan.naming import (
+    call_types,
     identifier,
     module_names,
     pascal_case,
@@ -73,11 +74,13 @@ class _Planning:
         names = tool_names(
             selected, {**self.policy.issued_names, **chosen}, tool_name_limit(server.name)
         )
+        types = call_types(selected)
         in_order = sorted(selected, key=lambda operation: operation.key)
         tools = {
             operation.key: tool
             for operation in in_order
-            if (tool := self._tool(operation, names[operation.key])) is not None
+            if (tool := self._tool(operation, names[operation.key], types[operation.key]))
+            is not None
         }
         served = tuple(operation for operation in selected if operation.key in tools)
         for operation in served:
@@ -138,7 +141,7 @@ class _Planning:
         about = clean(self.api.description)
         return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
 
-    def _tool(self, operation: Operation, name: str) -> ToolPlan | None:
+    def _tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
         hint = pascal_case(name)
         entry = self.entries.get(operation.key, _NO_ENTRY)
         try:
@@ -164,6 +167,7 @@ class _Planning:
         tool = ToolPlan(
             name=name,
             function=identifier(name),
+            call_type=call_type,
             title=title,
             description=tool_description(operation, notes, entry),
             operation=operation,

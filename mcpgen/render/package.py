@@ -12,7 +12,13 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
 from mcpgen.render.surface import surface_file, surface_of
-from mcpgen.render.views import handler_module, package_view, tests_view
+from mcpgen.render.views import (
+    calls_module,
+    handler_module,
+    models_view,
+    package_view,
+    tests_view,
+)
 
 
 def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
@@ -44,6 +50,7 @@ def _add_tools(
     """Add what only a server has that calls an API."""
     package = f"src/{plan.package}/_generated"
     texts |= {
+        f"{package}/calls.py": _template("_generated/calls.py", module=calls_module(plan)),
         f"{package}/tools/__init__.py": _template(
             "_generated/tools/__init__.py", package=package_view(plan)
         ),
@@ -53,7 +60,7 @@ def _add_tools(
     }
     if plan.models:
         texts[f"{package}/models/__init__.py"] = _template(
-            "_generated/models/__init__.py", package=package_view(plan)
+            "_generated/models/__init__.py", models=models_view(plan)
         )
     data |= {
         "tests/generated/cases.json": json_text.pretty(list(cases)),

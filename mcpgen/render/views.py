@@ -78,6 +78,36 @@ class HandlerModule:
 
 
 @dataclass(frozen=True, slots=True)
+class CallView:
+    """What one operation's handler takes and gives, as a type."""
+
+    name: Source
+    docstring: DocText
+    signature: Source
+    returns: Source
+
+
+@dataclass(frozen=True, slots=True)
+class CallsModule:
+    """`_generated/calls.py`: the types of the handlers, for `handlers/` to write around them."""
+
+    title: DocText
+    typing_imports: tuple[ImportView, ...]
+    runtime_imports: tuple[ImportView, ...]
+    model_imports: tuple[ImportView, ...]
+    calls: tuple[CallView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsView:
+    """`_generated/models/__init__.py`: every model, wherever it is defined."""
+
+    title: DocText
+    imports: tuple[ImportView, ...]
+    names: tuple[Source, ...]  # as literals
+
+
+@dataclass(frozen=True, slots=True)
 class PackageView:
     """The docstrings of the packages inside `_generated/`."""
 
@@ -94,6 +124,41 @@ class TestsView:
 def tests_view(plan: ServerPlan) -> TestsView:
     """Spell what the module in `tests/generated/` says."""
     return TestsView(package=literal(str(plan.package)))
+
+
+def models_view(plan: ServerPlan) -> ModelsView:
+    """Spell what the package of models gives."""
+    names = {name for module in plan.models for name in module.definitions}
+    return ModelsView(
+        title=package_view(plan).title,
+        imports=_imports(_models_by_module(plan, names)),
+        names=tuple(literal(str(name)) for name in sorted(names)),
+    )
+
+
+def calls_module(plan: ServerPlan) -> CallsModule:
+    """Spell the types of all handlers."""
+    names = _NamesUsed()
+    calls = tuple(
+        _call(tool, names) for tool in sorted(plan.tools, key=lambda tool: tool.call_type)
+    )
+    return CallsModule(
+        title=package_view(plan).title,
+        typing_imports=_imports({"typing": {"Protocol"} | names.typing}),
+        runtime_imports=_imports({"mcpgen.runtime": {"Context"} | names.runtime}),
+        model_imports=_imports(_models_by_module(plan, names.models)),
+        calls=calls,
+    )
+
+
+def _call(tool: ToolPlan, names: _NamesUsed) -> CallView:
+    returns = names.spell(tool.returns)
+    return CallView(
+        name=identifier(tool.call_type),
+        docstring=doc_text(f"`{tool.operation.key}`."),
+        signature=Source(f"self, {_parameters(tool.arguments, names)}"),
+        returns=returns,
+    )
 
 
 def package_view(plan: ServerPlan) -> PackageView:
@@ -176,11 +241,15 @@ def _refuse_shadowing(tool: ToolPlan) -> None:
 def _signature(
     function: Source, arguments: Iterable[Argument], returns: Source, names: _NamesUsed
 ) -> Source:
-    parameters = [_parameter(argument, names) for argument in arguments]
-    spelled = ", ".join(["ctx: Context", *(["*"] if parameters else []), *parameters])
+    spelled = _parameters(arguments, names)
     line = f"async def {function}({spelled}) -> {returns}:"
     # The comma makes the formatter give each parameter a line of its own.
     return Source(f"{spelled}," if len(line) > LINE_LENGTH else spelled)
+
+
+def _parameters(arguments: Iterable[Argument], names: _NamesUsed) -> Source:
+    parameters = [_parameter(argument, names) for argument in arguments]
+    return Source(", ".join(["ctx: Context", *(["*"] if parameters else []), *parameters]))
 
 
 def _parameter(argument: Argument, names: _NamesUsed) -> Source:

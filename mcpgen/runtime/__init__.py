@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.media import Media
+    from mcpgen.runtime.overrides import CallNext, after, before, override
     from mcpgen.runtime.serving import serve
     from mcpgen.runtime.tools import ToolGroup
 
@@ -44,6 +45,7 @@ __all__ = [
     "Absent",
     "Annotations",
     "Audio",
+    "CallNext",
     "ClientCannotError",
     "Completion",
     "ConfigurationError",
@@ -65,10 +67,13 @@ __all__ = [
     "ToolError",
     "ToolGroup",
     "ToolResult",
+    "after",
     "ask_form",
     "ask_model",
     "ask_roots",
     "ask_url",
+    "before",
+    "override",
     "serve",
 ]
 
@@ -99,6 +104,7 @@ _HOMES = {
     ),
     "features": ("Features",),
     "media": ("Media",),
+    "overrides": ("CallNext", "after", "before", "override"),
     "serving": ("serve",),
     "tools": ("ToolGroup",),
 }

@@ -34,7 +34,7 @@ from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, encode_json
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.uri_template import UriTemplate
-from mcpgen.runtime.signatures import Signature, summary_of
+from mcpgen.runtime.signatures import Signature, place_of, summary_of
 
 if TYPE_CHECKING:
     from mcpgen.runtime.context import Context
@@ -267,9 +267,11 @@ class Features:
             ConfigurationError: a tool here has the name of a generated one.
         """
         tools = Listing("tools", tool_lines)
-        for name in self._tools:
+        for name, tool in self._tools.items():
             if name in tools.items:
-                raise ConfigurationError(f"a generated tool is called `{name}` already")
+                raise ConfigurationError(
+                    f"{place_of(tool.function)}: a generated tool is called `{name}` already"
+                )
         mine = {name: tool.listed for name, tool in self._tools.items()}
         merged = sorted((mine | tools.items).items())
         has_resources = bool(self._resources or self._templates)
@@ -372,10 +374,15 @@ def _listing(kind: str, features: Iterable[_Feature]) -> Listing:
     return Listing(kind, (encode_json(feature.listed) for feature in features))
 
 
-def _add(table: dict[Any, Any], key: Any, feature: object, kind: str) -> None:
+def _add(table: dict[Any, Any], key: Any, feature: Any, kind: str) -> None:
     if key in table:
-        raise ConfigurationError(f"two features are the {kind} {key!r}")
+        here, there = (place_of(_feature(it).function) for it in (feature, table[key]))
+        raise ConfigurationError(f"{here}: two features are the {kind} {key!r}; see {there}")
     table[key] = feature
+
+
+def _feature(entry: _Feature | tuple[UriTemplate, _Feature]) -> _Feature:
+    return entry[1] if isinstance(entry, tuple) else entry
 
 
 def _template(text: str) -> UriTemplate:

@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from mcpgen.runtime.tools import Toolbox, ToolGroup
     from mcpgen.runtime.upstream.http import Sender
 
+_FEATURE_WORDS = (b"Features",)
+_HOOK_WORDS = (b"override", b"before", b"after")
+
 
 class ServerPackage:
     """What a generated package says of itself.
 
     Loading it reads two files and imports nothing but the package, unless its `handlers/` add
-    tools, resources or prompts. The handlers of the tools come with `load_hot`.
+    tools, resources or prompts. The handlers of the tools, and what `handlers/` overrides of them,
+    come with `load_hot`.
     """
 
-    def __init__(self, module: ModuleType) -> None:
+    def __init__(self, module: ModuleType, *, generated_only: bool = False) -> None:
         self.name = module.__name__
+        self._generated_only = generated_only
         self.version = str(getattr(module, "__version__", "0"))
         self._module = module
         self.contract = self._read_contract()
@@ -39,13 +44,16 @@ class ServerPackage:
         self.offering = self._make_offering()
 
     @classmethod
-    def load(cls, package: str) -> ServerPackage:
+    def load(cls, package: str, *, generated_only: bool = False) -> ServerPackage:
         """Find the importable package of this name and read what it serves.
 
+        `generated_only` leaves out all that `handlers/` adds and overrides.
+
         Raises:
-            ConfigurationError: a file of `_generated` is missing or damaged.
+            ConfigurationError: a file of `_generated` is missing or damaged, or a module of
+                `handlers/` cannot be imported.
         """
-        return cls(import_module(package))
+        return cls(import_module(package), generated_only=generated_only)
 
     def load_hot(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
@@ -56,6 +64,7 @@ class ServerPackage:
             ConfigurationError: handlers and contract disagree, or the environment has a value
                 that cannot be used.
         """
+        from mcpgen.runtime.overrides import hooks_of
         from mcpgen.runtime.tools import Toolbox
         from mcpgen.runtime.upstream.client import ApiClient
 
@@ -64,7 +73,8 @@ class ServerPackage:
             for group in self.contract.get("groups", ())
         ]
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
-        return Toolbox(groups, client)
+        hooks = hooks_of(map(_imported, self._handler_modules(_HOOK_WORDS)))
+        return Toolbox(groups, client, hooks)
 
     def make_runner(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
@@ -92,21 +102,31 @@ class ServerPackage:
 
     def _load_features(self) -> Features | None:
         """Import the modules of `handlers/` that add features; most servers have none."""
-        try:
-            folder = f"{self._module.__path__[0]}/handlers"
-            names = sorted(os.listdir(folder))  # noqa: PTH208  (importing pathlib costs 9 ms)
-        except OSError:
-            return None
-        modules = [
-            f"{self.name}.handlers.{name.removesuffix('.py')}".removesuffix(".__init__")
-            for name in names
-            if name.endswith(".py") and b"Features" in self._read(f"handlers/{name}")
-        ]
+        modules = self._handler_modules(_FEATURE_WORDS)
         if not modules:
             return None
         from mcpgen.runtime.features import Features
 
-        return Features.gathered(import_module(module) for module in modules)
+        return Features.gathered(map(_imported, modules))
+
+    def _handler_modules(self, words: tuple[bytes, ...]) -> list[str]:
+        """Name the modules of `handlers/` whose source has one of these words, sorted."""
+        if self._generated_only:
+            return []
+        try:
+            folder = f"{self._module.__path__[0]}/handlers"
+            names = sorted(os.listdir(folder))  # noqa: PTH208  (importing pathlib costs 9 ms)
+        except OSError:
+            return []
+        return [
+            f"{self.name}.handlers.{name.removesuffix('.py')}".removesuffix(".__init__")
+            for name in names
+            if name.endswith(".py") and self._has_word(f"handlers/{name}", words)
+        ]
+
+    def _has_word(self, name: str, words: tuple[bytes, ...]) -> bool:
+        source = self._read(name)
+        return any(word in source for word in words)
 
     def _read_contract(self) -> dict[str, Any]:
         name = "_generated/contract.json"
@@ -126,3 +146,23 @@ class ServerPackage:
         except OSError:
             raise ConfigurationError(f"`{name}` of `{self.name}` is missing") from None
         return data
+
+
+def _imported(module: str) -> ModuleType:
+    """Import a module of `handlers/`.
+
+    Raises:
+        ConfigurationError: it cannot be imported; says in which line.
+    """
+    try:
+        return import_module(module)
+    except ConfigurationError:
+        raise
+    except Exception as error:  # the boundary: a module may raise anything
+        from traceback import extract_tb
+
+        frame = extract_tb(error.__traceback__)[-1]
+        at = (error.filename, error.lineno) if isinstance(error, SyntaxError) else frame[:2]
+        raise ConfigurationError(
+            f"{at[0]}:{at[1]}: `{module}` cannot be imported: {type(error).__name__}: {error}"
+        ) from error

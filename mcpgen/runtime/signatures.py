@@ -132,6 +132,12 @@ class Signature:
         return msgspec.to_builtins(value)
 
 
+def place_of(function: object) -> str:
+    """Say in which file and line a function begins, its decorators included."""
+    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(function)
+
+
 def summary_of(function: Callable[..., Any]) -> str:
     """Give the docstring up to its sections, as one text for clients."""
     text = inspect.getdoc(function) or ""

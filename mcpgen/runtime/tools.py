@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -19,6 +19,7 @@ from mcpgen.runtime.errors import (
     ProtocolError,
     UnknownToolError,
 )
+from mcpgen.runtime.overrides import Hook, hooked_handlers
 from mcpgen.runtime.results import ResultShape, result_of, result_of_exception, with_notes
 from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.pagination import PaginationRule
@@ -46,6 +47,43 @@ class Tool:
         """The operation that the tool calls: "GET /pets/{petId}"."""
         operation: str = self.contract["operation"]
         return operation
+
+    @property
+    def generated_handler(self) -> Handler:
+        """The handler that `ToolGroup.handler` gave it.
+
+        Raises:
+            ConfigurationError: there is none.
+        """
+        if self.handler is None:
+            raise ConfigurationError(f"no handler for `{self.name}`")
+        return self.handler
+
+    def check_signature(self, function: Handler, positional: Sequence[str], described: str) -> None:
+        """Compare a function's parameters with the arguments of the contract.
+
+        `positional` is what it takes before them, and `described` begins the message.
+
+        Raises:
+            ConfigurationError: they differ.
+        """
+        if not isinstance(function, FunctionType):
+            raise ConfigurationError(f"{described} of `{self.name}` is no function")
+        # By its code object: `inspect` takes 20 times longer.
+        code = function.__code__
+        keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        optional = set(function.__kwdefaults__ or ())
+        required = set(self.input_schema.get("required", ()))
+        expected = {keyword: name not in required for name, keyword in self.keywords.items()}
+        found = {keyword: keyword in optional for keyword in keywords}
+        if code.co_argcount == len(positional) and found == expected:
+            return
+        shown = ", ".join(positional)
+        if expected:
+            shown += ", *, " + ", ".join(_parameter(*item) for item in expected.items())
+        raise ConfigurationError(
+            f"{described} of `{self.name}` must take ({shown}), as its contract says"
+        )
 
     @cached_property
     def keywords(self) -> Mapping[str, str]:
@@ -189,7 +227,7 @@ class ToolGroup:
             raise ConfigurationError(f"the tool `{name}` has two handlers")
 
         def register(function: HandlerT) -> HandlerT:
-            _check_signature(tool, function)
+            tool.check_signature(function, ("ctx",), "the handler")
             tool.handler = function
             return function
 
@@ -201,26 +239,6 @@ class ToolGroup:
             raise ConfigurationError(f"no handler for {', '.join(f'`{name}`' for name in missing)}")
 
 
-def _check_signature(tool: Tool, function: Handler) -> None:
-    """Compare a handler with its contract, by its code object: `inspect` takes 20 times longer."""
-    if not isinstance(function, FunctionType):
-        raise ConfigurationError(f"the handler of `{tool.name}` is no function")
-    code = function.__code__
-    positional = code.co_argcount
-    keywords = code.co_varnames[positional : positional + code.co_kwonlyargcount]
-    optional = set(function.__kwdefaults__ or ())
-    required = set(tool.input_schema.get("required", ()))
-    expected = {keyword: name not in required for name, keyword in tool.keywords.items()}
-    found = {keyword: keyword in optional for keyword in keywords}
-    if positional != 1 or found != expected:
-        shown = ", ".join(_parameter(*item) for item in expected.items())
-        raise ConfigurationError(
-            f"the handler of `{tool.name}` must take (ctx, *, {shown}), as its contract says"
-            if expected
-            else f"the handler of `{tool.name}` must take (ctx) alone, as its contract says"
-        )
-
-
 def _parameter(keyword: str, is_optional: bool) -> str:
     return f"{keyword}=ABSENT" if is_optional else keyword
 
@@ -228,11 +246,14 @@ def _parameter(keyword: str, is_optional: bool) -> str:
 class Toolbox:
     """Every tool of a server, ready to be called."""
 
-    def __init__(self, groups: Iterable[ToolGroup], client: ApiClient) -> None:
-        """Join groups.
+    def __init__(
+        self, groups: Iterable[ToolGroup], client: ApiClient, hooks: Iterable[Hook] = ()
+    ) -> None:
+        """Join groups, and put the hooks of `handlers/` around their handlers.
 
         Raises:
-            ConfigurationError: a tool has no handler, or two groups have one of the same name.
+            ConfigurationError: a tool has no handler, two groups have one of the same name, or a
+                hook does not fit.
         """
         self._client = client
         self._tools: dict[str, Tool] = {}
@@ -243,6 +264,7 @@ class Toolbox:
                 if name in self._tools:
                     raise ConfigurationError(f"two groups have a tool called `{name}`")
                 self._tools[name] = tool
+        self._handlers = hooked_handlers(self._tools.values(), hooks)
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -266,7 +288,7 @@ class Toolbox:
             api = context.api = self._client.bind(name, tool.rules)
             if tool.pagination is not None:
                 api.paging = self._client.paging(tool.pagination, arguments)
-            value = await (tool.handler or _missing(name))(context, **keywords)
+            value = await self._handlers[name](context, **keywords)
             if value is None:
                 value = api.last_value  # what the document does not promise is not thrown away
             response = api.last_response
@@ -289,7 +311,3 @@ class Toolbox:
     async def aclose(self) -> None:
         """Close the connections to the API."""
         await self._client.aclose()
-
-
-def _missing(name: str) -> NoReturn:
-    raise ConfigurationError(f"no handler for `{name}`")

@@ -14,6 +14,7 @@ KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with 
     ("mcpgen.cli.app", "run"),
     ("mcpgen.factory.workspace.fleet", "_attempt"),
     ("mcpgen.runtime.calls", "_run"),
+    ("mcpgen.runtime.package", "_imported"),
     ("mcpgen.runtime.tools", "call"),
     ("mcpgen.runtime.transports.http_server", "_housekeep"),
     ("mcpgen.runtime.transports.streamable_http", "__call__"),

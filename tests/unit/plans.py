@@ -28,6 +28,7 @@ from mcpgen.ir.tool_plan import (
     ToolGroupPlan,
     ToolPlan,
 )
+from mcpgen.plan.naming import call_types
 
 AT = Place("", lambda _: Location("petstore.yaml", 1, 1))
 PET = {
@@ -94,6 +95,7 @@ def tool(name: str, operation: Operation, *arguments: Argument, **more: Any) -> 
     return ToolPlan(
         name=name,
         function=Identifier(name),
+        call_type=call_types([operation])[operation.key],
         operation=operation,
         arguments=arguments,
         **(fields | more),

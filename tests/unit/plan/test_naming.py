@@ -16,6 +16,7 @@ from mcpgen.ir.identifiers import safe_filename
 from mcpgen.plan.naming import (
     ClassNames,
     argument_names,
+    call_types,
     identifier,
     module_names,
     snake_case,
@@ -234,3 +235,23 @@ def test_separators_never_vanish(text: str, name: str) -> None:
 def test_mixed_scripts_give_visibly_different_names() -> None:
     names = tool_names([operation("admin"), operation("\u0430dmin", "/b")], {})
     assert sorted(names.values()) == ["admin", "u430_dmin"]
+
+
+def test_call_types_depend_on_the_operation_alone() -> None:
+    keys = ["GET /pets/{petId}", "GET /pets/pet-id", "GET /", f"GET /{'a' * 200}"]
+    operations = [operation(path=key.split()[1]) for key in keys]
+    names = call_types(operations)
+    assert names["GET /"] == "GetCall"
+    assert call_types(operations[:1]) == {keys[0]: "GetPetsPetIdCall"}
+    assert len(names[keys[3]]) < 100
+
+
+def test_call_types_of_paths_that_spell_alike_are_told_apart() -> None:
+    names = call_types([operation(path="/pets/{id}"), operation(path="/pets/id")])
+    assert len(set(names.values())) == 2
+    assert all(name.startswith("GetPetsId") and name.endswith("Call") for name in names.values())
+
+
+def test_no_model_takes_the_name_of_a_call() -> None:
+    assert ClassNames().give("PostPhoneCall", "#/PostPhoneCall") != "PostPhoneCall"
+    assert ClassNames().give("PhoneCall", "#/PhoneCall") == "PhoneCall"

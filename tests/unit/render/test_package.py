@@ -28,6 +28,7 @@ def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
     assert [file.path for file in files] == [
         ".mcpgen/surface.json",
         f"{GENERATED}/__init__.py",
+        f"{GENERATED}/calls.py",
         f"{GENERATED}/contract.json",
         f"{GENERATED}/listing.jsonl",
         f"{GENERATED}/models/__init__.py",
@@ -39,6 +40,42 @@ def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
         "tests/generated/upstream.json",
     ]
     assert {file.owner for file in files} == {Owner.GENERATED}
+
+
+def test_the_types_of_calls_are_named_after_their_operations() -> None:
+    text = rendered(server_plan())[f"{GENERATED}/calls.py"]
+    assert (
+        text.partition("import Pet\n\n\n")[2]
+        == '''\
+class GetPetsCall(Protocol):
+    async def __call__(
+        self,
+        ctx: Context,
+        *,
+        limit: int | Absent = ABSENT,
+        status: Literal["available", "sold"] | Absent = ABSENT,
+        x_trace: str | Absent = ABSENT,
+    ) -> list[Pet]:
+        """`GET /pets`."""
+
+
+class GetPetsPetIdCall(Protocol):
+    async def __call__(self, ctx: Context, *, pet_id: int) -> Pet:
+        """`GET /pets/{petId}`."""
+
+
+class PostPetsCall(Protocol):
+    async def __call__(self, ctx: Context, *, body: Pet) -> None:
+        """`POST /pets`."""
+'''
+    )
+
+
+def test_models_are_imported_from_one_place() -> None:
+    text = rendered(server_plan())[f"{GENERATED}/models/__init__.py"]
+    assert text.endswith(
+        'from petstore_mcp._generated.models.pets import Pet\n\n__all__ = [\n    "Pet",\n]\n'
+    )
 
 
 def test_handlers_read_as_a_colleague_would_have_written_them() -> None:

@@ -38,3 +38,8 @@ def test_every_handler_names_its_operation() -> None:
 def test_every_tool_is_called() -> None:
     """Each tool has a call in cases.json, or a reason why none could be made up."""
     suite.check_cases()
+
+
+def test_handlers_fit() -> None:
+    """What `handlers/` adds and overrides fits the tools above; its own tests are yours."""
+    suite.check_handlers()
