@@ -75,6 +75,8 @@ class MediaType:
     encoding: Mapping[str, Encoding] = field(default_factory=dict)
     examples: tuple[JsonValue, ...] = ()
     item_schema: JsonSchema | None = None  # of a streaming media type (3.2)
+    prefix_encoding: tuple[Encoding, ...] = ()  # of the first parts of a multipart type (3.2)
+    item_encoding: Encoding | None = None  # of the parts after those (3.2)
     xml_root: str = ""  # the element that an XML body is, where the document gives its shape
 
 

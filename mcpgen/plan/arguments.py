@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from mcpgen.diagnostics import OperationRefusedError
@@ -12,6 +13,8 @@ from mcpgen.plan.input_profile import FILE_IN_WORDS
 from mcpgen.plan.media_types import (
     STRUCTURED,
     Kind,
+    base_type,
+    is_range,
     kind_of,
     kind_of_body,
     ranked,
@@ -88,24 +91,41 @@ def _never_empty(parameter: Parameter, types: Types) -> JsonSchema:
     return {**schema, bound: 1}
 
 
-def is_sendable(item: MediaType, types: Types) -> bool:
-    """Whether a body of this media type can be written; a form is made of an object's members."""
-    kind = kind_of_body(item)
-    if kind in (Kind.FORM, Kind.MULTIPART) and item.schema is not None:
-        allowed = types.shape_of(item.schema).types
-        return not allowed or "object" in allowed
-    return kind is not Kind.UNSENDABLE
+def why_unsendable(item: MediaType, types: Types) -> str:
+    """Why a body of this media type cannot be written; "" where it can.
+
+    The parts of `multipart/form-data` are an object's members, and those of another multipart
+    type are a list's items, or members where it is known that parts have names (OpenAPI 3.2.0,
+    "Encoding By Name" and "Encoding By Position").
+    """
+    name, kind = base_type(item.media_type), kind_of_body(item)
+    if kind is Kind.UNSENDABLE:
+        return "that is no media type that a request can have"
+    if kind not in (Kind.FORM, Kind.MULTIPART) or item.item_schema is not None:
+        return ""
+    allowed = () if item.schema is None else types.shape_of(item.schema).types
+    if kind is Kind.FORM or name == "multipart/form-data":
+        return "" if not allowed or "object" in allowed else "a form is made of an object's members"
+    if "array" in allowed:
+        return ""
+    if "object" not in allowed:
+        return "no schema says what its parts are"
+    if name == "multipart/mixed":
+        return ""
+    return "its parts are known by their order, and an object's members have none"
 
 
 def takes_file(item: MediaType, types: Types) -> bool:
     """Whether the content of a file is a part of such a body, or all of it."""
     kind = kind_of_body(item)
-    if kind is not Kind.MULTIPART or item.schema is None:
+    if kind is not Kind.MULTIPART:
         return kind is Kind.BINARY
-    members = types.shape_of(item.schema).keywords.get("properties", {})
-    return any(
-        _is_file(member, types) or _is_binary_type(item.encoding.get(name))
-        for name, member in members.items()
+    keywords = types.shape_of(body_schema(item)).keywords
+    positional = [*keywords.get("prefixItems", ()), keywords.get("items", True)]
+    encodings = [*item.encoding.values(), *item.prefix_encoding, item.item_encoding]
+    return any(map(_is_binary_type, encodings)) or any(
+        _is_file(member, types)
+        for member in (*keywords.get("properties", {}).values(), *positional)
     )
 
 
@@ -128,16 +148,18 @@ def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
     """The media types in which the body can be sent, the default first.
 
     JSON comes first, then other JSON formats, forms, multipart, lines of JSON, XML, text, bytes; a
-    form comes after multipart where it would carry files. A range like `*/*` is sent as JSON.
+    form comes after multipart where it would carry files. A range like `*/*` is sent as JSON where
+    its schema says more than that it is a string.
     """
     body = operation.request_body
     if body is None:
         return ()
     spelled: dict[str, MediaType] = {}
     for item in ranked(body.content):
-        if is_sendable(item, types):
-            name = spelled_for_sending(item.media_type)
-            spelled.setdefault(name, replace(item, media_type=name))
+        if not why_unsendable(item, types):
+            name = spelled_for_sending(item)
+            schema = body_schema(item) if item.item_schema is not None else item.schema
+            spelled.setdefault(name, replace(item, media_type=name, schema=schema))
     return tuple(spelled.values())
 
 
@@ -147,12 +169,15 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
         return []
     media_types = selectable(operation, types)
     if not media_types:
-        offered = ", ".join(f"`{item.media_type}`" for item in ranked(body.content))
+        offered = "; ".join(
+            f"`{item.media_type}`: {why_unsendable(item, types)}" for item in ranked(body.content)
+        )
         raise OperationRefusedError(
             "body-media-type",
-            f"its body is {offered}, which generated servers cannot write",
+            f"its body cannot be written ({offered})",
             body.at,
-            "name a media type that a request can have; a form needs a schema of type object",
+            "a form needs a schema of type object, and other parts a list of them, in `schema` or"
+            " `itemSchema`",
         )
     schemas: list[JsonSchema] = []
     for item in media_types:
@@ -173,7 +198,7 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
     )
     listed = _described(_one_of(shown), body.description, is_deprecated=False)
     found = [Listed(argument, listed, says_less=len(shown) < len(schemas))]
-    if len(media_types) > 1:
+    if len(media_types) > 1 or is_range(media_types[0].media_type):
         found.append(_content_type(media_types))
     return found
 
@@ -193,14 +218,22 @@ def body_schema(item: MediaType) -> JsonSchema:
         line = item.item_schema if item.item_schema is not None else item.schema
         is_list = isinstance(line, dict) and line.get("type") == "array"
         return line if is_list and line is not None else {"type": "array", "items": line or {}}
+    if kind is Kind.MULTIPART and item.item_schema is not None and not _says_items(item.schema):
+        return {"type": "array", "items": item.item_schema}
     if kind in (Kind.FORM, Kind.MULTIPART):
         return item.schema if isinstance(item.schema, dict) and item.schema else {"type": "object"}
     return True if item.schema is None else item.schema
 
 
+def _says_items(schema: JsonSchema | None) -> bool:
+    return isinstance(schema, dict) and bool({"items", "prefixItems"} & schema.keys())
+
+
 def _content_type(media_types: tuple[MediaType, ...]) -> Listed:
     names = [item.media_type for item in media_types]
     schema: JsonObject = {"type": "string", "enum": names}
+    if any(map(is_range, names)):
+        schema = {"type": "string", "pattern": f"^({'|'.join(map(_pattern_of, names))})$"}
     argument = Argument(
         name=CONTENT_TYPE,
         identifier=identifier(CONTENT_TYPE),
@@ -213,10 +246,34 @@ def _content_type(media_types: tuple[MediaType, ...]) -> Listed:
     strings = [
         f"`{item.media_type}`" for item in media_types if kind_of_body(item) not in STRUCTURED
     ]
-    told = f"How the body is sent; `{names[0]}` unless told otherwise."
+    told = f"How the body is sent; {_default_type(names[0])} unless told otherwise."
     if strings and len(strings) < len(names):
         told += f" For {', '.join(strings)} the body is one string."
     return Listed(argument, {**schema, "description": told})
+
+
+_IN_PATTERNS = re.compile(r"[.+*?^${}()|\[\]\\]")
+_WORD = "[A-Za-z0-9!#$&^_.+-]+"
+
+
+def _pattern_of(media_type: str) -> str:
+    """What matches a media type, or every one within a range."""
+    if not is_range(media_type):
+        return _IN_PATTERNS.sub(r"\\\g<0>", media_type)
+    return base_type(media_type).replace("*", _WORD)
+
+
+def _default_type(media_type: str) -> str:
+    """What a body is sent as where the caller does not say."""
+    kind = base_type(media_type)
+    if kind == "text/*":
+        return "`text/plain`"
+    if not is_range(kind):
+        return f"`{media_type}`"
+    told = f"what its `data:` URI says within `{kind}`"
+    return (
+        told if kind not in ("*/*", "application/*") else f"{told}, or `application/octet-stream`,"
+    )
 
 
 def _described(schema: JsonSchema, description: str, is_deprecated: bool) -> JsonSchema:

@@ -15,7 +15,7 @@ from mcpgen.ir.api import Api, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.arguments import body_schema
-from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_json, kind_of_body
+from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_json, is_range, kind_of_body
 from mcpgen.plan.property_names import as_offered
 from mcpgen.plan.shapes import Shapes
 from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
@@ -195,16 +195,17 @@ class _Making:
     ) -> None:
         """Add the body: of the default media type, or of the last one for the largest call."""
         chosen = tool.body[-1 if which == "largest" else 0]
-        if len(tool.body) > 1 and chosen is not tool.body[0]:
-            call.arguments[names["content_type", ""]] = chosen.media_type
+        media_type = _one_of_range(chosen.media_type)
+        if chosen is not tool.body[0] or media_type != chosen.media_type:
+            call.arguments[names["content_type", ""]] = media_type
         value = self._body(chosen, which)
         call.arguments[names["body", ""]] = value
         call.request["body"] = value
-        call.request["content_type"] = chosen.media_type
+        call.request["content_type"] = media_type
 
     def _body(self, media_type: MediaType, which: Which) -> JsonValue:
         schema = body_schema(media_type)
-        if is_json(media_type.media_type):
+        if kind_of_body(media_type) <= Kind.OTHER_JSON:
             return self._sent.sample(schema, which, seed="body")
         if kind_of_body(media_type) is Kind.TEXT:
             return self._text_body(media_type)
@@ -217,6 +218,9 @@ class _Making:
             value = self._sent.sample(schema, wish, seed="body")
             if kind_of_body(media_type) in (Kind.FORM, Kind.MULTIPART):
                 value = _without_nulls(value)
+            is_list = kind_of_body(media_type) is Kind.MULTIPART and isinstance(value, list)
+            if is_list and value and not _has_empty(value) and not _has_null(value):
+                return value
             if kind_of_body(media_type) is Kind.LINES or _fits_a_form(value):
                 return value
         raise CannotSampleError(
@@ -241,6 +245,15 @@ class _Making:
         except CannotSampleError:
             value = None
         return value if isinstance(value, str) else "text"
+
+
+def _one_of_range(media_type: str) -> str:
+    """A media type within a range; any other as it is."""
+    kind = base_type(media_type)
+    if not is_range(kind):
+        return media_type
+    common = {"*/*": "application/octet-stream", "text/*": "text/plain", "image/*": "image/png"}
+    return common.get(kind, kind.replace("*", "octet-stream"))
 
 
 def _case(tool: ToolPlan, what: str, call: _Call) -> JsonObject:

@@ -216,6 +216,8 @@ class InputProfile:
             told = f"Give {', or '.join(need for need in needs if need)}."
             return base.inexact().described(_sentences([base.schema.get("description", ""), told]))
         parts = [self._member(member, types, build) for member in members if member is not False]
+        if not parts:  # nothing fits, which is only checked
+            return leaf({"description": _ANY}, is_exact=False)
         is_exact = choice == "anyOf" or _are_told_apart(parts)
         if base is None and keywords.keys() & _BESIDE_A_CHOICE:
             is_exact = False

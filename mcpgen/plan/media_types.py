@@ -19,7 +19,7 @@ class Kind(enum.IntEnum):
     XML = 5  # whose shape the document gives
     TEXT = 6
     BINARY = 7
-    UNSENDABLE = 8  # parts without names, or a range that stands for anything
+    UNSENDABLE = 8  # no media type, or `multipart/*`
 
 
 STRUCTURED = frozenset(
@@ -47,7 +47,10 @@ def base_type(media_type: str) -> str:
 
 
 def kind_of(media_type: str) -> Kind:
-    """What a body of this type holds. A range that JSON is in stands for JSON."""
+    """What a body of this type holds. A range that JSON is in stands for JSON.
+
+    Of another range, the type is an argument, and the kind is that of all in it.
+    """
     name = base_type(media_type)
     if name in ("application/json", "text/json") or name in _ANY:
         return Kind.JSON
@@ -55,21 +58,40 @@ def kind_of(media_type: str) -> Kind:
         return Kind.OTHER_JSON
     if name == "application/x-www-form-urlencoded":
         return Kind.FORM
-    if name == "multipart/form-data":
-        return Kind.MULTIPART
     if name in _LINES:
         return Kind.LINES
-    if "*" in name or "/" not in name or name.startswith(("multipart/", "message/")):
+    if "/" not in name or name == "multipart/*":
         return Kind.UNSENDABLE
-    if name.startswith("text/") or name in _TEXTUAL or name.endswith(("+xml", "+yaml")):
+    if name.startswith("multipart/"):
+        return Kind.MULTIPART
+    if (
+        name.startswith(("text/", "message/"))
+        or name in _TEXTUAL
+        or name.endswith(("+xml", "+yaml"))
+    ):
         return Kind.TEXT
     return Kind.BINARY
 
 
 def kind_of_body(item: MediaType) -> Kind:
-    """What a body of this type is made from; XML of a known shape, from a value."""
+    """What a body of this type is made from; XML of a known shape, from a value.
+
+    A range that JSON is in holds bytes where the schema speaks of a string or of nothing, and a
+    message (RFC 5322) is text unless its schema calls it binary.
+    """
     kind = kind_of(item.media_type)
+    name = base_type(item.media_type)
+    keywords = item.schema if isinstance(item.schema, dict) else {}
+    if name in _ANY and (not keywords or keywords.get("type") == "string"):
+        return Kind.BINARY
+    if name.startswith("message/") and keywords.get("format") == "binary":
+        return Kind.BINARY
     return Kind.XML if item.xml_root and kind is not Kind.UNSENDABLE else kind
+
+
+def is_range(media_type: str) -> bool:
+    """Whether `media_type` stands for several: `image/*`."""
+    return "*" in base_type(media_type)
 
 
 def ranked(content: Iterable[MediaType]) -> list[MediaType]:
@@ -101,6 +123,7 @@ def is_json(media_type: str) -> bool:
     return kind_of(media_type) <= Kind.OTHER_JSON
 
 
-def spelled_for_sending(media_type: str) -> str:
-    """`media_type` as a request names it; a wildcard becomes JSON."""
-    return "application/json" if "*" in media_type else media_type
+def spelled_for_sending(item: MediaType) -> str:
+    """The media type as a request names it: JSON for a range that stands for that."""
+    is_json_range = is_range(item.media_type) and kind_of_body(item) is Kind.JSON
+    return "application/json" if is_json_range else item.media_type

@@ -14,7 +14,7 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.annotations import tool_annotations
-from mcpgen.plan.arguments import is_sendable, plan_arguments, selectable, takes_file
+from mcpgen.plan.arguments import plan_arguments, selectable, takes_file, why_unsendable
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
@@ -191,12 +191,13 @@ class _Planning:
         """Report the media types of a body that stay unused beside others that can be written."""
         content = () if operation.request_body is None else operation.request_body.content
         for item in content:
-            if not is_sendable(item, self.types):
+            if why := why_unsendable(item, self.types):
                 self.problems.note(
                     "body-media-type",
                     f"`{operation.key}` takes its body as `{item.media_type}` as well, which "
                     "generated servers cannot write; it is sent in another way",
                     at=item.at,
+                    why=why,
                 )
 
     def _result(self, operation: Operation, hint: str) -> tuple[JsonObject | None, str, Annotation]:

@@ -154,11 +154,23 @@ def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -
         "media_type": media_type.media_type,
         "encoding": {name: _encoding(value) for name, value in media_type.encoding.items()},
     }
+    if media_type.prefix_encoding:
+        entry["prefix_encoding"] = list(map(_encoding, media_type.prefix_encoding))
+    if media_type.item_encoding is not None:
+        entry["item_encoding"] = _encoding(media_type.item_encoding)
+    if _is_message_of_bytes(media_type):
+        entry["is_binary"] = True
     if media_type.xml_root:
         entry["xml_root"] = media_type.xml_root
     if media_type.schema is not None and _serialiser_reads_schema(media_type):
         entry["schema"] = bundled(media_type.schema, schemas)
     return entry
+
+
+def _is_message_of_bytes(media_type: MediaType) -> bool:
+    schema = media_type.schema
+    is_binary = isinstance(schema, dict) and schema.get("format") == "binary"
+    return is_binary and media_type.media_type.lower().startswith("message/")
 
 
 def _serialiser_reads_schema(media_type: MediaType) -> bool:

@@ -124,29 +124,34 @@ class ContentLowering:
             media_type=name.strip(),
             schema=self._schemas.lower(node.child("schema")) if "schema" in declared else None,
             at=self._source.at(node.pointer),
-            encoding=self._encoding(node.child("encoding")),
+            encoding={
+                name: self._encoding(child)
+                for name, child in sorted(node.child("encoding").members())
+            },
+            prefix_encoding=tuple(map(self._encoding, node.child("prefixEncoding").elements())),
+            item_encoding=(
+                self._encoding(node.child("itemEncoding")) if "itemEncoding" in declared else None
+            ),
             examples=examples_of(node, self._source),
             item_schema=(
                 self._schemas.lower(node.child("itemSchema")) if "itemSchema" in declared else None
             ),
         )
 
-    def _encoding(self, node: Node) -> dict[str, Encoding]:
-        encodings = {}
-        for name, child in sorted(node.members()):
-            explode = object_of(child.value).get("explode")
-            encodings[name] = Encoding(
-                content_type=child.text("contentType"),
-                style=child.text("style"),
-                explode=explode if isinstance(explode, bool) else None,
-                allow_reserved=child.flag("allowReserved"),
-                headers=tuple(
-                    header
-                    for header in self._headers(child.child("headers"))
-                    if sendable_header(header.name, child.pointer, self._source)
-                ),
-            )
-        return encodings
+    def _encoding(self, node: Node) -> Encoding:
+        """The Encoding Object at `node`."""
+        explode = object_of(node.value).get("explode")
+        return Encoding(
+            content_type=node.text("contentType"),
+            style=node.text("style"),
+            explode=explode if isinstance(explode, bool) else None,
+            allow_reserved=node.flag("allowReserved"),
+            headers=tuple(
+                header
+                for header in self._headers(node.child("headers"))
+                if sendable_header(header.name, node.pointer, self._source)
+            ),
+        )
 
     def _headers(self, node: Node) -> tuple[Parameter, ...]:
         headers = []

@@ -63,7 +63,11 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
     if kind == "application/x-www-form-urlencoded":
         return _read_form(described, body, schemas)
     if kind.startswith("multipart/"):
+        if _has_parts_in_order(described, schemas):
+            return _read_sequence(described, content_type, body, schemas)
         return _read_multipart(described, content_type, body, schemas)
+    if kind.startswith("message/"):  # a text where it is one, and else a file
+        return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
     if kind in _JSON_LINES:
         return _read_lines(described, body, schemas)
     if _is_xml(kind) and gives_shape(described.schema, schemas):
@@ -207,7 +211,7 @@ def _form_shapes(
 class Part:
     """One part of a multipart body."""
 
-    name: str
+    name: str  # "" where it has none
     filename: str
     content_type: str
     content: bytes
@@ -222,6 +226,8 @@ def _read_multipart(
     names = {name for name, encoding in described.encoding.items() if encoding.is_styled}
     declared = schemas.property_names(described.schema) - names
     for part in multipart_parts(content_type, body):
+        if not part.name:
+            raise _UnreadableError("a part has no name")
         if names and part.name not in declared:
             styled.append(f"{quote(part.name)}={quote(_text(part.content, part.content_type))}")
             continue
@@ -233,6 +239,28 @@ def _read_multipart(
     }
     value |= _form_value(described, Pairs("&".join(styled)), schemas)
     return read_values([value], described.schema, schemas)
+
+
+def _has_parts_in_order(described: MediaType, schemas: Schemas) -> bool:
+    """Whether the parts are a list's items, without names (OpenAPI 3.2, "By Position")."""
+    if described.essence == "multipart/form-data":
+        return False
+    types = schemas.likely_types(described.schema)
+    return described.item_schema is not None or types == {"array"}
+
+
+def _read_sequence(
+    described: MediaType, content_type: str, body: bytes, schemas: Schemas
+) -> Reading:
+    """Read parts by their position, each by what the schema says of the item there."""
+    schema = described.schema
+    first = schema.get("prefixItems", ()) if isinstance(schema, dict) else ()
+    others = schemas.item_schema(schema) if described.item_schema is None else described.item_schema
+    values = [
+        _part_value(part, first[place] if place < len(first) else others, schemas)
+        for place, part in enumerate(multipart_parts(content_type, body))
+    ]
+    return read_values([values], schema, schemas)
 
 
 def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schemas) -> bool:
@@ -278,11 +306,9 @@ def _part(piece: bytes) -> Part:
         headers[field.strip().lower()] = value.strip()
     disposition = headers.get("content-disposition", "")
     name = re.search(r'(?<![*\w])name="([^"]*)"', disposition)
-    if name is None:
-        raise _UnreadableError("a part has no name")
     filename = re.search(r'filename="([^"]*)"', disposition)
     return Part(
-        unescaped(name[1]),
+        unescaped(name[1]) if name else "",
         filename[1] if filename else "",
         headers.get("content-type", ""),
         content,

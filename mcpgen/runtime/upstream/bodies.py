@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.files import FileReader
-from mcpgen.runtime.upstream.forms import multipart, urlencoded
+from mcpgen.runtime.upstream.forms import urlencoded
+from mcpgen.runtime.upstream.multipart import is_range_of, named_parts, parts_in_order
 from mcpgen.runtime.upstream.parameters import (
     UnsendableError,
     charset_of,
+    checked_header,
     is_json,
     json_text,
     primitive_text,
@@ -26,12 +28,19 @@ class MediaTypeRule:
     """One way in which the body can travel. `schema` stands where the serialiser needs it.
 
     `xml_root` is the element that an object or an array becomes; "" for XML that is given as text.
+    `is_binary` tells that a message is a file argument, and no text. `prefix_encoding` and
+    `item_encoding` are for parts that are known by their position. `chosen` is the type within the
+    range `media_type` that the caller selected.
     """
 
     media_type: str
     encoding: Mapping[str, JsonObject] = field(default_factory=dict)
     schema: JsonObject | bool | None = None
     xml_root: str = ""
+    is_binary: bool = False
+    prefix_encoding: tuple[JsonObject, ...] = ()
+    item_encoding: JsonObject = field(default_factory=dict)
+    chosen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +61,13 @@ class BodyRule:
         """
         rules = tuple(
             MediaTypeRule(
-                _concrete(media["media_type"]),
+                media["media_type"],
                 media.get("encoding", {}),
                 media.get("schema"),
                 media.get("xml_root", ""),
+                media.get("is_binary", False),
+                tuple(media.get("prefix_encoding", ())),
+                media.get("item_encoding", {}),
             )
             for media in entry["media_types"]
         )
@@ -79,6 +91,9 @@ class BodyRule:
         for rule in self.media_types:
             if rule.media_type == content_type:
                 return rule
+        for rule in self.media_types:
+            if is_range_of(rule.media_type, content_type):
+                return replace(rule, chosen=checked_header(content_type))
         offered = ", ".join(f"`{rule.media_type}`" for rule in self.media_types)
         raise UnsendableError(f"must be one of {offered}")
 
@@ -89,17 +104,6 @@ class EncodedBody:
 
     content_type: str
     content: bytes = field(repr=False)
-
-
-_CONCRETE = {"*/*": "application/json", "application/*": "application/json", "text/*": "text/plain"}
-
-
-def _concrete(media_type: str) -> str:
-    """The media type that a request names where a document allows a range."""
-    essence = media_type.partition(";")[0].strip().lower()
-    if not essence.endswith("/*"):
-        return media_type
-    return _CONCRETE.get(essence, "application/octet-stream")
 
 
 class BodyKind(enum.Enum):
@@ -139,13 +143,13 @@ _TEXTUAL = frozenset(
 
 
 def kind_of_body(media_type: str) -> BodyKind:
-    """How a body of this media type is written.
+    """How a body of this media type is written; of a range, any type that a caller selects.
 
     Raises:
-        ConfigurationError: it cannot be: no media type, or one of parts without names.
+        ConfigurationError: it cannot be written.
     """
-    essence = media_type.partition(";")[0].strip().lower()
-    if "*" in essence or "/" not in essence:
+    essence = _essence(media_type)
+    if "/" not in essence or essence == "multipart/*":
         raise ConfigurationError(f"a body must have a media type of its own, not `{media_type}`")
     if is_json(essence):
         return BodyKind.JSON
@@ -153,11 +157,13 @@ def kind_of_body(media_type: str) -> BodyKind:
         return BodyKind.JSON_LINES
     if essence == "application/x-www-form-urlencoded":
         return BodyKind.URLENCODED
-    if essence == "multipart/form-data":
+    if essence.startswith("multipart/"):
         return BodyKind.MULTIPART
-    if essence.startswith(("multipart/", "message/")):
-        raise ConfigurationError(f"a body of type `{media_type}` cannot be written")
-    if essence.startswith("text/") or essence in _TEXTUAL or essence.endswith(("+xml", "+yaml")):
+    if (
+        essence.startswith(("text/", "message/"))
+        or essence in _TEXTUAL
+        or essence.endswith(("+xml", "+yaml"))
+    ):
         return BodyKind.TEXT
     return BodyKind.BYTES
 
@@ -177,13 +183,52 @@ def encode_body(rule: MediaTypeRule, value: Any, files: FileReader) -> EncodedBo
     if kind is BodyKind.URLENCODED:
         return EncodedBody(rule.media_type, urlencoded(value, rule.encoding))
     if kind is BodyKind.MULTIPART:
-        form = multipart(value, rule.encoding, rule.schema, files)
-        return EncodedBody(f"multipart/form-data; boundary={form.boundary}", form.content)
+        return _multipart(rule, value, files)
     if rule.xml_root:
         return EncodedBody(rule.media_type, _xml_bytes(value, rule))
-    if kind is BodyKind.TEXT:
-        return EncodedBody(rule.media_type, _text_bytes(value, rule.media_type))
-    return EncodedBody(rule.media_type, files.read(value).content)
+    if kind is BodyKind.TEXT and not rule.is_binary:
+        media_type = _one_of_range(rule, "")
+        return EncodedBody(media_type, _text_bytes(value, media_type))
+    file = files.read(value)
+    return EncodedBody(_one_of_range(rule, file.media_type), file.content)
+
+
+def _essence(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
+
+
+_WITHIN = {
+    "*/*": "application/octet-stream",
+    "application/*": "application/octet-stream",
+    "text/*": "text/plain",
+}
+
+
+def _one_of_range(rule: MediaTypeRule, known: str) -> str:
+    """The media type that a body is sent as; `known` is what a file says that it is."""
+    media_type = rule.media_type
+    if "*" not in _essence(media_type):
+        return media_type
+    if rule.chosen or is_range_of(media_type, known):
+        return rule.chosen or known
+    if media_type not in _WITHIN:
+        raise UnsendableError(
+            f"needs its media type, one within `{media_type}`: as `content_type`,"
+            " or in a `data:` URI"
+        )
+    return _WITHIN[media_type]
+
+
+def _multipart(rule: MediaTypeRule, value: Any, files: FileReader) -> EncodedBody:
+    kind = _essence(rule.media_type)
+    if isinstance(value, (list, tuple)) and kind != "multipart/form-data":
+        body = parts_in_order(value, rule.prefix_encoding, rule.item_encoding, rule.schema, files)
+    else:
+        body = named_parts(value, rule.encoding, rule.schema, files)
+    content_type = f"{kind}; boundary={body.boundary}"
+    if kind == "multipart/related":  # which names the type of its root (RFC 2387, section 3.1)
+        content_type += f'; type="{_essence(body.root_type)}"'
+    return EncodedBody(content_type, body.content)
 
 
 def _xml_bytes(value: Any, rule: MediaTypeRule) -> bytes:

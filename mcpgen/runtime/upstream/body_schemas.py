@@ -53,6 +53,16 @@ def items_of(whole: Described, root: JsonObject) -> Described:
     return [inner for schema in schemas for inner in described(schema, root)]
 
 
+def item_at(whole: Described, index: int, root: JsonObject) -> Described:
+    """What is said of one item of an array."""
+    found: list[JsonObject] = []
+    for branch in whole:
+        prefix = branch.get("prefixItems", ())
+        schema = prefix[index] if index < len(prefix) else branch.get("items")
+        found += described(schema, root)
+    return found
+
+
 def _branches(schema: Any, root: JsonObject, seen: frozenset[str]) -> Iterator[JsonObject]:
     if not isinstance(schema, dict):
         return

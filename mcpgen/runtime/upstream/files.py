@@ -14,6 +14,7 @@ from mcpgen.runtime.upstream.parameters import UnsendableError
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
 _SPACE = re.compile(r"\s+")
+_MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ def _from_data_uri(uri: str) -> FileContent:
         raise UnsendableError("must have a comma in its `data:` URI, before the data")
     media_type, *parameters = head.split(";")
     named = [unquote(item[5:]) for item in parameters if item.lower().startswith("name=")]
+    if media_type.strip() and not _MEDIA_TYPE.fullmatch(media_type.strip()):
+        raise UnsendableError("must name a media type in its `data:` URI, or none")
     is_base64 = any(item.strip().lower() == "base64" for item in parameters)
     content = _from_base64(unquote(data)) if is_base64 else unquote_to_bytes(data)
     return FileContent(content, named[0] if named else "", media_type.strip().lower())

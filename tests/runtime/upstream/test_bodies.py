@@ -264,9 +264,7 @@ def test_value_without_a_spelling_is_refused(media_type: str, value: Any, told: 
         encode(media_type, value, {}, SCHEMA)
 
 
-@pytest.mark.parametrize(
-    "media_type", ["multipart/mixed", "multipart/related", "message/http", "nonsense"]
-)
+@pytest.mark.parametrize("media_type", ["multipart/*", "nonsense"])
 def test_media_type_that_cannot_be_written_is_refused_at_load(media_type: str) -> None:
     with pytest.raises(ConfigurationError, match=media_type.partition("/")[0]):
         BodyRule.from_json({"argument": "body", "media_types": [{"media_type": media_type}]})
@@ -275,15 +273,32 @@ def test_media_type_that_cannot_be_written_is_refused_at_load(media_type: str) -
 @pytest.mark.parametrize(
     ("declared", "sent"),
     [
-        ("*/*", "application/json"),
-        ("application/*", "application/json"),
+        ("*/*", "application/octet-stream"),
+        ("application/*", "application/octet-stream"),
         ("text/*", "text/plain"),
-        ("image/*", "application/octet-stream"),
     ],
 )
 def test_range_of_media_types_is_sent_as_one_of_them(declared: str, sent: str) -> None:
     rule = BodyRule.from_json({"argument": "body", "media_types": [{"media_type": declared}]})
-    assert rule.choose("").media_type == sent
+    assert encode_body(rule.choose(""), "dGV4dA==", FileReader()).content_type == sent
+
+
+def test_media_type_within_a_range_is_that_of_the_caller_then_that_of_the_file() -> None:
+    rule = BodyRule.from_json({"argument": "body", "media_types": [{"media_type": "image/*"}]})
+    gif = "data:image/gif;base64,AAEC"
+    assert encode_body(rule.choose("image/png"), gif, FileReader()).content_type == "image/png"
+    assert encode_body(rule.choose(""), gif, FileReader()).content_type == "image/gif"
+    for value in ("AAEC", "data:text/plain;base64,AAEC"):
+        with pytest.raises(UnsendableError, match="needs its media type, one within `image/\\*`"):
+            encode_body(rule.choose(""), value, FileReader())
+    for media_type in ("text/plain", "image/png\r\nX: y"):
+        with pytest.raises(UnsendableError):
+            rule.choose(media_type)
+
+
+def test_a_data_uri_brings_no_header_of_its_own() -> None:
+    with pytest.raises(UnsendableError, match="media type in its `data:` URI"):
+        FileReader().read("data:image/png\r\nX-Evil: 1;base64,AAEC")
 
 
 # Files of this machine

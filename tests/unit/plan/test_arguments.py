@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -78,6 +79,46 @@ def test_body_that_nobody_can_write_leaves_its_operation_out(make: Any) -> None:
     assert plan.tools == ()
     assert [left.code for left in plan.left_out] == ["body-media-type"]
     assert lowered.found("body-media-type")[0].at is not None
+
+
+@pytest.mark.parametrize(
+    ("media_type", "schema", "why"),
+    [
+        ("multipart/mixed", {}, "no schema says what its parts are"),
+        ("multipart/related", {"type": "object"}, "known by their order"),
+        ("multipart/form-data", {"type": "array"}, "a form is made of an object's members"),
+        ("multipart/*", {"type": "object"}, "no media type that a request can have"),
+    ],
+)
+def test_why_a_body_cannot_be_written_is_told(
+    make: Any, media_type: str, schema: Any, why: str
+) -> None:
+    lowered = make(make.with_body(schema, media_type))
+    lowered.plan()
+    assert why in lowered.found("body-media-type")[0].message
+
+
+@pytest.mark.parametrize(
+    ("media_types", "good", "bad"),
+    [
+        (["image/*"], ["image/png", "image/svg+xml"], ["image/*", "text/plain", "image/png; a=b"]),
+        (["*/*"], ["a/b"], ["a", "a/b/c"]),
+        (["text/*", "application/a+b"], ["text/x", "application/a+b"], ["application/aab"]),
+    ],
+)
+def test_the_type_of_a_body_within_a_range_is_an_argument(
+    make: Any, media_types: list[str], good: list[str], bad: list[str]
+) -> None:
+    tool = tool_with(make, *media_types, schema={"type": "string"})
+    pattern = re.compile(tool.input_schema["properties"]["content_type"]["pattern"])
+    assert all(map(pattern.search, good))
+    assert not any(map(pattern.search, bad))
+
+
+def test_a_range_is_json_where_its_schema_is_no_string(make: Any) -> None:
+    tool = tool_with(make, "*/*", schema={"type": "object"})
+    assert [item.media_type for item in tool.body] == ["application/json"]
+    assert "content_type" not in tool.input_schema["properties"]
 
 
 def test_required_arguments_come_first(make: Any) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mcpgen.plan.exact import ExactSchemas
 from mcpgen.plan.media_types import Kind, kind_of
+from mcpgen.plan.property_names import as_offered
 from mcpgen.plan.shapes import Shapes
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.bodies import BodyKind, kind_of_body
@@ -421,8 +422,10 @@ def test_what_is_listed_alone_says_what_the_document_says(
     (exact,), definitions = ExactSchemas(requests, {}).bundle([tool.arguments[0].schema])
     judge = jsonschema_rs.validator_for({"allOf": [exact], "$defs": definitions})
     checked = jsonschema_rs.validator_for(tool.full_input_schema or tool.input_schema)
+    offered = {wire_name: name for name, wire_name in tool.wire_names.items()}
     for value in values:
-        assert checked.is_valid({"body": value}) == judge.is_valid(value)
+        said = as_offered(value, [tool.arguments[0].schema], requests, offered)
+        assert checked.is_valid({"body": said}) == judge.is_valid(value)
 
 
 @settings(

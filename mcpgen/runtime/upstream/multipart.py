@@ -1,0 +1,246 @@
+"""Bodies of several parts: `multipart/form-data` and its kin."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.body_schemas import (
+    Described,
+    described,
+    item_at,
+    items_of,
+    property_of,
+)
+from mcpgen.runtime.upstream.files import FileReader
+from mcpgen.runtime.upstream.forms import is_styled, members
+from mcpgen.runtime.upstream.parameters import (
+    UnsendableError,
+    checked_header,
+    is_json,
+    json_text,
+    percent_encode,
+    primitive_text,
+    styled_pairs,
+)
+
+_OCTETS = "application/octet-stream"
+
+Encodings = Mapping[str, JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    name: str | None  # None where it is known by its position
+    content: bytes = field(repr=False)
+    content_type: str = ""
+    file_name: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def to_bytes(self) -> bytes:
+        lines = []
+        if self.name is not None:
+            disposition = f'form-data; name="{_quoted(self.name)}"'
+            if self.file_name is not None:
+                disposition += f'; filename="{_quoted(self.file_name)}"'
+            lines.append(f"Content-Disposition: {disposition}")
+        if self.content_type:
+            lines.append(f"Content-Type: {self.content_type}")
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        return "\r\n".join([*lines, "", ""]).encode() + self.content
+
+
+def _quoted(name: str) -> str:
+    """Escape a name as browsers do (HTML, "multipart/form-data encoding algorithm")."""
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+@dataclass(frozen=True, slots=True)
+class Multipart:
+    """A multipart body, the boundary that its `Content-Type` has to name, and its first part's."""
+
+    boundary: str
+    content: bytes = field(repr=False)
+    root_type: str = ""  # the media type of the first part
+
+
+def named_parts(
+    value: Any, encodings: Encodings, schema: JsonObject | bool | None, files: FileReader
+) -> Multipart:
+    """Write an object as parts with names (RFC 7578): arrays part by part, objects as JSON.
+
+    What the schema calls binary is read as a file argument and sent as one.
+
+    Raises:
+        UnsendableError: it is no object, or a value has no spelling.
+    """
+    root = schema if isinstance(schema, dict) else {}
+    whole = described(root, root)
+    parts: list[_Part] = []
+    for name, item in members(value):
+        about = property_of(whole, name, root)
+        parts += _parts(name, item, encodings.get(name, {}), about, root, files)
+    return _joined(parts)
+
+
+def parts_in_order(
+    value: Sequence[Any],
+    prefix: Sequence[JsonObject],
+    encoding: JsonObject,
+    schema: JsonObject | bool | None,
+    files: FileReader,
+) -> Multipart:
+    """Write a list as parts without names (RFC 2046, section 5.1.1), a part an item.
+
+    `prefix` has the Encoding Objects of the first parts, and `encoding` is that of the others.
+
+    Raises:
+        UnsendableError: there is no item, or one has no spelling.
+    """
+    if not value:
+        raise UnsendableError("must have an item: a body in parts has at least one")
+    root = schema if isinstance(schema, dict) else {}
+    whole = described(root, root)
+    return _joined(
+        [
+            _part(
+                None,
+                item,
+                prefix[index] if index < len(prefix) else encoding,
+                item_at(whole, index, root),
+                files,
+            )
+            for index, item in enumerate(value)
+        ]
+    )
+
+
+def _joined(parts: Sequence[_Part]) -> Multipart:
+    try:
+        written = [part.to_bytes() for part in parts]
+    except UnicodeEncodeError:
+        raise UnsendableError("has half of a surrogate pair, which is no character") from None
+    # Made from the content: the same call gives the same bytes, and no content can foresee it.
+    boundary = f"mcpgen-{hashlib.sha256(b'|'.join(written)).hexdigest()[:32]}"
+    marker = f"--{boundary}".encode()
+    content = b"".join(marker + b"\r\n" + part + b"\r\n" for part in written)
+    root_type = (parts[0].content_type or "text/plain") if parts else ""
+    return Multipart(boundary, content + marker + b"--\r\n", root_type)
+
+
+def _parts(
+    name: str,
+    value: Any,
+    encoding: JsonObject,
+    about: Described,
+    root: JsonObject,
+    files: FileReader,
+) -> Iterator[_Part]:
+    if is_styled(encoding):
+        yield from _styled_parts(name, value, encoding, tuple(_fixed_headers(encoding, name)))
+    elif isinstance(value, (list, tuple)):
+        about = items_of(about, root)
+        for item in value:
+            yield _part(name, item, encoding, about, files)
+    else:
+        yield _part(name, value, encoding, about, files)
+
+
+def _part(
+    name: str | None, item: Any, encoding: JsonObject, about: Described, files: FileReader
+) -> _Part:
+    headers = tuple(_fixed_headers(encoding, name))
+    wanted = encoding.get("content_type", "")
+    is_file = any(_is_binary(schema) for schema in about)
+    is_encoded = any("contentEncoding" in schema for schema in about)  # and stays so
+    if isinstance(item, str) and not is_encoded and (is_file or _names_binary(wanted)):
+        file = files.read(item)
+        content_type = _chosen_type(wanted, file.media_type) or _OCTETS
+        return _Part(name, file.content, content_type, file.name or name, headers)
+    if isinstance(item, (dict, list, tuple)) or is_json(wanted):
+        content_type = _chosen_type(wanted, "application/json") or "application/json"
+        return _Part(name, json_text(item).encode(), content_type, None, headers)
+    plain = _OCTETS if is_encoded else ""
+    content_type = _chosen_type(wanted, plain) or plain
+    return _Part(name, _encoded(primitive_text(item)), content_type, None, headers)
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise UnsendableError("has half of a surrogate pair, which is no character") from None
+
+
+def _styled_parts(
+    name: str, value: Any, encoding: JsonObject, headers: tuple[tuple[str, str], ...]
+) -> Iterator[_Part]:
+    style = encoding.get("style") or "form"
+    explode = encoding.get("explode", style == "form")
+    for pair in styled_pairs(percent_encode(name), value, style=style, explode=explode):
+        key, _, text = pair.partition("=")
+        yield _Part(unquote(key), unquote(text).encode(), headers=headers)
+
+
+def _fixed_headers(encoding: JsonObject, name: str | None) -> Iterator[tuple[str, str]]:
+    """The headers of a part whose schema leaves them one value; no argument gives the others.
+
+    A part without a name may have such as `Content-ID`, and its type is not among them.
+    """
+    ours = "content-" if name is not None else "content-type"
+    for header in encoding.get("headers", ()):
+        schema = header.get("schema")
+        if not isinstance(schema, dict) or header["name"].lower().startswith(ours):
+            continue
+        values = schema.get("enum", ())
+        fixed = schema.get("const", schema.get("default", values[0] if len(values) == 1 else None))
+        if fixed is not None:
+            yield header["name"], checked_header(primitive_text(fixed))
+
+
+def _chosen_type(wanted: str, known: str) -> str:
+    """The media type of a part: what the file is, where the encoding allows that, else its first.
+
+    `wanted` may list several, and have wildcards: "image/png, image/*".
+    """
+    options = [option.strip() for option in wanted.split(",") if option.strip()]
+    for option in options:
+        if known and (option == known or is_range_of(option, known)):
+            return known
+    exact = [option for option in options if "*" not in option]
+    if exact:
+        return exact[0]
+    return known if not options else ""
+
+
+def is_range_of(option: str, media_type: str) -> bool:
+    """Whether `option` is a range that `media_type` is in."""
+    if option == "*/*":
+        return "/" in media_type
+    return option.endswith("/*") and media_type.startswith(option[:-1])
+
+
+def _names_binary(content_type: str) -> bool:
+    """Whether every media type of an Encoding Object is of bytes that are no text."""
+    kinds = [kind.partition(";")[0].strip().lower() for kind in content_type.split(",")]
+    return all(
+        kind == "application/octet-stream"
+        or kind in {"application/pdf", "application/zip", "application/gzip"}
+        or kind.startswith(("image/", "audio/", "video/", "font/"))
+        for kind in kinds
+    )
+
+
+# What the schema says of a property
+
+
+def _is_binary(schema: JsonObject) -> bool:
+    if schema.get("format") == "binary":
+        return True
+    media_type = schema.get("contentMediaType", "")
+    is_encoded = "contentEncoding" in schema
+    return bool(media_type) and not is_encoded and _names_binary(media_type)
