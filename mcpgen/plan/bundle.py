@@ -236,10 +236,9 @@ def _direct(schema: JsonSchema) -> set[str]:
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
-            name = referred_name(value)
-            if name:
-                names.add(name)
+            if "$ref" in value:
+                names.add(referred_name(value))
             waiting += [item for item in value.values() if isinstance(item, dict | list)]
         elif isinstance(value, list):
             waiting += [item for item in value if isinstance(item, dict | list)]
-    return names
+    return names - {""}

@@ -77,6 +77,7 @@ def shorten(text: str, limit: int) -> str:
     return whole_words.rstrip(" ,;:(\n") + "…"
 
 
+@lru_cache(maxsize=4096)
 def first_sentence(text: str, limit: int) -> str:
     """The first sentence of `text`, in one line of at most `limit` characters."""
     line = one_line(text)

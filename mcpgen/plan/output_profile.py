@@ -13,6 +13,7 @@ from mcpgen.plan.input_profile import Build
 from mcpgen.plan.shapes import Shape
 
 _MAX_DESCRIPTION = 120
+_NESTING = frozenset({"properties", "items", "additionalProperties", "anyOf", "oneOf"})
 
 
 class OutputProfile:
@@ -31,12 +32,12 @@ class OutputProfile:
 
     def is_cut(self, shape: Shape) -> bool:
         """Whether a part is one that nests."""
-        return bool(
-            {"properties", "items", "additionalProperties", "anyOf", "oneOf"} & set(shape.keywords)
-        )
+        return not _NESTING.isdisjoint(shape.keywords)
 
     def build(self, shape: Shape, build: Build) -> Built:
         """One level, its children built by `build`."""
+        if not self.is_cut(shape):
+            return self.cut(shape)  # the same, and most parts are such
         keywords = shape.keywords
         choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
         children: list[Built] = []

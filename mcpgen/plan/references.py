@@ -14,7 +14,7 @@ def needed_schemas(
 ) -> dict[str, JsonSchema]:
     """The schemas that `operations` refer to, directly or through others, by name."""
     values = [schema for operation in operations for schema in _schemas_of(operation)]
-    names = {referred_name(value) for value in reached(values, schemas)}
+    names = {referred_name(value) for value in reached(values, schemas) if "$ref" in value}
     return {name: schemas[name] for name in sorted(names & schemas.keys())}
 
 
@@ -26,7 +26,7 @@ def reached(values: Iterable[JsonValue], schemas: Mapping[str, JsonSchema]) -> I
         value = waiting.pop()
         if isinstance(value, dict):
             yield value
-            name = referred_name(value)
+            name = referred_name(value) if "$ref" in value else ""
             if name and name not in seen and name in schemas:
                 seen.add(name)
                 waiting.append(schemas[name])

@@ -311,4 +311,4 @@ def _has_direction(schema: JsonSchema) -> bool:
 
 
 def _targets(schema: JsonSchema) -> set[str]:
-    return set(filter(None, map(referred_name, _walk(schema))))
+    return {referred_name(part) for part in _walk(schema) if "$ref" in part} - {""}

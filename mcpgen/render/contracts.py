@@ -9,10 +9,15 @@ from mcpgen.ir.api import (
     Api,
     Encoding,
     MediaType,
+    Operation,
     Parameter,
+    RequestBody,
+    Response,
+    SchemeUse,
     SecurityRequirement,
     SecurityScheme,
     Server,
+    ServerVariable,
 )
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import Argument, EnvironmentVariable, ServerPlan, ToolGroupPlan, ToolPlan
@@ -263,19 +268,35 @@ _NOT_FOR_THE_MOCK = frozenset(
 )
 
 
+_FIELDS_FOR_THE_MOCK: Mapping[type, tuple[str, ...]] = {
+    kind: tuple(
+        field.name for field in dataclasses.fields(kind) if field.name not in _NOT_FOR_THE_MOCK
+    )
+    for kind in (
+        Encoding,
+        MediaType,
+        Operation,
+        Parameter,
+        RequestBody,
+        Response,
+        SchemeUse,
+        SecurityScheme,
+        Server,
+        ServerVariable,
+    )
+}
+
+
 def _as_json(node: object) -> JsonValue:
     """Spell a node of the IR as JSON: its own field names, without places and prose."""
-    if dataclasses.is_dataclass(node):
-        return {
-            field.name: _as_json(getattr(node, field.name))
-            for field in dataclasses.fields(node)
-            if field.name not in _NOT_FOR_THE_MOCK
-        }
     if isinstance(node, tuple):
         return [_as_json(item) for item in node]
-    if isinstance(node, Mapping) and any(map(dataclasses.is_dataclass, node.values())):
+    if isinstance(node, Mapping) and any(
+        type(item) in _FIELDS_FOR_THE_MOCK for item in node.values()
+    ):
         return {key: _as_json(item) for key, item in node.items()}
-    return node
+    names = _FIELDS_FOR_THE_MOCK.get(type(node), ())
+    return {name: _as_json(getattr(node, name)) for name in names} if names else node
 
 
 def _encoding(encoding: Encoding) -> JsonObject:

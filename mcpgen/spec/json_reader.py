@@ -23,8 +23,9 @@ from mcpgen.spec.source_text import SourceText
 # An unclosed string reaches to the end, so that no text is looked at twice.
 _STRING_PATTERN = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _STRING = re.compile(_STRING_PATTERN, re.DOTALL)
-_NO_BRACKET = re.compile(r"[^\[\]{}]+")
 _STEP = {"{": 1, "[": 1, "}": -1, "]": -1}
+_STEPS = {ord(bracket): step for bracket, step in _STEP.items()}
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b'[]{}"'))
 _TOKEN = re.compile(_STRING_PATTERN + r'|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 # The decoder's own parts, which typeshed leaves out: both take a text and an offset and give a
 # value and the offset after it.
@@ -110,8 +111,9 @@ class _Reading:
 
 def _refuse_depth(source: SourceText, problems: Problems, limits: Limits) -> None:
     """Count brackets outside strings before the recursive decoder meets them."""
-    brackets = _NO_BRACKET.sub("", _STRING.sub("", source.text))
-    depths = itertools.accumulate(map(_STEP.__getitem__, brackets))
+    text = source.text.encode().replace(rb"\\", b"").replace(rb"\"", b"")
+    parts = text.translate(None, _NOT_STRUCTURE).split(b'"')  # outside and inside strings, in turn
+    depths = itertools.accumulate(map(_STEPS.__getitem__, b"".join(parts[::2])))
     if max(depths, default=0) <= limits.max_depth:
         return
     depth = 0
