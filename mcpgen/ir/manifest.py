@@ -338,6 +338,10 @@ class Manifest(_Entry, frozen=True):
     aliases: Annotated[
         dict[ToolName, ToolName], Meta(description="Former tool names, and what they call now.")
     ] = {}
+    changelog: Annotated[
+        dict[str, Literal["major", "minor", "patch", "none"]],
+        Meta(description="Levels of changes, by rule of `mcpgen changelog`, where not its own."),
+    ] = {}
     tools: dict[ToolName, ToolEntry] = {}
     security_schemes: dict[str, SecuritySchemeEntry] = {}
     resources: dict[str, ResourceEntry] = {}

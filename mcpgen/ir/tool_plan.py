@@ -69,6 +69,8 @@ class ToolPlan:
     pagination: Pagination | None = None
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
     wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
+    aliases: tuple[str, ...] = ()  # former names, by which it can be called still
+    document_name: str = ""  # what the document calls it by now, where its issued name is another
 
     @property
     def security(self) -> tuple[SecurityRequirement, ...]:

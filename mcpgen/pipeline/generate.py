@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
@@ -100,47 +101,19 @@ def _generate(
 
 def _make(
     target: Path, lock: Lock, options: GenerateOptions, problems: Problems, progress: Progress
-) -> tuple[Project, dict[str, bytes]]:
+) -> tuple[Project, Mapping[str, bytes]]:
     """Make the project anew from what lies in its folder."""
     # Imported here: the stages load a validator, templates and YAML, which `check` does without.
     from mcpgen.pipeline import stages
-    from mcpgen.plan.by_hand import plan_by_hand
-    from mcpgen.plan.policy import Policy
-    from mcpgen.spec.fetch import is_url
-    from mcpgen.spec.manifest import read_manifest
+    from mcpgen.pipeline.planned import plan_project, read_intent
 
-    content = read_file(target, MANIFEST_FILE)
-    if content is None:
-        problems.error(
-            "no-manifest",
-            f"{target / MANIFEST_FILE} is missing",
-            why="it says what the server is called and what it exposes",
-            help="take it back from version control",
-        )
-        raise RejectedError
-    intent = read_manifest(content, problems)
-    sources = intent.manifest.sources
+    intent = read_intent(target, problems)
     answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
-    if not sources:
-        plan = plan_by_hand(intent.manifest.server.name)
-        return stages.make_project(plan, {}, answers, problems, progress), {}
-    understood = stages.understand(
-        str(target / sources[0].document),
-        problems,
-        progress,
-        fetched_from=lock.document.source if is_url(lock.document.source) else None,
-        outside_judge=options.outside_judge,
-        cache=options.cache,
+    planned = plan_project(target, lock, intent, options, problems, progress)
+    project = stages.make_project(
+        planned.plan, planned.document, answers, problems, progress, cache=options.cache
     )
-    policy = Policy(intent, lock.operations)
-    plan = stages.plan_server(understood.api, policy, problems, strict=options.strict)
-    folder = sources[0].document.rpartition("/")[0]
-    document = {
-        f"{folder}/{file.name}" if folder else file.name: file.content
-        for file in understood.document.files
-    }
-    project = stages.make_project(plan, document, answers, problems, progress, cache=options.cache)
-    return project, document
+    return project, planned.document
 
 
 def _tell(changes: Changes, options: GenerateOptions, problems: Problems) -> None:

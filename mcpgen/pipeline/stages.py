@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcpgen.diagnostics import Problems, RejectedError
@@ -64,23 +64,34 @@ def understand(
     problems: Problems,
     progress: Progress,
     *,
-    fetched_from: str | None = None,
     outside_judge: bool | None = None,
     cache: Path | None = None,
 ) -> Understood:
-    """Load, resolve, validate and lower a document.
+    """Load, resolve, validate and lower the document at `source`; as `understand_document`."""
+    progress(f"reading {source}")
+    document = load(source, problems)
+    return understand_document(
+        document, problems, progress, outside_judge=outside_judge, cache=cache
+    )
 
-    `fetched_from` is the URL of a document that was vendored: relative server URLs are meant
-    relative to it. `outside_judge` asks openapi-spec-validator however large the document is, or
-    never; None leaves out the large ones, which it takes many seconds for.
+
+@uncollected()
+def understand_document(
+    document: Document,
+    problems: Problems,
+    progress: Progress,
+    *,
+    outside_judge: bool | None = None,
+    cache: Path | None = None,
+) -> Understood:
+    """Resolve, validate and lower a document.
+
+    `outside_judge` asks openapi-spec-validator however large the document is, or never; None
+    leaves out the large ones, which it takes many seconds for.
 
     Raises:
         RejectedError: nothing can be made of it; `problems` says why.
     """
-    progress(f"reading {source}")
-    document = load(source, problems)
-    if fetched_from is not None:
-        document = replace(document, url=fetched_from)
     document = resolve(document, problems)
     progress("checking the document")
     judging = {"judged_bytes": sys.maxsize} if outside_judge else {}

@@ -72,9 +72,16 @@ def tool_name_limit(server: str) -> int:
 
 
 def tool_names(
-    operations: Iterable[Operation], issued: Mapping[str, str], limit: int = MAX_TOOL_NAME
+    operations: Iterable[Operation],
+    issued: Mapping[str, str],
+    limit: int = MAX_TOOL_NAME,
+    *,
+    reserved: Collection[str] = (),
 ) -> dict[str, str]:
-    """A name for the tool of each operation, by operation key. Issued names are kept."""
+    """A name for the tool of each operation, by operation key. Issued names are kept.
+
+    No new tool gets a `reserved` name.
+    """
     names = {
         operation.key: issued[operation.key]
         for operation in operations
@@ -86,7 +93,7 @@ def tool_names(
         if operation.key not in names
     }
     count = Counter(wanted.values())
-    taken = set(issued.values())
+    taken = {*issued.values(), *reserved}
     hashed: list[str] = []
     for key, name in wanted.items():
         if count[name] == 1 and name not in taken and len(name) <= limit:
@@ -102,6 +109,27 @@ def tool_names(
         names[key] = name
         taken.add(name)
     return names
+
+
+def new_document_names(
+    operations: Iterable[Operation],
+    names: Mapping[str, str],
+    limit: int = MAX_TOOL_NAME,
+    *,
+    reserved: Collection[str] = (),
+) -> dict[str, str]:
+    """What the document calls operations by now whose tools are called otherwise, by key.
+
+    Only a name that the tool could have at once is given.
+    """
+    wanted = {operation.key: _wanted_tool_name(operation) for operation in operations}
+    count = Counter(wanted.values())
+    taken = {*names.values(), *reserved}
+    return {
+        key: name
+        for key, name in wanted.items()
+        if key in names and count[name] == 1 and name not in taken and len(name) <= limit
+    }
 
 
 def _wanted_tool_name(operation: Operation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
@@ -13,6 +14,7 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import plan_arguments, selectable, takes_file, why_unsendable
 from mcpgen.plan.contradictions import report_contradiction
@@ -25,6 +27,7 @@ from mcpgen.plan.naming import (
     call_types,
     identifier,
     module_names,
+    new_document_names,
     pascal_case,
     snake_case,
     tool_name_limit,
@@ -71,8 +74,9 @@ class _Planning:
         server = manifest.server
         selected = select(api.operations, self.policy, self.entries, self.problems)
         chosen = chosen_names(self.entries, self.policy, self.problems)
+        limit, reserved = tool_name_limit(server.name), alias_names(self.policy)
         names = tool_names(
-            selected, {**self.policy.issued_names, **chosen}, tool_name_limit(server.name)
+            selected, {**self.policy.issued_names, **chosen}, limit, reserved=reserved
         )
         types = call_types(selected)
         in_order = sorted(selected, key=lambda operation: operation.key)
@@ -83,6 +87,8 @@ class _Planning:
             is not None
         }
         served = tuple(operation for operation in selected if operation.key in tools)
+        unchosen = [operation for operation in served if operation.key not in chosen]
+        self._add_other_names(tools, new_document_names(unchosen, names, limit, reserved=reserved))
         for operation in served:
             report_contradiction(operation, self.problems)
         groups = self._groups(served, tools)
@@ -115,6 +121,19 @@ class _Planning:
                 sorted({operation.key for operation in api.operations} - names.keys())
             ),
         )
+
+    def _add_other_names(
+        self, tools: dict[str, ToolPlan], document_names: Mapping[str, str]
+    ) -> None:
+        """Add the names that tools are not listed under: aliases, and the document's new ones."""
+        names = {key: tool.name for key, tool in tools.items()}
+        aliases = aliases_of_tools(names, self.entries, self.policy, self.problems)
+        for key, tool in tools.items():
+            tools[key] = replace(
+                tool,
+                aliases=aliases.get(tool.name, ()),
+                document_name=document_names.get(key, ""),
+            )
 
     def _groups(
         self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]

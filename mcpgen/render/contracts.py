@@ -25,6 +25,7 @@ from mcpgen.ir.tool_plan import Argument, EnvironmentVariable, ServerPlan, ToolG
 
 def server_contract(plan: ServerPlan) -> JsonObject:
     """Give `_generated/contract.json`: about the server as a whole."""
+    aliases = {alias: tool.name for tool in plan.tools for alias in tool.aliases}
     return {
         "name": plan.name,
         "title": plan.title,
@@ -37,7 +38,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         },
         "environment": [_environment_variable(variable) for variable in plan.environment],
         "groups": [str(group.module) for group in plan.groups],
-    }
+    } | _given({"aliases": aliases})
 
 
 def listing(plan: ServerPlan) -> list[JsonObject]:

@@ -36,6 +36,8 @@ def _tool(tool: ToolPlan) -> SurfaceTool:
         security=tuple(
             {use.scheme: use.scopes for use in alternative} for alternative in tool.security
         ),
+        aliases=tool.aliases,
+        document_name=tool.document_name,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mcpgen.runtime.content import (
@@ -260,17 +260,27 @@ class Features:
                 if mine.get(key) is not feature:
                     _add(mine, key, feature, kind)
 
-    def extend(self, offering: Offering, tool_lines: Iterable[bytes]) -> Offering:
+    def extend(
+        self,
+        offering: Offering,
+        tool_lines: Iterable[bytes],
+        aliases: Mapping[str, str] = MappingProxyType({}),
+    ) -> Offering:
         """Give the offering with these features added; `tool_lines` are the generated tools.
 
         Raises:
-            ConfigurationError: a tool here has the name of a generated one.
+            ConfigurationError: a tool here has the name of a generated one, or one of its
+                `aliases`.
         """
         tools = Listing("tools", tool_lines)
         for name, tool in self._tools.items():
             if name in tools.items:
                 raise ConfigurationError(
                     f"{place_of(tool.function)}: a generated tool is called `{name}` already"
+                )
+            if name in aliases:
+                raise ConfigurationError(
+                    f"{place_of(tool.function)}: `{name}` is an alias of `{aliases[name]}` already"
                 )
         mine = {name: tool.listed for name, tool in self._tools.items()}
         merged = sorted((mine | tools.items).items())

@@ -74,7 +74,7 @@ class ServerPackage:
         ]
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
         hooks = hooks_of(map(_imported, self._handler_modules(_HOOK_WORDS)))
-        return Toolbox(groups, client, hooks)
+        return Toolbox(groups, client, hooks, aliases=self.contract.get("aliases", {}))
 
     def make_runner(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
@@ -98,7 +98,9 @@ class ServerPackage:
         info = {"name": contract["name"], "version": self.version}
         info |= {key: contract[key] for key in ("title", "description") if contract.get(key)}
         offering = Offering(info, contract.get("instructions", ""), Listing("tools", self._listing))
-        return offering if self.features is None else self.features.extend(offering, self._listing)
+        if self.features is None:
+            return offering
+        return self.features.extend(offering, self._listing, contract.get("aliases", {}))
 
     def _load_features(self) -> Features | None:
         """Import the modules of `handlers/` that add features; most servers have none."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -247,9 +247,16 @@ class Toolbox:
     """Every tool of a server, ready to be called."""
 
     def __init__(
-        self, groups: Iterable[ToolGroup], client: ApiClient, hooks: Iterable[Hook] = ()
+        self,
+        groups: Iterable[ToolGroup],
+        client: ApiClient,
+        hooks: Iterable[Hook] = (),
+        *,
+        aliases: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Join groups, and put the hooks of `handlers/` around their handlers.
+
+        `aliases` lead from former names of tools to the ones that they have.
 
         Raises:
             ConfigurationError: a tool has no handler, two groups have one of the same name, or a
@@ -265,6 +272,7 @@ class Toolbox:
                     raise ConfigurationError(f"two groups have a tool called `{name}`")
                 self._tools[name] = tool
         self._handlers = hooked_handlers(self._tools.values(), hooks)
+        self._aliases = {alias: self._tools[name] for alias, name in aliases.items()}
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -280,15 +288,15 @@ class Toolbox:
             ProtocolError: the handler ended the request itself.
             ClientCannotError: the client lacks what the handler asked of it.
         """
-        tool = self._tools.get(name)
+        tool = self._tools.get(name) or self._aliases.get(name)
         if tool is None:
             raise UnknownToolError(name)
         try:
             keywords = tool.checked(arguments)
-            api = context.api = self._client.bind(name, tool.rules)
+            api = context.api = self._client.bind(tool.name, tool.rules)
             if tool.pagination is not None:
                 api.paging = self._client.paging(tool.pagination, arguments)
-            value = await self._handlers[name](context, **keywords)
+            value = await self._handlers[tool.name](context, **keywords)
             if value is None:
                 value = api.last_value  # what the document does not promise is not thrown away
             response = api.last_response

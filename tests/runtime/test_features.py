@@ -436,3 +436,15 @@ def test_a_prompt_may_give_its_own_result() -> None:
         assert result["messages"][0]["role"] == "assistant"
 
     serve(features, talk)
+
+
+def test_a_tool_never_takes_the_alias_of_a_generated_one() -> None:
+    features = Features()
+
+    @features.tool("old_name")
+    def greet(ctx: Context) -> str:
+        """Greet."""
+        return "hello"
+
+    with pytest.raises(ConfigurationError, match="`old_name` is an alias of `new_name`"):
+        features.extend(EMPTY, (), {"old_name": "new_name"})
