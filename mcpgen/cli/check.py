@@ -16,11 +16,16 @@ def check(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
     ] = Path(),
+    *,
+    ignore_toolchain: Annotated[
+        bool,
+        typer.Option("--ignore-toolchain", help="Pass over other versions of ruff and the like."),
+    ] = False,
 ) -> int:
     """Say whether a package is current and its generated files unedited; write nothing."""
     from mcpgen.pipeline import check as check_package
 
-    report = check_package(directory)
+    report = check_package(directory, ignore_toolchain=ignore_toolchain)
     printer.problems(report.problems)
     if report.exit_code == ExitCode.DONE:
         printer.result("current: no generated file was edited, and nothing has to be generated")

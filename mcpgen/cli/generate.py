@@ -45,7 +45,7 @@ def generate(
     if diff:
         for change in report.diffs:
             printer.raw(f"{change.diff}\n")
-    if report.exit_code == ExitCode.DONE:
+    if report.exit_code == ExitCode.DONE or report.written:
         _show_changes(printer, report, is_dry_run=dry_run)
     return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)
 

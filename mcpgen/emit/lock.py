@@ -6,10 +6,11 @@ machines would write differently.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mcpgen.ir.file_set import Owner
@@ -19,7 +20,11 @@ LOCK_VERSION = 1
 
 
 class LockUnreadableError(Exception):
-    """`mcpgen.lock` is not what mcpgen writes; says why and what to do."""
+    """`mcpgen.lock` is not what mcpgen writes, but its lines may still tell something."""
+
+
+class LockTooNewError(Exception):
+    """A newer mcpgen wrote `mcpgen.lock`; says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,12 @@ class LockedFile:
 
     owner: Owner
     sha256: str
+    or_sha256: frozenset[str] = frozenset()  # read from the other side of a merge; never written
+
+    def is_untouched(self, content: bytes) -> bool:
+        """Whether `content` is what mcpgen wrote."""
+        found = sha256(content)
+        return found == self.sha256 or found in self.or_sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +65,13 @@ class Lock:
 
 
 def sha256(content: bytes) -> str:
-    """Hash a file's content, as the lock records it."""
-    return hashlib.sha256(content).hexdigest()
+    """Hash a text file's content, as the lock records it: however its lines end."""
+    return hashlib.sha256(with_lf(content)).hexdigest()
+
+
+def with_lf(content: bytes) -> bytes:
+    """Give a text with the line ends that mcpgen writes; git may check it out with others."""
+    return content.replace(b"\r\n", b"\n")
 
 
 def dump_lock(lock: Lock) -> bytes:
@@ -97,7 +113,9 @@ def parse_lock(content: bytes) -> Lock:
     """Read a lock.
 
     Raises:
-        LockUnreadableError: it is no lock, holds merge conflicts, or a newer mcpgen wrote it.
+        LockUnreadableError: it is no lock, or holds the conflicts of a merge; `recover_lock` reads
+            what can be read.
+        LockTooNewError: a newer mcpgen wrote it.
     """
     if b"<<<<<<< " in content or b">>>>>>> " in content:
         raise LockUnreadableError("mcpgen.lock has conflict markers of a merge in it")
@@ -105,7 +123,7 @@ def parse_lock(content: bytes) -> Lock:
         sections = json.loads(content)
         version = sections["lock_version"]
         if isinstance(version, int) and version > LOCK_VERSION:
-            raise LockUnreadableError(
+            raise LockTooNewError(
                 f"mcpgen.lock was written by mcpgen {sections.get('mcpgen')}, which is newer"
             )
         return _lock(sections)
@@ -129,3 +147,61 @@ def _lock(sections: JsonObject) -> Lock:
         operations={key: entry["tool"] for key, entry in sections["operations"].items()},
         surface=sections.get("surface", {}).get("sha256", ""),
     )
+
+
+def recover_lock(content: bytes | None) -> Lock:
+    """Read what is left of a lock that was lost, or whose lines a merge mixed up.
+
+    Every line that still is an entry counts, of either side. What no line tells is empty.
+
+    Raises:
+        LockTooNewError: a newer mcpgen wrote one of the sides.
+    """
+    found = _Entries((content or b"").decode("utf-8", "replace"))
+    for version in found.of("lock_version"):
+        if isinstance(version, int) and version > LOCK_VERSION:
+            raise LockTooNewError(
+                "mcpgen.lock was written by a newer mcpgen, on one side of a merge"
+            )
+    document: JsonObject = next(found.of("document"), {})
+    return Lock(
+        mcpgen="",
+        toolchain={},
+        document=LockedDocument(document.get("source", ""), document.get("root", ""), {}),
+        manifest="",
+        answers="",
+        files=found.files(),
+        operations=found.operations(),
+    )
+
+
+class _Entries:
+    """The lines of a lock that are whole entries, whatever stands between them."""
+
+    def __init__(self, text: str) -> None:
+        self._entries: list[tuple[str, Any]] = []
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError):
+                self._entries += json.loads("{" + line.strip().removesuffix(",") + "}").items()
+
+    def of(self, key: str) -> Iterator[Any]:
+        return (value for name, value in self._entries if name == key)
+
+    def files(self) -> dict[str, LockedFile]:
+        files: dict[str, LockedFile] = {}
+        for path, entry in self._entries:
+            if not (isinstance(entry, dict) and {"class", "sha256"} <= entry.keys()):
+                continue
+            with contextlib.suppress(ValueError):
+                file = LockedFile(Owner(entry["class"]), str(entry["sha256"]))
+                other = files.setdefault(path, file)
+                files[path] = replace(other, or_sha256=other.or_sha256 | {file.sha256})
+        return files
+
+    def operations(self) -> dict[str, str]:
+        """Give the names that tools were issued; where the sides differ, the first side's."""
+        names: dict[str, str] = {}
+        for key, entry in self._entries:
+            if isinstance(entry, dict) and isinstance(entry.get("tool"), str):
+                names.setdefault(key, entry["tool"])
+        return names

@@ -8,6 +8,8 @@ from mcpgen.ir.identifiers import Identifier
 LOCK_FILE = "mcpgen.lock"
 STATE_FOLDER = ".mcpgen"
 SURFACE_FILE = f"{STATE_FOLDER}/surface.json"
+CONFLICT_FOLDER = f"{STATE_FOLDER}/conflicts"
+RESCUE_FOLDER = f"{STATE_FOLDER}/rescued"
 _GENERATED_FILES = frozenset({LOCK_FILE, ".copier-answers.yml"})
 _GENERATED_FOLDERS = (f"{STATE_FOLDER}/", "openapi/", "tests/generated/")
 _OWNED_FILES = frozenset({"mcpgen.yaml"})

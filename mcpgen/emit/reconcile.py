@@ -1,22 +1,19 @@
 """What a run changes in a project: decided from the new files, the lock and the disk, by owner.
 
-Nothing is written here. The simple form of merging: a `merged` file that the user touched is left
-as it is, and said so.
+Nothing is written here.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from mcpgen.emit.lock import LockedFile, sha256
-from mcpgen.emit.ownership import STATE_FOLDER
+from mcpgen.emit.base import BASE_FILE, Base, Skeletons, make_base
+from mcpgen.emit.lock import LockedFile, sha256, with_lf
+from mcpgen.emit.merge import Merged, merge
+from mcpgen.emit.ownership import CONFLICT_FOLDER, RESCUE_FOLDER
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-
-BASE_FILE = f"{STATE_FOLDER}/base.json"
-RESCUE_FOLDER = f"{STATE_FOLDER}/rescued"
 
 ReadFile = Callable[[str], bytes | None]
 """Gives the content of the project's file at a path, or None where there is none."""
@@ -31,13 +28,24 @@ class HandEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmerged:
+    """A file in which both sides changed the same; `offered` is where ours lies, "" for markers."""
+
+    path: str
+    offered: str
+    contested: tuple[str, ...]  # the keys in question, where the file has keys
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """What a run will do, and what the lock will say of each file after it."""
 
     written: FileSet
     deleted: tuple[str, ...]
-    hand_edits: tuple[HandEdit, ...]  # refused, unless the run was forced
-    left_alone: tuple[str, ...]  # merged files that hold edits of the user's
+    hand_edits: tuple[HandEdit, ...]  # refused, unless the run overwrites them
+    unmerged: tuple[Unmerged, ...]
+    rescued: Mapping[str, str]  # what was overwritten though it was edited -> where its copy is
+    in_the_way: tuple[str, ...]  # files at the place of a merged one that mcpgen did not write
     orphans_kept: tuple[str, ...]  # no longer made, but edited
     files: Mapping[str, LockedFile]
 
@@ -47,123 +55,156 @@ class Changes:
         return not (self.written or self.deleted)
 
 
-def reconcile(
-    planned: FileSet, locked: Mapping[str, LockedFile], read: ReadFile, *, force: bool = False
-) -> Changes:
-    """Decide for each file whether it is written, left or deleted.
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What earlier runs left: the lock's files, and what to do where it does not tell enough."""
 
-    `force` overwrites generated files that were edited, after keeping a copy of them.
+    files: Mapping[str, LockedFile] = field(default_factory=dict)
+    is_lock_lost: bool = False  # then what is absent may be what the user deleted
+    skeletons: Skeletons = tuple  # where the base was lost
+
+
+def reconcile(
+    planned: FileSet, earlier: Earlier, read: ReadFile, *, overwrite: bool = False
+) -> Changes:
+    """Decide for each file whether it is written, merged, left or deleted.
+
+    `overwrite` rewrites generated files that were edited, after keeping a copy of them.
     """
-    decision = _Decision(locked, read, force=force)
+    decision = _Decision(earlier, read, overwrite=overwrite)
     for file in planned:
         decision.decide(file)
-    decision.decide_orphans({file.path for file in planned})
     decision.decide_base([file for file in planned if file.owner is Owner.MERGED])
+    decision.decide_orphans({file.path for file in planned})
     return decision.changes()
 
 
 class _Decision:
-    def __init__(self, locked: Mapping[str, LockedFile], read: ReadFile, *, force: bool) -> None:
-        self._locked = locked
+    def __init__(self, earlier: Earlier, read: ReadFile, *, overwrite: bool) -> None:
+        self._earlier = earlier
         self._read = read
-        self._force = force
+        self._overwrite = overwrite
+        self._base = Base(read(BASE_FILE), earlier.files, earlier.skeletons)
         self._written: list[PlannedFile] = []
         self._deleted: list[str] = []
         self._hand_edits: list[HandEdit] = []
-        self._left_alone: list[str] = []
+        self._unmerged: list[Unmerged] = []
+        self._rescued: dict[str, str] = {}
+        self._in_the_way: list[str] = []
         self._orphans_kept: list[str] = []
         self._files: dict[str, LockedFile] = {}
 
     def decide(self, file: PlannedFile) -> None:
         """Decide about a file that the run makes."""
         on_disk = self._read(file.path)
-        locked = self._locked.get(file.path)
+        locked = self._earlier.files.get(file.path)
+        self._files[file.path] = LockedFile(file.owner, sha256(file.content))
         if on_disk == file.content:
-            self._record(file)
-        elif file.owner is Owner.OWNED:
-            self._decide_owned(file, on_disk, locked)
-        elif on_disk is None and locked is not None and file.owner is Owner.MERGED:
-            self._files[file.path] = locked  # the user deleted it: it stays deleted
-        elif on_disk is None or (locked is not None and sha256(on_disk) == locked.sha256):
-            self._write(file)
+            return
+        if file.owner is Owner.OWNED:
+            self._files[file.path] = locked or self._files[file.path]
+            if on_disk is None and locked is None and not self._earlier.is_lock_lost:
+                self._written.append(file)
+        elif on_disk is None:
+            if file.owner is Owner.GENERATED or not self._is_known(file.path):
+                self._written.append(file)
+        elif (locked and locked.is_untouched(on_disk)) or with_lf(on_disk) == file.content:
+            self._written.append(file)
         elif file.owner is Owner.MERGED:
-            self._left_alone.append(file.path)
-            self._files[file.path] = locked or LockedFile(file.owner, sha256(file.content))
+            self._merge(file, with_lf(on_disk))
         else:
-            self._hand_edits.append(
-                HandEdit(
-                    file.path,
-                    unified_diff(file.path, file.content, on_disk, ("mcpgen", "on disk")),
-                )
-            )
-            self._overwrite(file, on_disk)
+            self._refuse_or_rescue(file, on_disk)
 
-    def _decide_owned(
-        self, file: PlannedFile, on_disk: bytes | None, locked: LockedFile | None
-    ) -> None:
-        if on_disk is None and locked is None:
-            self._write(file)
+    def _is_known(self, path: str) -> bool:
+        """Whether an earlier run made a `merged` file; it is absent because the user deleted it."""
+        if self._earlier.is_lock_lost:
+            return self._base.is_lost or self._base.knows(path)
+        return path in self._earlier.files
+
+    def _merge(self, file: PlannedFile, yours: bytes) -> None:
+        base = self._base.of(file.path, yours)
+        if base is None or not _is_text(yours):
+            if file.path not in self._earlier.files:
+                self._in_the_way.append(file.path)
+                return
+            merged = Merged(yours, is_offered=True)
         else:
-            self._files[file.path] = locked or LockedFile(file.owner, sha256(file.content))
+            merged = merge(file.path, base, yours, file.content)
+        if merged.has_lost_lines:
+            self._rescue(file.path, yours)
+        if merged.content != yours:
+            self._written.append(PlannedFile(file.path, merged.content, file.owner))
+        if merged.has_markers:
+            self._unmerged.append(Unmerged(file.path, "", merged.contested))
+        if merged.is_offered:
+            offered = f"{CONFLICT_FOLDER}/{file.path}"
+            self._written.append(PlannedFile(offered, file.content, Owner.OWNED))
+            self._unmerged.append(Unmerged(file.path, offered, merged.contested))
 
-    def _overwrite(self, file: PlannedFile, on_disk: bytes) -> None:
-        if self._force:
-            rescued = f"{RESCUE_FOLDER}/{file.path}.txt"
-            self._written.append(PlannedFile(rescued, on_disk, Owner.OWNED))
-        self._write(file)
+    def _refuse_or_rescue(self, file: PlannedFile, on_disk: bytes) -> None:
+        if self._overwrite:
+            self._rescue(file.path, on_disk)
+        else:
+            labels = ("mcpgen", "on disk")
+            diff = unified_diff(file.path, file.content, on_disk, labels)
+            self._hand_edits.append(HandEdit(file.path, diff))
+        self._written.append(file)
+
+    def _rescue(self, path: str, content: bytes) -> None:
+        """Keep a copy of what is overwritten, beside the copies that are there already."""
+        number = 1
+        place = f"{RESCUE_FOLDER}/{path}.txt"
+        while (there := self._read(place)) is not None and there != content:
+            number += 1
+            place = f"{RESCUE_FOLDER}/{path}.{number}.txt"
+        if there is None:
+            self._written.append(PlannedFile(place, content, Owner.OWNED))
+        self._rescued[path] = place
+
+    def decide_base(self, merged: list[PlannedFile]) -> None:
+        """Record what the `merged` files are, for the merges of the next run."""
+        base = make_base(merged)
+        if self._base.is_lost:
+            self._files[base.path] = LockedFile(base.owner, sha256(base.content))
+            self._written.append(base)
+        else:
+            self.decide(base)
 
     def decide_orphans(self, planned: set[str]) -> None:
         """Decide about the files that an earlier run made and this one does not."""
-        for path, locked in self._locked.items():
+        for path, locked in self._earlier.files.items():
             if path in planned or path == BASE_FILE or locked.owner is Owner.OWNED:
                 continue
             on_disk = self._read(path)
             if on_disk is None:
                 continue
-            if sha256(on_disk) == locked.sha256:
+            if locked.is_untouched(on_disk):
                 self._deleted.append(path)
             else:
                 self._orphans_kept.append(path)
-
-    def decide_base(self, merged: list[PlannedFile]) -> None:
-        """Record what the `merged` files were when the user's edits began, line by line."""
-        known = _base_lines(self._read(BASE_FILE))
-        base = {
-            file.path: known.get(file.path, [])
-            if file.path in self._left_alone
-            else file.content.decode().split("\n")
-            for file in merged
-        }
-        text = json.dumps(base, indent=1, sort_keys=True) + "\n"
-        self.decide(PlannedFile(BASE_FILE, text.encode(), Owner.GENERATED))
-
-    def _write(self, file: PlannedFile) -> None:
-        self._written.append(file)
-        self._record(file)
-
-    def _record(self, file: PlannedFile) -> None:
-        self._files[file.path] = LockedFile(file.owner, sha256(file.content))
 
     def changes(self) -> Changes:
         return Changes(
             written=tuple(sorted(self._written, key=lambda file: file.path)),
             deleted=tuple(sorted(self._deleted)),
             hand_edits=tuple(self._hand_edits),
-            left_alone=tuple(self._left_alone),
+            unmerged=tuple(self._unmerged),
+            rescued=self._rescued,
+            in_the_way=tuple(self._in_the_way),
             orphans_kept=tuple(sorted(self._orphans_kept)),
             files=self._files,
         )
 
 
-def _base_lines(content: bytes | None) -> dict[str, list[str]]:
+def _is_text(content: bytes) -> bool:
     try:
-        base = json.loads(content or b"{}")
-    except ValueError:
-        return {}
-    return base if isinstance(base, dict) else {}
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def unified_diff(path: str, old: bytes, new: bytes, labels: tuple[str, str]) -> str:
+def unified_diff(path: str, old: bytes, new: bytes, labels: Sequence[str]) -> str:
     """Show what changes from one content of a file to another; `labels` say whose each is."""
     lines = difflib.unified_diff(
         old.decode("utf-8", "replace").splitlines(),

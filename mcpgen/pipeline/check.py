@@ -7,23 +7,25 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lock import Lock, sha256
-from mcpgen.emit.ownership import STATE_FOLDER
+from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import Owner
 from mcpgen.pipeline.options import CONFLICT, DONE, INTERRUPTED, STALE, USAGE, CheckReport
 from mcpgen.pipeline.project_folder import (
     ANSWERS_FILE,
     MANIFEST_FILE,
+    find_lock,
     read_file,
-    read_lock,
     toolchain,
 )
+from mcpgen.pipeline.unresolved import find_foreign, find_unresolved
 
 
-def check(target: Path) -> CheckReport:
+def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
     """Say whether the project at `target` is current and its generated files are unedited.
 
-    Writes nothing. An edited file weighs more than a stale one; both are told.
+    Writes nothing. An edited file weighs more than a stale one; both are told. With
+    `ignore_toolchain` other versions of the tools that mcpgen uses make nothing stale.
     """
     problems = Problems()
     if is_interrupted(target):
@@ -35,13 +37,20 @@ def check(target: Path) -> CheckReport:
             help="run `mcpgen generate`; it finishes that run first",
         )
         return CheckReport(problems, INTERRUPTED, target)
-    lock = read_lock(target, problems)
-    if lock is None:
+    found = find_lock(target, problems)
+    if found is None:
         return CheckReport(problems, USAGE, target)
-    stale = _changed_inputs(target, lock, problems) + _changed_tools(lock, problems)
+    if found.is_recovered:
+        exit_code = STALE if found.is_lost else CONFLICT
+        return CheckReport(problems, exit_code, target, stale=(LOCK_FILE,))
+    lock = found.lock
+    stale = _changed_inputs(target, lock, problems)
     missing, edited = _changed_files(target, lock, problems)
-    edited += _unresolved(target, problems)
+    merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
+    edited += find_unresolved(target, (*merged, MANIFEST_FILE, lock.document.root), problems)
+    find_foreign(target, lock.files, problems)
     stale += missing
+    stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
     exit_code = CONFLICT if edited else STALE if stale else DONE
     return CheckReport(problems, exit_code, target, tuple(stale), tuple(edited))
 
@@ -57,12 +66,26 @@ def _changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
     return changed
 
 
-def _changed_tools(lock: Lock, problems: Problems) -> list[str]:
-    now = {"mcpgen": importlib.metadata.version("mcpgen"), **toolchain()}
-    then = {"mcpgen": lock.mcpgen, **lock.toolchain}
+def _changed_tools(lock: Lock, problems: Problems, *, is_all: bool, ignored: bool) -> list[str]:
+    """Give the tools that have another version now; `is_all` says that nothing else is stale."""
+    now = {"mcpgen": importlib.metadata.version("mcpgen")}
+    then = {"mcpgen": lock.mcpgen}
+    if not ignored:
+        now |= toolchain()
+        then |= lock.toolchain
     changed = [name for name in sorted(now.keys() | then.keys()) if now.get(name) != then.get(name)]
-    for name in changed:
-        _stale(problems, name, f"was {then.get(name, 'absent')}, is {now.get(name, 'absent')}", "")
+    if changed:
+        versions = ", ".join(
+            f"{name} {then.get(name, '(absent)')} -> {now.get(name, '(absent)')}"
+            for name in changed
+        )
+        problems.warning(
+            "stale",
+            f"stale only because {versions}" if is_all else f"stale because {versions}",
+            why="another version may write other bytes",
+            help="run `mcpgen generate` and review its diff"
+            + ("" if "mcpgen" in changed else "; `--ignore-toolchain` passes over it"),
+        )
     return changed
 
 
@@ -98,17 +121,3 @@ def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[s
                 help="move the change to `handlers/` or `mcpgen.yaml`, then `mcpgen generate`",
             )
     return missing, edited
-
-
-def _unresolved(target: Path, problems: Problems) -> list[str]:
-    folder = target / STATE_FOLDER / "conflicts"
-    left = [path for path in sorted(folder.rglob("*")) if path.is_file()] if folder.is_dir() else []
-    names = [path.relative_to(target).as_posix() for path in left]
-    for name in names:
-        problems.error(
-            "conflict",
-            f"{name} holds a conflict that nobody resolved",
-            at=Location(name),
-            help="take what you need of it into the file of the same name, and delete it",
-        )
-    return names

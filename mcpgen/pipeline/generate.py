@@ -8,8 +8,9 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock
-from mcpgen.emit.reconcile import Changes, reconcile, unified_diff
+from mcpgen.emit.reconcile import Changes, Earlier, reconcile, unified_diff
 from mcpgen.emit.write import BusyError, exclusive, is_interrupted, roll_forward
+from mcpgen.ir.file_set import Owner
 from mcpgen.pipeline.known_current import is_known_current, note_current
 from mcpgen.pipeline.options import (
     CONFLICT,
@@ -27,11 +28,13 @@ from mcpgen.pipeline.project_folder import (
     ANSWERS_FILE,
     MANIFEST_FILE,
     commit,
+    find_lock,
     make_lock,
     read_file,
-    read_lock,
     told_by_the_disk,
 )
+from mcpgen.pipeline.tell_changes import tell
+from mcpgen.pipeline.unresolved import find_foreign, find_unresolved, is_merging
 
 
 def generate(target: Path, options: GenerateOptions, progress: Progress) -> Report:
@@ -74,18 +77,31 @@ def _interrupted(target: Path, problems: Problems) -> int:
 def _generate(
     target: Path, options: GenerateOptions, problems: Problems, progress: Progress
 ) -> Report:
-    lock = read_lock(target, problems)
-    if lock is None:
+    found = find_lock(target, problems)
+    if found is None:
         return Report(problems, USAGE, target)
+    lock = found.lock
+    if find_unresolved(target, (MANIFEST_FILE, lock.document.root), problems):
+        return Report(problems, CONFLICT, target)
     try:
         project, document = _make(target, lock, options, problems, progress)
     except RejectedError:
         return Report(problems, REJECTED, target)
+    merged = [file.path for file in project.files if file.owner is Owner.MERGED]
+    if find_unresolved(target, merged, problems):
+        return Report(problems, CONFLICT, target, project.plan)
+    # Where git has just mixed two versions of a generated file, or the lock cannot tell, refusing
+    # would leave nobody able to go on.
+    is_mixed = found.is_recovered or is_merging(target)
     changes = reconcile(
-        project.files, lock.files, lambda path: read_file(target, path), force=options.force
+        project.files,
+        Earlier(lock.files, is_lock_lost=found.is_lost, skeletons=project.skeletons),
+        lambda path: read_file(target, path),
+        overwrite=options.force or is_mixed,
     )
-    _tell(changes, options, problems)
-    if changes.hand_edits and not options.force:
+    tell(changes, problems)
+    find_foreign(target, {*changes.files, *changes.orphans_kept}, problems)
+    if changes.hand_edits:
         edits = tuple(FileDiff(edit.path, edit.diff) for edit in changes.hand_edits)
         return Report(problems, CONFLICT, target, project.plan, diffs=edits)
     diffs = _diffs(target, changes) if options.diff else ()
@@ -94,9 +110,12 @@ def _generate(
     else:
         progress(f"writing {target}")
         manifest = read_file(target, MANIFEST_FILE)
-        new_lock = make_lock(project, document, lock.document.source, changes.files, manifest)
-        written = commit(target, changes, new_lock)
-    return Report(problems, DONE, target, project.plan, written, changes.deleted, diffs)
+        source = lock.document.source or next(iter(document), "")
+        written = commit(
+            target, changes, make_lock(project, document, source, changes.files, manifest)
+        )
+    exit_code = CONFLICT if changes.unmerged else DONE
+    return Report(problems, exit_code, target, project.plan, written, changes.deleted, diffs)
 
 
 def _make(
@@ -114,33 +133,6 @@ def _make(
         planned.plan, planned.document, answers, problems, progress, cache=options.cache
     )
     return project, planned.document
-
-
-def _tell(changes: Changes, options: GenerateOptions, problems: Problems) -> None:
-    for edit in changes.hand_edits:
-        report = problems.warning if options.force else problems.error
-        report(
-            "hand-edit",
-            f"{edit.path} was edited by hand",
-            at=Location(edit.path),
-            why="mcpgen rewrites it, and the edit would be lost",
-            help="move the change to `handlers/` or `mcpgen.yaml`; `mcpgen generate --force`"
-            " overwrites it and keeps a copy in .mcpgen/rescued/",
-        )
-    for path in changes.left_alone:
-        problems.note(
-            "left-alone",
-            f"{path} has edits of yours, so its new version was not written",
-            at=Location(path),
-            help="`mcpgen generate --diff` shows what it would have changed",
-        )
-    for path in changes.orphans_kept:
-        problems.warning(
-            "orphan-kept",
-            f"{path} is no longer made, and is kept because it was edited",
-            at=Location(path),
-            help="delete it once you have taken what you need",
-        )
 
 
 def _diffs(target: Path, changes: Changes) -> tuple[FileDiff, ...]:

@@ -16,10 +16,9 @@ from pathlib import Path
 import mcpgen
 from mcpgen.emit.lock import sha256
 from mcpgen.emit.ownership import LOCK_FILE
-from mcpgen.ir.file_set import Owner
 from mcpgen.pipeline.check import check
 from mcpgen.pipeline.options import DONE
-from mcpgen.pipeline.project_folder import read_file, read_lock
+from mcpgen.pipeline.project_folder import read_file
 
 
 def user_cache() -> Path:
@@ -47,17 +46,10 @@ def is_known_current(target: Path, cache: Path | None) -> bool:
     note = _note(target, cache)
     if note is None or not note.exists():
         return False
+    # What the user may edit may be anything: bringing it together with what it was merged with
+    # already leaves it as it is.
     found = check(target)
-    lock = read_lock(target, found.problems)
-    if lock is None or found.exit_code != DONE or len(found.problems):
-        return False
-    for path, locked in lock.files.items():
-        content = read_file(target, path)
-        # What is the user's own may be anything; a file of the skeleton that is gone or edited
-        # is what a run tells of.
-        if locked.owner is Owner.MERGED and (content is None or sha256(content) != locked.sha256):
-            return False
-    return True
+    return found.exit_code == DONE and not len(found.problems)
 
 
 def _note(target: Path, cache: Path | None) -> Path | None:

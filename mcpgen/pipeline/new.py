@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.reconcile import reconcile
+from mcpgen.emit.reconcile import Earlier, reconcile
 from mcpgen.emit.write import BusyError, exclusive
 from mcpgen.ir.document import Document
 from mcpgen.pipeline.known_current import note_current
@@ -98,7 +98,7 @@ def _write(
 ) -> Report:
     plan = project.plan
     progress(f"writing {target}")
-    changes = reconcile(project.files, {}, _nothing_is_there)
+    changes = reconcile(project.files, Earlier(), _nothing_is_there)
     lock = make_lock(project, document, source, changes.files)
     try:
         target.mkdir(parents=True, exist_ok=True)

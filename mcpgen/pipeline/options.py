@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcpgen.diagnostics import Problems
+from mcpgen.emit.base import Skeletons
 from mcpgen.ir.file_set import FileSet
 from mcpgen.ir.tool_plan import ServerPlan
 
@@ -48,6 +49,7 @@ class Project:
 
     plan: ServerPlan
     files: FileSet
+    skeletons: Skeletons  # where the base of a merge was lost
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
@@ -12,12 +13,14 @@ from mcpgen.emit.lock import (
     Lock,
     LockedDocument,
     LockedFile,
+    LockTooNewError,
     LockUnreadableError,
     dump_lock,
     parse_lock,
+    recover_lock,
     sha256,
 )
-from mcpgen.emit.ownership import LOCK_FILE, SURFACE_FILE
+from mcpgen.emit.ownership import LOCK_FILE, RESCUE_FOLDER, SURFACE_FILE
 from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import BusyError, write
 from mcpgen.ir.file_set import Owner, PlannedFile
@@ -36,11 +39,23 @@ def read_file(target: Path, path: str) -> bytes | None:
         return None
 
 
-def read_lock(target: Path, problems: Problems) -> Lock | None:
-    """Read the project's lock; None, and why, where there is none that can be read."""
+@dataclass(frozen=True, slots=True)
+class FoundLock:
+    """A project's lock, or what could be read of it."""
+
+    lock: Lock
+    is_lost: bool = False
+    is_recovered: bool = False  # lost, or read line by line out of a merge
+
+
+def find_lock(target: Path, problems: Problems) -> FoundLock | None:
+    """Read the project's lock, or as much of it as is left; says what is wrong with it.
+
+    None where the folder is no project, or a newer mcpgen wrote it.
+    """
     content = read_file(target, LOCK_FILE)
     at = Location((target / LOCK_FILE).as_posix())
-    if content is None:
+    if content is None and read_file(target, MANIFEST_FILE) is None:
         problems.error(
             "not-a-project",
             f"{target} is no project of mcpgen's: it has no {LOCK_FILE}",
@@ -50,16 +65,38 @@ def read_lock(target: Path, problems: Problems) -> Lock | None:
         )
         return None
     try:
-        return parse_lock(content)
-    except LockUnreadableError as error:
-        problems.error(
-            "lock-unreadable",
-            str(error),
-            at=at,
-            why="without it nothing tells your edits from what mcpgen wrote",
-            help=f"take {LOCK_FILE} as one side of the merge has it, or upgrade mcpgen",
-        )
+        if content is not None:
+            return FoundLock(parse_lock(content))
+        why_not = f"{target} has no {LOCK_FILE}"
+    except LockTooNewError as error:
+        _refuse_newer(error, at, problems)
         return None
+    except LockUnreadableError as error:
+        why_not = str(error)
+    try:
+        lock = recover_lock(content)
+    except LockTooNewError as error:
+        _refuse_newer(error, at, problems)
+        return None
+    problems.warning(
+        "lock-unreadable" if lock.files else "lock-lost",
+        why_not,
+        at=at,
+        why="the lock tells your edits from what mcpgen wrote",
+        help="`mcpgen generate` makes it anew, and keeps a copy of each generated file that it"
+        f" cannot tell from an edit in {RESCUE_FOLDER}/",
+    )
+    return FoundLock(lock, is_lost=not lock.files, is_recovered=True)
+
+
+def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:
+    problems.error(
+        "lock-too-new",
+        str(error),
+        at=at,
+        why="this mcpgen does not know what the newer one recorded, and would lose it",
+        help="upgrade mcpgen",
+    )
 
 
 def refuse_target(target: Path, problems: Problems) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from mcpgen.emit.proof import prove
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
-from mcpgen.ir.file_set import PlannedFile
+from mcpgen.ir.file_set import FileSet, PlannedFile
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
@@ -230,12 +231,13 @@ def make_project(
     try:
         with ModelRun(plan, (cache or user_cache()) / "models") as models:
             files = render(plan, make_cases(plan, problems))
-            files += render_skeleton(
-                template_root() / "skeleton",
-                plan.package,
-                facts,
-                {**answers, "name": plan.name},
+            skeleton = functools.partial(
+                render_skeleton,
+                package=plan.package,
+                facts=facts,
+                answers={**answers, "name": plan.name},
             )
+            files += skeleton(template_root() / "skeleton")
             progress("waiting for the models")
             files += models.join()
     except AnswerRefusedError as error:
@@ -256,7 +258,16 @@ def make_project(
         for path, content in document.items()
     )
     prove(files, plan.package)
-    return Project(plan, tuple(sorted(files, key=lambda file: file.path)))
+    files = tuple(sorted(files, key=lambda file: file.path))
+    return Project(plan, files, functools.partial(_shipped_skeletons, skeleton))
+
+
+def _shipped_skeletons(render_one: Callable[[Path], FileSet]) -> list[FileSet]:
+    """Render today's skeleton and those of earlier releases, as they would be for this project."""
+    earlier = template_root() / "earlier_skeletons"
+    templates = [template_root() / "skeleton"]
+    templates += sorted(earlier.iterdir()) if earlier.is_dir() else []
+    return [format_files(render_one(template)) for template in templates]
 
 
 def recorded_answers(content: bytes | None) -> dict[str, str]:

@@ -11,9 +11,12 @@ from mcpgen.emit.lock import (
     Lock,
     LockedDocument,
     LockedFile,
+    LockTooNewError,
     LockUnreadableError,
     dump_lock,
     parse_lock,
+    recover_lock,
+    sha256,
 )
 from mcpgen.ir.file_set import Owner
 
@@ -62,9 +65,41 @@ def test_an_empty_project_has_a_lock_too() -> None:
         (b"\xff\xfe", "not what mcpgen writes"),
         (dump_lock(LOCK).replace(b'"class": "merged"', b'"class": "mine"'), "not what mcpgen"),
         (b"<<<<<<< ours\n" + dump_lock(LOCK), "conflict markers"),
-        (json.dumps({"lock_version": 99, "mcpgen": "9.0"}).encode(), "mcpgen 9.0, which is newer"),
     ],
 )
 def test_anything_else_is_refused_with_its_reason(content: bytes, said: str) -> None:
     with pytest.raises(LockUnreadableError, match=said):
         parse_lock(content)
+
+
+def test_a_newer_lock_is_refused_whole_or_in_conflict() -> None:
+    newer = json.dumps({"lock_version": 99, "mcpgen": "9.0"}, indent=1).encode()
+    with pytest.raises(LockTooNewError, match=r"mcpgen 9\.0, which is newer"):
+        parse_lock(newer)
+    with pytest.raises(LockTooNewError, match="newer mcpgen"):
+        recover_lock(b"<<<<<<< HEAD\n" + dump_lock(LOCK) + b"=======\n" + newer)
+
+
+def test_of_a_lock_in_conflict_both_sides_count() -> None:
+    mine = replace(LOCK, files={"a.py": LockedFile(Owner.GENERATED, sha256(b"mine"))})
+    theirs = replace(
+        LOCK,
+        files={"a.py": LockedFile(Owner.GENERATED, sha256(b"theirs"))},
+        operations={"GET /b": "another", "GET /c": "get_c"},
+    )
+    markers = (b"<<<<<<< HEAD\n", b"=======\n", b">>>>>>> feature\n")
+    conflict = b"".join((markers[0], dump_lock(mine), markers[1], dump_lock(theirs), markers[2]))
+    found = recover_lock(conflict)
+    assert found.files["a.py"].is_untouched(b"mine")
+    assert found.files["a.py"].is_untouched(b"theirs")
+    assert not found.files["a.py"].is_untouched(b"neither")
+    assert found.operations == {"GET /b": "get_b", "DELETE /a": "delete_a", "GET /c": "get_c"}
+    assert found.document.source == "https://x.example/openapi.yaml"
+
+
+def test_of_a_lost_lock_nothing_is_left() -> None:
+    assert (recover_lock(None).files, recover_lock(b"junk").operations) == ({}, {})
+
+
+def test_a_hash_does_not_tell_how_lines_end() -> None:
+    assert sha256(b"a\r\nb\r\n") == sha256(b"a\nb\n") != sha256(b"a\nb")

@@ -46,7 +46,24 @@ def test_another_version_of_a_tool_is_named(project: Path) -> None:
     report = pipeline.check(project)
     [problem] = report.problems
     assert (report.exit_code, report.stale) == (1, ("ruff",))
-    assert problem.message.startswith("ruff was 0.")
+    assert problem.message.startswith("stale only because ruff 0.")
+    assert "`--ignore-toolchain`" in problem.help
+    assert pipeline.check(project, ignore_toolchain=True).exit_code == 0
+
+
+def test_another_version_of_mcpgen_is_never_passed_over(project: Path) -> None:
+    lock = project / "mcpgen.lock"
+    lock.write_text(lock.read_text().replace('"mcpgen": "', '"mcpgen": "0.'))
+    assert pipeline.check(project, ignore_toolchain=True).stale == ("mcpgen",)
+
+
+def test_a_tool_is_not_the_only_reason_where_there_is_another(project: Path) -> None:
+    lock = project / "mcpgen.lock"
+    lock.write_text(lock.read_text().replace('"ruff": "', '"ruff": "0.'))
+    with (project / "openapi.yaml").open("a") as file:
+        file.write("# changed\n")
+    messages = [problem.message for problem in pipeline.check(project).problems]
+    assert [message.startswith("stale because ruff 0.") for message in messages] == [True, False]
 
 
 def test_a_conflict_that_is_left_is_told(project: Path) -> None:
@@ -65,8 +82,35 @@ def test_edits_of_shared_and_owned_files_are_nobodys_business(project: Path) -> 
 def test_a_merged_lock_is_told(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text("<<<<<<< ours\n" + lock.read_text())
-    [problem] = pipeline.check(project).problems
-    assert problem.code == "lock-unreadable"
+    report = pipeline.check(project)
+    assert [problem.code for problem in report.problems] == ["lock-unreadable"]
+    assert (report.exit_code, report.stale) == (4, ("mcpgen.lock",))
+
+
+def test_a_lost_lock_is_told(project: Path) -> None:
+    (project / "mcpgen.lock").unlink()
+    report = pipeline.check(project)
+    assert [problem.code for problem in report.problems] == ["lock-lost"]
+    assert (report.exit_code, report.stale) == (1, ("mcpgen.lock",))
+
+
+def test_markers_that_are_left_are_shown(project: Path) -> None:
+    readme = project / "README.md"
+    readme.write_text("# Mine\n<<<<<<< yours\na\n=======\nb\n>>>>>>> mcpgen\n")
+    report = pipeline.check(project)
+    [problem] = report.problems
+    assert (report.exit_code, problem.code) == (4, "conflict")
+    assert str(problem.at) == "README.md:2:1"
+
+
+def test_a_file_among_the_generated_ones_that_mcpgen_did_not_write_is_told(project: Path) -> None:
+    (project / "src/pet_shop_mcp/_generated/notes.txt").write_text("x")
+    cache = project / "src/pet_shop_mcp/_generated/__pycache__"
+    cache.mkdir()
+    (cache / "x.pyc").write_text("x")
+    report = pipeline.check(project)
+    assert [problem.code for problem in report.problems] == ["foreign-file"]
+    assert report.exit_code == 0
 
 
 def test_nothing_is_written(project: Path) -> None:

@@ -105,15 +105,40 @@ def test_what_the_user_owns_is_never_touched(project: Path, regenerate: Regenera
     assert stranger.exists()
 
 
-def test_a_shared_file_with_edits_is_left_and_said_so(
+def test_edits_of_a_shared_file_and_its_new_version_are_brought_together(
     project: Path, regenerate: Regenerate
 ) -> None:
     readme = project / "README.md"
     readme.write_text(readme.read_text() + "\nMore of mine.\n")
     change_document(project, "Fetch one pet", "Get a pet")
     report = regenerate()
-    assert (report.exit_code, codes(report)) == (0, ["left-alone"])
+    assert (report.exit_code, codes(report)) == (0, [])
     assert readme.read_text().endswith("More of mine.\n")
+    assert "| Get a pet |" in readme.read_text()
+
+
+def test_a_conflict_is_told_and_holds_up_the_next_run_until_it_is_settled(
+    project: Path, regenerate: Regenerate
+) -> None:
+    pyproject = project / "pyproject.toml"
+    offered = project / ".mcpgen/conflicts/pyproject.toml"
+    mine = pyproject.read_text().replace('description = "Pets"', 'description = "Mine"')
+    pyproject.write_text(mine)
+    change_document(project, "description: Pets.", "description: Animals.")
+    report = regenerate()
+    assert (report.exit_code, codes(report)) == (4, ["conflict"])
+    [problem] = report.problems
+    assert "`project.description`" in problem.message
+    assert pyproject.read_text() == mine
+    assert 'description = "Animals"' in offered.read_text()
+
+    before = times(project)
+    assert (regenerate().exit_code, pipeline.check(project).exit_code) == (4, 4)
+    assert times(project) == before
+
+    offered.unlink()
+    report = regenerate()
+    assert (report.exit_code, report.written, pyproject.read_text()) == (0, (), mine)
 
 
 def test_the_manifest_selects(project: Path, regenerate: Regenerate) -> None:

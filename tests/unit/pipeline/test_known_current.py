@@ -44,9 +44,7 @@ def test_a_run_that_knows_nothing_comes_to_the_same(project: Path, tmp_path: Pat
 
 
 @pytest.mark.usefixtures("stages_raise")
-@pytest.mark.parametrize(
-    "path", ["mcpgen.yaml", "openapi.yaml", ".copier-answers.yml", "README.md"]
-)
+@pytest.mark.parametrize("path", ["mcpgen.yaml", "openapi.yaml", ".copier-answers.yml"])
 def test_a_changed_file_is_looked_into(project: Path, cache: Path, path: str) -> None:
     with (project / path).open("a") as file:
         file.write("\n# changed\n")
@@ -64,6 +62,13 @@ def test_other_code_of_mcpgen_is_looked_into(
     monkeypatch.setattr(known_current, "_sources", lambda: [*sources, changed])
     with pytest.raises(RanError):
         run(project, cache)
+
+
+@pytest.mark.usefixtures("stages_raise")
+def test_what_the_user_may_edit_needs_no_look(project: Path, cache: Path) -> None:
+    (project / "README.md").write_text("# Mine\n")
+    (project / "Dockerfile").unlink()
+    assert run(project, cache).exit_code == DONE
 
 
 @pytest.mark.usefixtures("stages_raise")

@@ -81,7 +81,7 @@ def test_a_server_is_named_by_its_folder_or_path(ws: Ws, name: str) -> None:
 
 def test_each_server_ends_by_itself_and_the_worst_counts(ws: Ws, workspace: Path) -> None:
     append(workspace / "servers/ant/openapi.yaml")
-    (workspace / "servers/bee/mcpgen.lock").write_text("no lock")
+    (workspace / "servers/bee/mcpgen.lock").write_text('{"lock_version": 99, "mcpgen": "9"}')
 
     code, report = ws("check")
     assert (code, ended(report)) == (2, {"servers/ant": 1, "servers/bee": 2, "servers/cat": 0})

@@ -1,0 +1,84 @@
+"""Merging `pyproject.toml` by meaning: our keys change, the user's comments and order stay."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+from mcpgen.emit.merge_values import Edits, KeyPath, merge_values
+
+
+def merge_toml(base: str, yours: str, ours: str) -> tuple[str, tuple[str, ...]]:
+    """Give `yours` with what mcpgen changed, and the keys where the user's value stands against it.
+
+    Raises:
+        ValueError: a text is no TOML, or cannot be edited without changing what else it says.
+    """
+    # Imported here: only a run that merges needs it. Editing TOML so that comments, order and
+    # quoting survive takes a parser that keeps them, which the standard library does not have.
+    import tomlkit
+    from tomlkit.items import Table
+
+    values = tomllib.loads(yours)
+    edits = merge_values(tomllib.loads(base), values, tomllib.loads(ours))
+    document, new = tomlkit.parse(yours), tomlkit.parse(ours)
+    sections: list[str] = []
+    for at, value in edits.values.items():
+        spelled = _at(new, at)
+        if isinstance(spelled, Table):
+            sections.append(_section(at, spelled))
+        else:
+            _set(_at(document, at[:-1]), at[-1], value, spelled)
+    for at in edits.removed:
+        del _at(document, at[:-1])[at[-1]]
+    # A new table goes to the end: put in the middle, it would come between a table and the comment
+    # above that.
+    text = "\n\n".join((tomlkit.dumps(document).rstrip("\n"), *sections)) + "\n"
+    if tomllib.loads(text) != applied(values, edits):
+        raise ValueError("it cannot be edited in place")
+    return text, tuple(".".join(at) for at in edits.conflicts)
+
+
+def applied(values: Any, edits: Edits) -> Any:
+    """Give settings with the edits made; `values` is changed and given back."""
+    for at, value in edits.values.items():
+        _at(values, at[:-1])[at[-1]] = value
+    for at in edits.removed:
+        del _at(values, at[:-1])[at[-1]]
+    return values
+
+
+def _at(values: Any, path: KeyPath) -> Any:
+    for key in path:
+        values = values[key]
+    return values
+
+
+def _section(at: KeyPath, table: Any) -> str:
+    """Spell a table with its whole header, as a text of its own."""
+    import tomlkit
+
+    for key in reversed(at[1:]):
+        holder = tomlkit.table(is_super_table=True)
+        holder.append(key, table)
+        table = holder
+    return tomlkit.dumps(tomlkit.document().append(at[0], table)).strip("\n")
+
+
+def _set(holder: Any, key: str, value: Any, spelled: Any) -> None:
+    """Set a key as ours spells it; of a list only the entries change, and not what is between."""
+    from tomlkit.items import Array
+
+    array = holder.get(key)
+    if not (isinstance(array, Array) and isinstance(value, list)):
+        holder[key] = spelled
+        return
+    for number in reversed(range(len(array))):
+        if array[number] not in value:
+            if len(array) == len(value):
+                array[number] = value[number]
+            else:
+                del array[number]
+    for number, entry in enumerate(value):
+        if number >= len(array) or array[number] != entry:
+            array.insert(number, entry)

@@ -1,0 +1,111 @@
+"""Three-way merging of settings by meaning: which keys mcpgen changed, and may set.
+
+Only keys that changed between the base and ours count. Where the user left such a key as it was, it
+becomes ours; where they changed or deleted it, theirs stays. Lists of texts are merged entry by
+entry; entries of the lists that hold requirements are told apart by the package that they name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+KeyPath = tuple[str, ...]
+
+_REQUIREMENTS = (
+    ("build-system", "requires"),
+    ("project", "dependencies"),
+    ("project", "optional-dependencies"),
+    ("dependency-groups",),
+)
+_MISSING = object()  # stands for a key that a text does not have; None is a value of JSON
+
+
+@dataclass(slots=True)
+class Edits:
+    """What is to be changed in the user's settings, in the order of ours."""
+
+    values: dict[KeyPath, Any] = field(default_factory=dict)
+    removed: list[KeyPath] = field(default_factory=list)
+    conflicts: list[KeyPath] = field(default_factory=list)  # both changed it, each differently
+
+
+def merge_values(base: Any, yours: Any, ours: Any) -> Edits:
+    """Compare three mappings, as JSON or TOML are read, and say what becomes of `yours`."""
+    edits = Edits()
+    _merge_mappings((), base, yours, ours, edits)
+    return edits
+
+
+def _merge_mappings(
+    at: KeyPath,
+    base: Mapping[str, Any],
+    yours: Mapping[str, Any],
+    ours: Mapping[str, Any],
+    edits: Edits,
+) -> None:
+    for key in (*ours, *(key for key in base if key not in ours)):
+        sides = (base.get(key, _MISSING), yours.get(key, _MISSING), ours.get(key, _MISSING))
+        _merge((*at, key), *sides, edits)
+
+
+def _merge(at: KeyPath, base: Any, yours: Any, ours: Any, edits: Edits) -> None:
+    if ours in (base, yours):
+        return
+    known = type(ours)() if base is _MISSING else base
+    if isinstance(known, Mapping) and isinstance(yours, Mapping) and isinstance(ours, Mapping):
+        # Key by key, even where the user changed no value: comments are theirs too.
+        _merge_mappings(at, known, yours, ours, edits)
+    elif yours == base:
+        if ours is _MISSING:
+            edits.removed.append(at)
+        else:
+            edits.values[at] = ours
+    elif yours is _MISSING or ours is _MISSING:
+        pass  # what the user deleted stays deleted, and what they changed is now theirs
+    elif _is_texts(known) and _is_texts(yours) and _is_texts(ours):
+        _merge_texts(at, known, yours, ours, edits)
+    else:
+        edits.conflicts.append(at)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
+def _merge_texts(
+    at: KeyPath, base: Sequence[str], yours: Sequence[str], ours: Sequence[str], edits: Edits
+) -> None:
+    by_name = at in _REQUIREMENTS or at[:-1] in _REQUIREMENTS
+    sides = [_by_name(side) if by_name else {text: [text] for text in side} for side in
+             (base, yours, ours)]  # fmt: skip
+    known, theirs, new = sides
+    merged = list(yours)
+    for name in (*new, *(name for name in known if name not in new)):
+        was, is_now, shall = known.get(name, []), theirs.get(name, []), new.get(name, [])
+        if shall in (was, is_now):
+            continue
+        if is_now == was:
+            merged = _replaced(merged, was, shall)
+        elif is_now and shall:
+            edits.conflicts.append((*at, name))
+    if merged != list(yours):
+        edits.values[at] = merged
+
+
+def _by_name(requirements: Sequence[str]) -> dict[str, list[str]]:
+    """Group requirements by the package they name, whose spelling is normalised (PEP 503)."""
+    groups: dict[str, list[str]] = {}
+    for requirement in requirements:
+        found = re.match(r"\s*([A-Za-z0-9._-]+)", requirement)
+        name = re.sub(r"[-_.]+", "-", found[1]).lower() if found else requirement
+        groups.setdefault(name, []).append(requirement)
+    return groups
+
+
+def _replaced(entries: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
+    at = entries.index(old[0]) if old else len(entries)
+    before, after = entries[:at], [entry for entry in entries[at:] if entry not in old]
+    return [*before, *new, *after]
