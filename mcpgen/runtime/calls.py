@@ -104,7 +104,7 @@ class CallRunner:
             elif type(event) is ClientAnswer:
                 self._answer(protocol, event)
 
-    async def run(self, call: Call, flush: Flush) -> None:
+    def run(self, call: Call, flush: Flush) -> Awaitable[None]:
         """Run the handler of a call in the task of whoever awaits this, and answer the call.
 
         A transport that has a task for each request saves one so. Cancelling the call cancels
@@ -113,7 +113,7 @@ class CallRunner:
         task = asyncio.current_task()
         if task is not None:
             self._tasks[call] = task
-        await self._run(call, flush)
+        return self._run(call, flush)
 
     def attach(self, protocol: ServerProtocol, flush: Flush) -> None:
         """Tell this peer of changes from now on, as far as it listens."""
@@ -155,9 +155,17 @@ class CallRunner:
 
     async def _run(self, call: Call, flush: Flush) -> None:
         try:
-            result = await self._handle(call, flush)
-            if call.is_open:
-                call.succeed(result)
+            state = self._sealing.open(call.request_state, call) if call.request_state else None
+            context = Context(
+                call, flush=flush, ask=self._ask_client, announce=self.publish, state=state
+            )
+            try:
+                result = await self._handler_of(call, context)
+            except InputRequiredError as needed:
+                call.require_input(needed.requests, self._sealing.seal(context.to_json(), call))
+            else:
+                if call.is_open:
+                    call.succeed(result)
         except _TOLD as error:
             call.fail(error)
         except asyncio.CancelledError as error:
@@ -168,17 +176,6 @@ class CallRunner:
         finally:
             self._tasks.pop(call, None)
             flush()
-
-    async def _handle(self, call: Call, flush: Flush) -> object:
-        state = self._sealing.open(call.request_state, call) if call.request_state else None
-        context = Context(
-            call, flush=flush, ask=self._ask_client, announce=self.publish, state=state
-        )
-        try:
-            return await self._handler_of(call, context)
-        except InputRequiredError as needed:
-            call.require_input(needed.requests, self._sealing.seal(context.to_json(), call))
-            return None
 
     def _handler_of(self, call: Call, context: Context) -> Awaitable[object]:
         params, features = call.params, self._features

@@ -70,11 +70,13 @@ class RoutingHeaders:
         Raises:
             ProtocolError: a header is missing, cannot be read, or says another thing.
         """
-        self._check(VERSION, version, encoded=False)
-        self._check(_METHOD, method, encoded=False)
+        for name, expected in ((VERSION, version), (_METHOD, method)):
+            if self._given(name).decode("latin-1") != expected:
+                raise _differs(name)
         named_by = _NAMED_BY.get(method)
-        if named_by is not None and type(params.get(named_by)) is str:
-            self._check(_NAME, params[named_by], encoded=True)
+        named = None if named_by is None else params.get(named_by)
+        if type(named) is str and _decoded(self._given(_NAME), _SPELLING[_NAME]) != named:
+            raise _differs(_NAME)
 
     def check_arguments(self, rules: Mapping[bytes, HeaderRule], arguments: JsonObject) -> None:
         """Hold `Mcp-Param-*` against the arguments of a tool call.
@@ -84,7 +86,7 @@ class RoutingHeaders:
         """
         for name, rule in rules.items():
             expected = _value_at(rule.path, arguments)
-            given = self._value(_PARAMETER + name)
+            given = self._values.get(_PARAMETER + name)
             spelled = f"Mcp-Param-{name.decode()}"
             if expected is None:
                 if given is not None:
@@ -94,17 +96,11 @@ class RoutingHeaders:
             elif not _agree(_decoded(given, spelled), expected):
                 raise _mismatch(f"the header {spelled} and its argument differ")
 
-    def _check(self, name: bytes, expected: str, *, encoded: bool) -> None:
-        given = self._value(name)
-        if given is None:
-            raise _mismatch(f"the header {_SPELLING[name]} is missing")
-        text = _decoded(given, _SPELLING[name]) if encoded else given.decode("latin-1")
-        if text != expected:
-            raise _mismatch(f"the header {_SPELLING[name]} and the body differ")
-
-    def _value(self, name: bytes) -> bytes | None:
+    def _given(self, name: bytes) -> bytes:
         value = self._values.get(name)
-        return None if value is None else value.strip(b" \t")
+        if value is None:
+            raise _mismatch(f"the header {_SPELLING[name]} is missing")
+        return value.strip(b" \t")
 
 
 def header_value(headers: Headers, name: bytes) -> str | None:
@@ -139,6 +135,7 @@ def rules_in(input_schema: JsonObject) -> dict[bytes, HeaderRule]:
 
 
 def _decoded(value: bytes, spelled: str) -> str:
+    value = value.strip(b" \t")
     if value.translate(None, _SAFE):
         raise _mismatch(f"the header {spelled} has characters that need the base64 form")
     text = value.decode("ascii")
@@ -175,6 +172,10 @@ def _value_at(path: tuple[str, ...], arguments: JsonObject) -> object:
 
 def _spelling(name: bytes) -> str:
     return _SPELLING.get(name) or "Mcp-Param-" + name.removeprefix(_PARAMETER).decode("latin-1")
+
+
+def _differs(name: bytes) -> ProtocolError:
+    return _mismatch(f"the header {_SPELLING[name]} and the body differ")
 
 
 def _mismatch(message: str) -> ProtocolError:

@@ -184,7 +184,7 @@ class ServerProtocol:
         principal: str,
         batch: Batch | None,
     ) -> list[Event]:
-        request_id = readable_id(message)
+        request_id = as_id(message["id"])
         params = message.get("params")
         call = Call(
             self,

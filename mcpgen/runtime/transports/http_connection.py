@@ -10,12 +10,14 @@ import uvicorn
 from uvicorn.server import ServerState
 
 try:
+    from uvicorn.protocols.http.httptools_impl import STATUS_LINE
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as _HttpProtocol
 except ImportError:  # PyPy
     from uvicorn.protocols.http.h11_impl import (  # type: ignore[assignment]  # alike, for us
         H11Protocol as _HttpProtocol,
     )
 
+from mcpgen.runtime.transports.http_exchange import WHOLE_MESSAGES, Scope
 from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 
 HEAD_SECONDS: Final = 10.0
@@ -29,6 +31,7 @@ _BUSY: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
 )
+_JSON_FOLLOWS: Final = b"content-type: application/json\r\n\r\n"
 _HEAD_TOO_LARGE: Final = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"content-length: 0\r\nconnection: close\r\n\r\n"
@@ -75,7 +78,8 @@ class Connection(_HttpProtocol):
     """A connection that is refused when there are too many, and closed when its client is stuck.
 
     Time is looked at from outside (`close_if_stuck`, about once a second), so that a request
-    costs no timer.
+    costs no timer. An ordinary exchange passes whole (`WholeMessages`): ASGI's events for it would
+    cost about as much as a tool call does.
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Connection(_HttpProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Serve the connection, unless it is one too many."""
         super().connection_made(transport)
+        self._write = transport.write
         self.transport = cast("asyncio.Transport", HeadJoiner(transport))
         if len(self.connections) > self._max_connections:
             transport.write(_BUSY)
@@ -105,6 +110,8 @@ class Connection(_HttpProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection, and say so."""
         super().connection_lost(exc)
+        if self.scope is not None:
+            self.scope.pop("extensions", None)  # or only the collector would free this connection
         self._on_lost()
 
     def data_received(self, data: bytes) -> None:
@@ -124,11 +131,55 @@ class Connection(_HttpProtocol):
                 self.transport.write(_HEAD_TOO_LARGE)
                 self.transport.close()
 
+    def on_message_begin(self) -> None:
+        """Begin a request, whose body and response may pass whole."""
+        super().on_message_begin()
+        scope: Scope = cast("Scope", self.scope)  # which ASGI lets servers extend
+        scope["extensions"] = {WHOLE_MESSAGES: self}
+
     def on_url(self, url: bytes) -> None:
         """Take the request target. One that names a host counts as another Host header."""
         if not self.url and not url.startswith(b"/"):
             self.headers.append((b"host", url))
         super().on_url(url)
+
+    def take_body(self, scope: Scope) -> bytes | None:
+        """Give the body of a request that is all there, else None."""
+        cycle = self.cycle
+        if (
+            cycle.scope is not scope
+            or cycle.more_body
+            or cycle.disconnected
+            or cycle.waiting_for_100_continue
+        ):
+            return None
+        body = bytes(cycle.body)
+        cycle.body.clear()
+        cycle.message_event.clear()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
+        return body
+
+    def reply(self, scope: Scope, status: int, body: bytes) -> bool:
+        """Answer with JSON, or nothing; False where uvicorn must, for it is no ordinary answer."""
+        cycle = self.cycle
+        if (
+            cycle.scope is not scope
+            or cycle.response_started
+            or cycle.disconnected
+            or not cycle.keep_alive
+            or self.flow.write_paused
+            or scope["method"] == "HEAD"
+        ):
+            return False
+        cycle.response_started = cycle.response_complete = True
+        cycle.message_event.set()
+        (_, date), *_ = self.server_state.default_headers
+        head = b"%bdate: %b\r\ncontent-length: %d\r\n" % (STATUS_LINE[status], date, len(body))
+        self._write(head + (_JSON_FOLLOWS if body else b"\r\n") + body)
+        if self.flow.read_paused:
+            self.flow.resume_reading()
+        return True
 
     def close_if_stuck(self, now: float) -> None:
         """Close the connection if its client has been slow with the same thing for too long."""
@@ -148,6 +199,8 @@ class Connection(_HttpProtocol):
         if cycle.response_complete:
             if self.timeout_keep_alive_task is not None:
                 return (), 0.0  # uvicorn's own timer runs
+            if self._head_bytes == 0:
+                return ("idle", cycle), self.timeout_keep_alive
             return ("head", cycle), HEAD_SECONDS
         if cycle.more_body:
             return ("body", cycle), BODY_SECONDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from mcpgen.runtime.protocol.call import error_message
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, encode_json
@@ -15,6 +15,9 @@ Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Header: TypeAlias = tuple[bytes, bytes]
 
+WHOLE_MESSAGES: Final = "mcpgen.whole_messages"
+"""Names an ASGI extension, `WholeMessages`, that a server may have."""
+
 CLOSE: Final[Header] = (b"connection", b"close")
 _JSON: Final[Header] = (b"content-type", b"application/json")
 _EVENT_STREAM: Final = (
@@ -22,6 +25,18 @@ _EVENT_STREAM: Final = (
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
+
+
+class WholeMessages(Protocol):
+    """A request's body and its response in one piece each, where they are ordinary enough."""
+
+    def take_body(self, scope: Scope) -> bytes | None:
+        """Give the body, or None: it must be received as events."""
+        ...
+
+    def reply(self, scope: Scope, status: int, body: bytes) -> bool:
+        """Answer with JSON, or an empty body; False: the response must be sent as events."""
+        ...
 
 
 class RefusedError(Exception):
@@ -37,7 +52,16 @@ class RefusedError(Exception):
 class HttpExchange:
     """A request being answered. `fields` are its headers by lower-case name, repeats joined."""
 
-    __slots__ = ("_receive", "_send", "fields", "headers", "is_started", "principal", "scope")
+    __slots__ = (
+        "_receive",
+        "_send",
+        "_whole",
+        "fields",
+        "headers",
+        "is_started",
+        "principal",
+        "scope",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
@@ -49,6 +73,8 @@ class HttpExchange:
             self.fields = _joined(self.headers)
         self._receive = receive
         self._send = send
+        extensions = scope.get("extensions")
+        self._whole: WholeMessages | None = extensions and extensions.get(WHOLE_MESSAGES)
 
     def text(self, name: bytes) -> str | None:
         """Give a header's value, trimmed, or None."""
@@ -64,12 +90,12 @@ class HttpExchange:
         announced = self.fields.get(b"content-length", b"")
         if len(announced) > 6 and announced.isdigit() and int(announced) > max_bytes:
             raise _too_large(max_bytes)
-        event = await self._receive()
-        if event["type"] == "http.request" and not event.get("more_body"):
-            body: bytes = event.get("body", b"")
+        body = self._whole.take_body(self.scope) if self._whole is not None else None
+        if body is not None:
             if len(body) > max_bytes:
                 raise _too_large(max_bytes)
             return body
+        event = await self._receive()
         chunks = bytearray()
         while event["type"] == "http.request":
             chunks += event.get("body", b"")
@@ -85,13 +111,14 @@ class HttpExchange:
         status: int,
         body: bytes = b"",
         headers: Sequence[Header] = (),
-        *,
-        more: Header = _JSON,
     ) -> None:
         """Answer with JSON, or with an empty body."""
+        whole = self._whole
+        if whole is not None and not headers and whole.reply(self.scope, status, body):
+            return
         fields = [(b"content-length", b"%d" % len(body)), *headers]
         if body:
-            fields.append(more)
+            fields.append(_JSON)
         await self._send({"type": "http.response.start", "status": status, "headers": fields})
         await self._send({"type": "http.response.body", "body": body})
 

@@ -18,7 +18,7 @@ from mcpgen.runtime.protocol.jsonrpc import Encode
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.versions import BY_NAME
-from mcpgen.runtime.transports.http_calls import run_events
+from mcpgen.runtime.transports.http_calls import PostedCalls
 from mcpgen.runtime.transports.http_exchange import Header, HttpExchange, RefusedError
 from mcpgen.runtime.transports.reply_stream import RETRY_MS, ReplyStream, ResumableStream
 from mcpgen.runtime.transports.sse import encode_event, encode_retry, event_id, parse_event_id
@@ -67,12 +67,14 @@ class LegacySessions:
         self,
         offering: Offering,
         runner: CallRunner,
+        calls: PostedCalls,
         store: Store,
         encode: Encode,
         now: Callable[[], float],
     ) -> None:
         self._offering = offering
         self._runner = runner
+        self._calls = calls
         self._store = store
         self._encode = encode
         self._now = now
@@ -121,8 +123,7 @@ class LegacySessions:
         )
         if protocol.is_waiting(stream):
             live.streams[stream.id] = stream
-        later = await run_events(
-            self._runner,
+        later = await self._calls.run(
             protocol,
             events,
             stream,
@@ -132,8 +133,8 @@ class LegacySessions:
         await self._store.save_session(live.stored)
         if later is not None:
             await later
-        elif stream.reply is not None and stream.reply.data:
-            await exchange.reply(stream.reply.http_status, stream.reply.data)
+        elif stream.reply:
+            await exchange.reply(stream.reply_status, stream.reply)
         elif stream.is_sse or protocol.is_waiting(stream):
             await self._answer_later(exchange, stream)
         else:
@@ -147,8 +148,8 @@ class LegacySessions:
         try:
             while not stream.is_decided:
                 await stream.wait()
-            if stream.reply is not None and stream.reply.data:
-                await exchange.reply(stream.reply.http_status, stream.reply.data)
+            if stream.reply:
+                await exchange.reply(stream.reply_status, stream.reply)
             elif stream.reader == reader:
                 await exchange.reply_events(stream, reader)
         finally:

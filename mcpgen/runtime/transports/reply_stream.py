@@ -36,10 +36,12 @@ class ReplyStream:
         "pending",
         "reader",
         "reply",
+        "reply_status",
     )
 
     def __init__(self) -> None:
-        self.reply: Outgoing | None = None
+        self.reply: bytes | None = None
+        self.reply_status = 200
         self.pending: deque[bytes] = deque()
         self.is_sse = False
         self.on_sse: Callable[[], None] | None = None  # called when it becomes events
@@ -55,12 +57,12 @@ class ReplyStream:
         if outgoing.is_last:
             self.is_finished = True
         if outgoing.is_last and not self.is_sse:
-            # Without its stream, which is this one: nothing would free the cycle but the collector.
-            self.reply = Outgoing(outgoing.data, None, True, outgoing.http_status)
+            self.reply, self.reply_status = outgoing.data, outgoing.http_status
         elif outgoing.data:
             self.become_sse()
             self.push(self.encode(outgoing))
-        self.wake()
+        if self._waiter is not None:
+            self.wake()
 
     def become_sse(self) -> None:
         """Commit to events, whether there is one or not."""

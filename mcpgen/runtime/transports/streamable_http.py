@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from mcpgen.runtime.calls import CallRunner
@@ -19,7 +19,7 @@ from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
 from mcpgen.runtime.transports.host_check import HostCheck
-from mcpgen.runtime.transports.http_calls import run_events
+from mcpgen.runtime.transports.http_calls import PostedCalls
 from mcpgen.runtime.transports.http_exchange import (
     CLOSE,
     HttpExchange,
@@ -91,7 +91,8 @@ class StreamableHttp:
         self._has_sessions = has_sessions and bool(offering.legacy)
         self._now = now
         self._open: set[LoneStream] = set()
-        self._sessions = LegacySessions(offering, runner, self._store, encode, now)
+        self._calls = PostedCalls(runner)
+        self._sessions = LegacySessions(offering, runner, self._calls, self._store, encode, now)
         self._sse = SseEndpoints(offering, runner, encode) if with_sse else None
         self._next_keep_alive = now() + KEEP_ALIVE_SECONDS
         runner.publish = self._store.publish
@@ -111,7 +112,7 @@ class StreamableHttp:
             if not exchange.is_started:
                 await exchange.refuse(RefusedError(500, "the server made a mistake", (CLOSE,)))
 
-    async def _route(self, exchange: HttpExchange) -> None:
+    def _route(self, exchange: HttpExchange) -> Awaitable[None]:
         fields, scope = exchange.fields, exchange.scope
         refusal = self._host_check.refusal(fields.get(b"host", b""), fields.get(b"origin"))
         if refusal is not None:
@@ -119,15 +120,13 @@ class StreamableHttp:
         path, method = scope["path"].removeprefix(scope.get("root_path", "")), scope["method"]
         if path == MCP_PATH:
             if method == "POST":
-                await self._post(exchange)
-            else:
-                await self._serve_session_method(exchange, method)
-        elif path == HEALTH_PATH and method == "GET":
-            await exchange.reply(503 if self.is_draining else 200)
-        elif self._sse is not None and self._sse.serves(path):
-            await self._serve_sse(self._sse, exchange, path, method)
-        else:
-            raise RefusedError(404, f"nothing is here; the MCP endpoint is {MCP_PATH}")
+                return self._post(exchange)
+            return self._serve_session_method(exchange, method)
+        if path == HEALTH_PATH and method == "GET":
+            return exchange.reply(503 if self.is_draining else 200)
+        if self._sse is not None and self._sse.serves(path):
+            return self._serve_sse(self._sse, exchange, path, method)
+        raise RefusedError(404, f"nothing is here; the MCP endpoint is {MCP_PATH}")
 
     async def _post(self, exchange: HttpExchange) -> None:
         fields = exchange.fields
@@ -200,19 +199,17 @@ class StreamableHttp:
         )
         self._open.add(stream)
         try:
-            later = await run_events(
-                self._runner,
+            later = await self._calls.run(
                 protocol,
                 events,
                 stream,
                 stream.flush,
                 lambda: self._answer_later(exchange, stream),
             )
-            reply = stream.reply
             if later is not None:
                 await later
-            elif reply is not None:
-                await exchange.reply(reply.http_status, reply.data)
+            elif stream.reply is not None:
+                await exchange.reply(stream.reply_status, stream.reply)
             elif stream.is_decided or protocol.is_waiting(stream):
                 await self._answer_later(exchange, stream)
             else:
@@ -229,7 +226,7 @@ class StreamableHttp:
             while not stream.is_decided:
                 await stream.wait()
             if stream.reply is not None:
-                await exchange.reply(stream.reply.http_status, stream.reply.data)
+                await exchange.reply(stream.reply_status, stream.reply)
             elif stream.is_sse:
                 await exchange.reply_events(stream)
         finally:

@@ -25,7 +25,7 @@ from mcpgen.runtime.transports.http_connection import (
     MAX_WIRE_BYTES,
     UNREAD_SECONDS,
 )
-from mcpgen.runtime.transports.http_server import HttpServer, serve_http
+from mcpgen.runtime.transports.http_server import KEEP_ALIVE_SECONDS, HttpServer, serve_http
 from tests.runtime.http.harness import BOUND_SECONDS, Clock, Served, make_served, modern
 from tests.runtime.stdio_process import REPOSITORY, write_package
 
@@ -256,12 +256,26 @@ def test_a_second_request_may_not_take_for_ever_either() -> None:
         wire = await server.connect()
         wire.write(http())
         await wire.response()
-        server.pass_time(HEAD_SECONDS)  # idle between requests: uvicorn's own timer runs
+        server.pass_time(HEAD_SECONDS)  # idle between requests
         wire.write(http())
         assert (await wire.response())[0] == 200
         wire.write(http()[:50])
         await until(lambda: server.http._connections and _has_head(server))
         server.pass_time(HEAD_SECONDS)
+        assert await wire.rest() == b""
+
+    on_server(scenario)
+
+
+def test_an_idle_connection_is_kept_for_a_while_and_then_closed() -> None:
+    async def scenario(server: Server) -> None:
+        wire = await server.connect()
+        wire.write(http())
+        await wire.response()
+        server.pass_time(KEEP_ALIVE_SECONDS - 1)
+        wire.write(http())
+        assert (await wire.response())[0] == 200
+        server.pass_time(KEEP_ALIVE_SECONDS)
         assert await wire.rest() == b""
 
     on_server(scenario)
