@@ -16,7 +16,7 @@ from mcpgen.plan.built import Built, branch, leaf
 from mcpgen.plan.descriptions import clean, shorten
 from mcpgen.plan.shapes import Shape, json_type
 
-FILE_IN_WORDS = "The content of a file: base64, or a `data:` or `file:` URI."
+FILE_IN_WORDS = "The content of a file: base64, or a `data:`, `file:` or resource URI."
 Build = Callable[[JsonSchema], Built]
 
 _MAX_DESCRIPTION = 400

@@ -74,7 +74,8 @@ class ServerPackage:
         ]
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
         hooks = hooks_of(map(_imported, self._handler_modules(_HOOK_WORDS)))
-        return Toolbox(groups, client, hooks, aliases=self.contract.get("aliases", {}))
+        aliases = self.contract.get("aliases", {})
+        return Toolbox(groups, client, hooks, aliases=aliases, features=self.features)
 
     def make_runner(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +28,7 @@ from mcpgen.runtime.upstream.rules import RequestRules
 
 if TYPE_CHECKING:
     from mcpgen.runtime.context import Context
+    from mcpgen.runtime.features import Features
     from mcpgen.runtime.validation import SchemaValidator
 
 Handler = Callable[..., Awaitable[Any]]
@@ -253,16 +254,19 @@ class Toolbox:
         hooks: Iterable[Hook] = (),
         *,
         aliases: Mapping[str, str] = MappingProxyType({}),
+        features: Features | None = None,
     ) -> None:
         """Join groups, and put the hooks of `handlers/` around their handlers.
 
-        `aliases` lead from former names of tools to the ones that they have.
+        `aliases` lead from former names of tools to the ones that they have. A resource of
+        `features` may be given as a file argument.
 
         Raises:
             ConfigurationError: a tool has no handler, two groups have one of the same name, or a
                 hook does not fit.
         """
         self._client = client
+        self._features = features
         self._tools: dict[str, Tool] = {}
         self._shapes: dict[str, ResultShape] = {}
         for group in groups:
@@ -294,6 +298,8 @@ class Toolbox:
         try:
             keywords = tool.checked(arguments)
             api = context.api = self._client.bind(tool.name, tool.rules)
+            if self._features is not None:
+                api.read_resource = partial(self._features.read_resource, context=context)
             if tool.pagination is not None:
                 api.paging = self._client.paging(tool.pagination, arguments)
             value = await self._handlers[tool.name](context, **keywords)

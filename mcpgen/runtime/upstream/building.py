@@ -54,6 +54,7 @@ def build_parts(
 
     Raises:
         InvalidArgumentsError: a value has no faithful spelling where it belongs.
+        ResourceNeededError: a file argument names a resource that `files` does not hold.
         ConfigurationError: the handler and the contract disagree.
     """
     if (method, path) != (rules.method, rules.path):
@@ -123,7 +124,7 @@ def _spell(
 
 def _refused(tool: str, argument: str, error: UnsendableError) -> InvalidArgumentsError:
     pointer = argument.replace("~", "~0").replace("/", "~1")
-    return InvalidArgumentsError(tool, (f"`/{pointer}` {error}",))
+    return InvalidArgumentsError(tool, (f"`/{pointer}{error.pointer}` {error}",))
 
 
 def _path(tool: str, rules: RequestRules, values: JsonObject) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar, overload
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from mcpgen.runtime.absent import ABSENT, Absent
 from mcpgen.runtime.auth.credentials import (
@@ -17,12 +17,16 @@ from mcpgen.runtime.auth.credentials import (
     Credentials,
     credentials_from_environment,
 )
-from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
+from mcpgen.runtime.content import JsonObject, ResourceResult
+from mcpgen.runtime.errors import (
+    ConfigurationError,
+    InvalidArgumentsError,
+    ResourceNotFoundError,
+)
 from mcpgen.runtime.upstream.base_url import BaseUrls
 from mcpgen.runtime.upstream.building import RequestParts, build_parts
 from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
-from mcpgen.runtime.upstream.files import FileReader
+from mcpgen.runtime.upstream.files import FileContent, FileReader, ResourceNeededError
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
 from mcpgen.runtime.upstream.load import CircuitBreaker, ConcurrencyLimit, OverloadedError
 from mcpgen.runtime.upstream.pagination import PaginationRule, Paging, Step
@@ -35,6 +39,7 @@ from mcpgen.runtime.upstream.rules import RequestRules
 T = TypeVar("T")
 
 DEADLINE_SECONDS = 60.0
+ResourceReader = Callable[[str], Awaitable[ResourceResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +239,8 @@ class ToolApi:
         self.last_response: HttpResponse | None = None
         self.paging: Paging | None = None  # set where several pages may be asked for
         self.last_value: Any = None  # of that response, even where the handler wants none
+        self.read_resource: ResourceReader | None = None  # where the server has resources
+        self._files = client.files
 
     @overload
     async def request(
@@ -301,33 +308,50 @@ class ToolApi:
             "cookie": cookies or {},
         }
 
-        def spelled() -> RequestParts:
-            return build_parts(
-                self._tool,
-                rules,
-                method,
-                path,
-                values=values,
-                querystring=querystring,
-                body=body,
-                content_type=content_type,
-                files=self._client.files,
-            )
+        async def spelled() -> RequestParts:
+            while True:  # once more for each resource that is to be sent
+                try:
+                    return build_parts(
+                        self._tool,
+                        rules,
+                        method,
+                        path,
+                        values=values,
+                        querystring=querystring,
+                        body=body,
+                        content_type=content_type,
+                        files=self._files,
+                    )
+                except ResourceNeededError as needed:
+                    file = await self._file_of_resource(needed.uri)
+                    self._files = self._files.holding(needed.uri, file)
 
-        response, value = await self._client.exchange(rules, spelled(), accept)
+        response, value = await self._client.exchange(rules, await spelled(), accept)
         if self.paging is not None:
             given = {name: item for name, item in values["query"].items() if item is not ABSENT}
 
             async def send(step: Step) -> tuple[HttpResponse, Any]:
                 if isinstance(step, tuple):
-                    parts = replace(spelled(), query=step)
+                    parts = replace(await spelled(), query=step)
                     return await self._client.exchange(rules, parts, accept)
                 values["query"] = {**values["query"], **step}
-                return await self._client.exchange(rules, spelled(), accept)
+                return await self._client.exchange(rules, await spelled(), accept)
 
             response, value = await self.paging.gather(response, value, given, send)
         self.last_response, self.last_value = response, value
         return None if returns is None else value
+
+    async def _file_of_resource(self, uri: str) -> FileContent | None:
+        """The content of one of the server's own resources; None where nothing has this URI."""
+        if self.read_resource is None:
+            return None
+        try:
+            found = (await self.read_resource(uri)).contents[0]
+        except ResourceNotFoundError:
+            return None
+        content = found.blob if found.blob is not None else (found.text or "").encode()
+        name = urlsplit(uri).path.rpartition("/")[2]
+        return FileContent(content, unquote(name), found.mime_type)
 
 
 def assemble(base_url: str, parts: RequestParts, applied: AppliedCredentials) -> HttpRequest:

@@ -1,4 +1,6 @@
-"""Files as arguments: base64, a `data:` URI, or a `file:` URI below a configured folder."""
+"""Files as arguments: base64, a `data:` URI, a `file:` URI below a configured folder, or the URI
+of one of the server's own resources. Nothing is ever fetched from a network.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from mcpgen.runtime.upstream.parameters import UnsendableError
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _SPACE = re.compile(r"\s+")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", re.ASCII)
 
@@ -26,12 +29,29 @@ class FileContent:
     media_type: str = ""
 
 
-class FileReader:
-    """Reads file arguments. Folders are readable only by the operator's setting."""
+class ResourceNeededError(Exception):
+    """A file argument is the URI of a resource, which has to be read first."""
 
-    def __init__(self, roots: tuple[Path, ...] = (), setting: str = "") -> None:
+    def __init__(self, uri: str) -> None:
+        super().__init__(f"the resource {uri} has not been read")
+        self.uri = uri
+
+
+class FileReader:
+    """Reads file arguments. Folders are readable only by the operator's setting.
+
+    `resources` are those that were read for the call, by URI; None where there is no such one.
+    """
+
+    def __init__(
+        self,
+        roots: tuple[Path, ...] = (),
+        setting: str = "",
+        resources: Mapping[str, FileContent | None] | None = None,
+    ) -> None:
         self._roots = roots
         self._setting = setting
+        self._resources = resources or {}
 
     @classmethod
     def from_environment(cls, env_prefix: str, environ: Mapping[str, str]) -> FileReader:
@@ -40,20 +60,38 @@ class FileReader:
         given = filter(None, environ.get(setting, "").split(os.pathsep))
         return cls(tuple(Path(folder).resolve() for folder in given), setting)
 
+    def holding(self, uri: str, file: FileContent | None) -> FileReader:
+        """The same, with what was read from the resource at `uri`."""
+        return FileReader(self._roots, self._setting, {**self._resources, uri: file})
+
     def read(self, value: object) -> FileContent:
         """The file that an argument stands for.
 
         Raises:
-            UnsendableError: it is none of the three forms, or a file that may not be read.
+            UnsendableError: it is none of the forms, or a file that may not be read.
+            ResourceNeededError: it is a resource that this reader does not hold.
         """
         if not isinstance(value, str):
             raise UnsendableError("must be a string: the content of a file, in base64")
-        scheme = value[:5].lower()
-        if scheme == "data:":
+        found = _SCHEME.match(value)
+        if found is None:
+            return FileContent(_from_base64(value))
+        scheme = found[1].lower()
+        if scheme == "data":
             return _from_data_uri(value)
-        if scheme == "file:":
+        if scheme == "file":
             return self._from_file_uri(value)
-        return FileContent(_from_base64(value))
+        return self._from_resource(value)
+
+    def _from_resource(self, uri: str) -> FileContent:
+        if uri not in self._resources:
+            raise ResourceNeededError(uri)
+        file = self._resources[uri]
+        if file is None:
+            raise UnsendableError("is the URI of nothing that this server offers as a resource")
+        if len(file.content) > MAX_FILE_BYTES:
+            raise UnsendableError(f"is a resource of more than {MAX_FILE_BYTES:,} bytes")
+        return file
 
     def _from_file_uri(self, uri: str) -> FileContent:
         if not self._roots:

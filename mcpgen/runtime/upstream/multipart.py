@@ -83,7 +83,10 @@ def named_parts(
     parts: list[_Part] = []
     for name, item in members(value):
         about = property_of(whole, name, root)
-        parts += _parts(name, item, encodings.get(name, {}), about, root, files)
+        try:
+            parts += _parts(name, item, encodings.get(name, {}), about, root, files)
+        except UnsendableError as error:
+            raise error.inside(name) from None
     return _joined(parts)
 
 
@@ -105,18 +108,14 @@ def parts_in_order(
         raise UnsendableError("must have an item: a body in parts has at least one")
     root = schema if isinstance(schema, dict) else {}
     whole = described(root, root)
-    return _joined(
-        [
-            _part(
-                None,
-                item,
-                prefix[index] if index < len(prefix) else encoding,
-                item_at(whole, index, root),
-                files,
-            )
-            for index, item in enumerate(value)
-        ]
-    )
+    parts: list[_Part] = []
+    for index, item in enumerate(value):
+        chosen = prefix[index] if index < len(prefix) else encoding
+        try:
+            parts.append(_part(None, item, chosen, item_at(whole, index, root), files))
+        except UnsendableError as error:
+            raise error.inside(index) from None
+    return _joined(parts)
 
 
 def _joined(parts: Sequence[_Part]) -> Multipart:
@@ -144,8 +143,11 @@ def _parts(
         yield from _styled_parts(name, value, encoding, tuple(_fixed_headers(encoding, name)))
     elif isinstance(value, (list, tuple)):
         about = items_of(about, root)
-        for item in value:
-            yield _part(name, item, encoding, about, files)
+        for index, item in enumerate(value):
+            try:
+                yield _part(name, item, encoding, about, files)
+            except UnsendableError as error:
+                raise error.inside(index) from None
     else:
         yield _part(name, value, encoding, about, files)
 

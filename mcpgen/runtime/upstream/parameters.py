@@ -31,7 +31,19 @@ Encode: TypeAlias = Callable[[str], str]
 
 
 class UnsendableError(ValueError):
-    """The value has no faithful spelling in this place; the text completes "`/argument` …"."""
+    """The value has no faithful spelling in this place; the text completes "`/argument` …".
+
+    `pointer` leads from the argument to the part of it that has none ("" for all of it).
+    """
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        super().__init__(message)
+        self.pointer = pointer
+
+    def inside(self, member: str | int) -> UnsendableError:
+        """The same, told by what holds the value under `member`."""
+        token = str(member).replace("~", "~0").replace("/", "~1")
+        return UnsendableError(str(self), f"/{token}{self.pointer}")
 
 
 @dataclass(frozen=True, slots=True)
