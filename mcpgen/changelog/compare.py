@@ -126,8 +126,9 @@ def _name_changes(before: str, was: SurfaceTool, after: str, now: SurfaceTool) -
             "operation-renamed",
             before,
             f"keeps its name, though the document calls `{now.operation}` "
-            f"`{now.document_name}` now; `aliases: {{{after}: {now.document_name}}}` in "
-            "mcpgen.yaml takes the new name and keeps the old one working",
+            f"`{now.document_name}` now; `{now.operation}: {{name: {now.document_name}, "
+            f"aliases: [{after}]}}` under `operations` in mcpgen.yaml takes the new name, and the "
+            "old one still works",
         )
 
 

@@ -10,7 +10,7 @@ import typer
 import typer.main
 
 import mcpgen
-from mcpgen.cli import call, check, generate, mock, new, tools, ws
+from mcpgen.cli import call, changelog, check, generate, mock, new, tools, ws
 from mcpgen.cli.bugs import write_bug_report
 from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command("new")(command(new.new))
 app.command("generate")(command(generate.generate))
 app.command("check")(command(check.check))
+app.command("changelog")(command(changelog.changelog))
 app.command("tools")(command(tools.tools))
 app.command("call")(command(call.call, has_json_flag=False))
 app.command("mock")(command(mock.mock))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.changes import changelog_facts, show_changes, summed_up
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer, counted, visible
 
@@ -41,6 +42,7 @@ def generate(
         written=list(report.written),
         deleted=list(report.deleted),
         diffs={change.path: change.diff for change in report.diffs},
+        tools=None if report.changelog is None else changelog_facts(report.changelog),
     )
     if diff:
         for change in report.diffs:
@@ -60,3 +62,6 @@ def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None
             printer.result(f"{counted(len(paths), 'file')} {will}{done}:")
             for path in paths:
                 printer.result(f"  {visible(path)}")
+    if report.changelog is not None and report.changelog.changes:
+        printer.result(f"{summed_up(report.changelog)} in the tools:")
+        show_changes(printer, report.changelog)

@@ -1,5 +1,6 @@
-"""Where the stages are joined: `new`, `generate` and `check`."""
+"""Where the stages are joined: `new`, `generate`, `pull`, `check` and `changelog`."""
 
+from mcpgen.pipeline.changelog import ChangelogReport, changelog
 from mcpgen.pipeline.check import check
 from mcpgen.pipeline.generate import generate
 from mcpgen.pipeline.new import new, new_by_hand
@@ -13,12 +14,14 @@ from mcpgen.pipeline.options import (
 )
 
 __all__ = [
+    "ChangelogReport",
     "CheckReport",
     "FileDiff",
     "GenerateOptions",
     "Options",
     "Progress",
     "Report",
+    "changelog",
     "check",
     "generate",
     "new",

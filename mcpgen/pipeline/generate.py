@@ -6,11 +6,13 @@ import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock
 from mcpgen.emit.reconcile import Changes, Earlier, reconcile, unified_diff
 from mcpgen.emit.write import BusyError, exclusive, is_interrupted, roll_forward
 from mcpgen.ir.file_set import Owner
+from mcpgen.pipeline.changelog import levels_of
 from mcpgen.pipeline.known_current import is_known_current, note_current
 from mcpgen.pipeline.options import (
     CONFLICT,
@@ -33,6 +35,7 @@ from mcpgen.pipeline.project_folder import (
     read_file,
     told_by_the_disk,
 )
+from mcpgen.pipeline.surfaces import last_surface
 from mcpgen.pipeline.tell_changes import tell
 from mcpgen.pipeline.unresolved import find_foreign, find_unresolved, is_merging
 
@@ -84,7 +87,7 @@ def _generate(
     if find_unresolved(target, (MANIFEST_FILE, lock.document.root), problems):
         return Report(problems, CONFLICT, target)
     try:
-        project, document = _make(target, lock, options, problems, progress)
+        project, document, changelog = _make(target, lock, options, problems, progress)
     except RejectedError:
         return Report(problems, REJECTED, target)
     merged = [file.path for file in project.files if file.owner is Owner.MERGED]
@@ -115,24 +118,30 @@ def _generate(
             target, changes, make_lock(project, document, source, changes.files, manifest)
         )
     exit_code = CONFLICT if changes.unmerged else DONE
-    return Report(problems, exit_code, target, project.plan, written, changes.deleted, diffs)
+    return Report(
+        problems, exit_code, target, project.plan, written, changes.deleted, diffs, changelog
+    )
 
 
 def _make(
     target: Path, lock: Lock, options: GenerateOptions, problems: Problems, progress: Progress
-) -> tuple[Project, Mapping[str, bytes]]:
-    """Make the project anew from what lies in its folder."""
+) -> tuple[Project, Mapping[str, bytes], Changelog | None]:
+    """Make the project anew from what lies in its folder, and say what changed in its tools."""
     # Imported here: the stages load a validator, templates and YAML, which `check` does without.
     from mcpgen.pipeline import stages
     from mcpgen.pipeline.planned import plan_project, read_intent
+    from mcpgen.render.surface import surface_of
 
     intent = read_intent(target, problems)
+    levels = levels_of(intent, problems)
     answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
     planned = plan_project(target, lock, intent, options, problems, progress)
     project = stages.make_project(
         planned.plan, planned.document, answers, problems, progress, cache=options.cache
     )
-    return project, planned.document
+    before = last_surface(target, problems)
+    changelog = None if before is None else compare(before, surface_of(planned.plan), levels)
+    return project, planned.document, changelog
 
 
 def _diffs(target: Path, changes: Changes) -> tuple[FileDiff, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mcpgen.changelog import Changelog
 from mcpgen.diagnostics import Problems
 from mcpgen.emit.base import Skeletons
 from mcpgen.ir.file_set import FileSet
@@ -74,6 +75,7 @@ class Report:
     written: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     diffs: tuple[FileDiff, ...] = ()
+    changelog: Changelog | None = None  # of the tools; None where nothing could be compared
 
 
 @dataclass(frozen=True, slots=True)

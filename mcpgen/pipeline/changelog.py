@@ -1,0 +1,116 @@
+"""`changelog`: what changed in the tools of a project since an earlier state of it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from mcpgen.changelog import RULES, Changelog, Level, compare, next_version
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.lock import Lock
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.surface import Surface
+from mcpgen.pipeline.options import DONE, REJECTED, STALE, USAGE, GenerateOptions, Progress
+from mcpgen.pipeline.project_folder import find_lock, read_file
+from mcpgen.pipeline.surfaces import (
+    NoSurfaceError,
+    earlier_surface,
+    package_version,
+    unchanged_surface,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangelogReport:
+    """What changed, graded, since what. `changelog` is None where nothing could be compared."""
+
+    problems: Problems
+    exit_code: int
+    target: Path
+    changelog: Changelog | None = None
+    since: str = ""  # where the earlier surface was found: "HEAD", a folder, ...
+    version: str = ""  # of the package, then; "" where it is not known
+    suggested_version: str = ""
+
+
+def changelog(
+    target: Path,
+    against: str | None,
+    options: GenerateOptions,
+    progress: Progress,
+    *,
+    fail_on: Level | None = None,
+) -> ChangelogReport:
+    """Compare the tools that `target` has now with those that it had at `against`.
+
+    Now means what `generate` would write with what lies in the folder. `against` is as
+    `earlier_surface` takes it. The exit code is 1 if a change is of the level `fail_on` or above.
+    """
+    problems = Problems()
+    found_lock = find_lock(target, problems)
+    if found_lock is None:
+        return ChangelogReport(problems, USAGE, target)
+    lock = found_lock.lock
+    # Imported here: the stages load a validator and YAML, which `check` does without.
+    from mcpgen.pipeline.planned import read_intent
+
+    try:
+        earlier = earlier_surface(target, against, problems)
+        intent = read_intent(target, problems)
+        levels = levels_of(intent, problems)
+        now = unchanged_surface(target, lock) or _planned_surface(
+            target, lock, intent, options, problems, progress
+        )
+    except NoSurfaceError as error:
+        return ChangelogReport(problems, error.exit_code, target)
+    except RejectedError:
+        return ChangelogReport(problems, REJECTED, target)
+    found = compare(earlier.surface, now, levels)
+    version = earlier.version or package_version(partial(read_file, target))
+    is_over = fail_on is not None and found.level >= fail_on
+    return ChangelogReport(
+        problems,
+        STALE if is_over else DONE,
+        target,
+        found,
+        earlier.found_in,
+        version,
+        next_version(version, found.level),
+    )
+
+
+def levels_of(intent: LocatedManifest, problems: Problems) -> dict[str, Level]:
+    """Give the levels that the manifest gives to rules, by id.
+
+    Raises:
+        RejectedError: it names a rule that there is not.
+    """
+    stated = intent.manifest.changelog
+    for rule in stated.keys() - RULES.keys():
+        near = difflib.get_close_matches(rule, RULES, n=1)
+        problems.error(
+            "changelog-rule",
+            f"`{rule}` is no rule of the changelog",
+            at=intent.locate(("changelog", rule)),
+            why="the level would silently change nothing",
+            help=f"did you mean `{near[0]}`?" if near else f"rules are {', '.join(sorted(RULES))}",
+        )
+    if stated.keys() - RULES.keys():
+        raise RejectedError
+    return {rule: Level[word.upper()] for rule, word in stated.items()}
+
+
+def _planned_surface(
+    target: Path,
+    lock: Lock,
+    intent: LocatedManifest,
+    options: GenerateOptions,
+    problems: Problems,
+    progress: Progress,
+) -> Surface:
+    from mcpgen.pipeline.planned import plan_project
+    from mcpgen.render.surface import surface_of
+
+    return surface_of(plan_project(target, lock, intent, options, problems, progress).plan)
