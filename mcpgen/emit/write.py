@@ -2,20 +2,24 @@
 
 New contents go to `.mcpgen/stage/`; then a journal names what is to happen; only then is each file
 moved into its place, the lock last. A run that is cut before the journal changed nothing; one that
-is cut after it is rolled forward by the next.
+is cut after it is rolled forward by the next. The journal knows what each file was, so that an edit
+made between the two runs is not lost either.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from mcpgen.emit.ownership import STATE_FOLDER
+from mcpgen.emit.lock import sha256
+from mcpgen.emit.ownership import RESCUE_FOLDER, STATE_FOLDER
 from mcpgen.ir.file_set import FileSet
 
 _JOURNAL = f"{STATE_FOLDER}/journal.json"
@@ -40,14 +44,7 @@ def exclusive(target: Path) -> Iterator[None]:
     """
     mark = target / _RUNNING
     mark.parent.mkdir(exist_ok=True)
-    while True:
-        try:
-            handle = os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
-            break
-        except FileExistsError:
-            _refuse_or_clear(mark)
-    with os.fdopen(handle, "w") as file:
-        file.write(str(os.getpid()))
+    _take(mark)
     try:
         yield
     finally:
@@ -56,20 +53,48 @@ def exclusive(target: Path) -> Iterator[None]:
             mark.parent.rmdir()  # where the run made it and put nothing there
 
 
+def _take(mark: Path) -> None:
+    """Put our process id into a new file at `mark`, which appears whole or not at all.
+
+    A file that is made first and filled then would, if its process died between, name nobody who
+    could be seen to be dead.
+    """
+    own = mark.with_name(f"{mark.name}.{os.getpid()}")
+    own.unlink(missing_ok=True)
+    _write_through(own, str(os.getpid()).encode(), 0o666)
+    try:
+        while True:
+            try:
+                os.link(own, mark)  # as O_EXCL does, it fails where there is one
+                break
+            except FileExistsError:
+                _refuse_or_clear(mark)
+    finally:
+        own.unlink(missing_ok=True)
+    for left in mark.parent.glob(f"{mark.name}.*"):
+        if not _is_running(_process(left)):
+            left.unlink(missing_ok=True)
+
+
 def _refuse_or_clear(mark: Path) -> None:
     """Raise if the process that `mark` names runs; remove a mark that a dead one left."""
-    try:
-        owner = int(mark.read_text())
-    except FileNotFoundError:
-        return
-    except ValueError:
-        raise BusyError(f"another run has just begun; if not, delete {_RUNNING}") from None
+    owner = _process(mark)
     if _is_running(owner):
         raise BusyError(f"process {owner} is writing this project")
     mark.unlink(missing_ok=True)
 
 
+def _process(mark: Path) -> int:
+    """Read who put a mark; 0 where it says nothing or is gone."""
+    try:
+        return int(mark.read_text())
+    except (FileNotFoundError, ValueError):
+        return 0
+
+
 def _is_running(process: int) -> bool:
+    if process <= 0:
+        return False
     if os.name == "nt":  # no signal 0 there: believe the mark
         return True
     try:
@@ -92,8 +117,7 @@ def roll_forward(target: Path) -> bool:
     if not journal.is_file():
         shutil.rmtree(target / _STAGE, ignore_errors=True)
         return False
-    steps = json.loads(journal.read_text(encoding="utf-8"))
-    _apply(target, steps["writes"], steps["deletes"])
+    _apply(target, json.loads(journal.read_text(encoding="utf-8")))
     return True
 
 
@@ -104,8 +128,11 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
         OutsideTargetError: a path leads out of `target`; nothing was written.
         OSError: the disk refused while staging; nothing was written.
     """
-    for path in (*(file.path for file in files), *deleted):
+    paths = [file.path for file in files]
+    for path in (*paths, *deleted):
         _check_inside(target, path)
+        _check_free(target, path)
+    before = {path: _digest(target / path) for path in (*paths, *deleted)}
     stage = target / _STAGE
     try:
         shutil.rmtree(stage, ignore_errors=True)
@@ -117,26 +144,49 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
     except OSError:
         shutil.rmtree(stage, ignore_errors=True)
         raise
-    writes = [(str(number), file.path) for number, file in enumerate(files)]
-    steps = json.dumps({"writes": writes, "deletes": list(deleted)})
-    _write_through(stage / "journal.json", steps.encode(), 0o666)
+    journal = {"writes": paths, "deletes": list(deleted), "before": before}
+    _write_through(stage / "journal.json", json.dumps(journal).encode(), 0o666)
     (stage / "journal.json").replace(target / _JOURNAL)
     _sync_folder(target / STATE_FOLDER)
-    _apply(target, writes, deleted)
+    _apply(target, journal)
 
 
-def _apply(target: Path, writes: Sequence[Sequence[str]], deletes: Sequence[str]) -> None:
-    for staged, path in writes:
-        content = target / _STAGE / staged
+def _apply(target: Path, journal: Mapping[str, Any]) -> None:
+    """Do what the journal says, as far as it is not done yet."""
+    writes, deletes, before = journal["writes"], journal["deletes"], journal["before"]
+    for number, path in enumerate(writes):
+        content, place = target / _STAGE / str(number), target / path
         if content.exists():  # else it is in its place already, and this is a second attempt
-            place = target / path
             place.parent.mkdir(parents=True, exist_ok=True)
+            if place.exists():
+                _keep_a_later_edit(target, path, (before[path], _digest(content)))
+                shutil.copymode(place, content)
             content.replace(place)
     for path in deletes:
-        (target / path).unlink(missing_ok=True)
-        _remove_empty_folders(target, PurePosixPath(path).parent)
+        if _digest(target / path) in (before[path], None):  # else somebody wrote it since
+            (target / path).unlink(missing_ok=True)
+            _remove_empty_folders(target, PurePosixPath(path).parent)
+    for folder in {(target / path).parent for path in writes}:
+        _sync_folder(folder)
     (target / _JOURNAL).unlink()
     shutil.rmtree(target / _STAGE, ignore_errors=True)
+
+
+def _keep_a_later_edit(target: Path, path: str, known: Sequence[str | None]) -> None:
+    """Copy a file that somebody wrote after the plan was made and before it was carried out."""
+    content = (target / path).read_bytes()
+    if sha256(content) in known:
+        return
+    copy = target / RESCUE_FOLDER / f"{path}.later.{sha256(content)[:12]}.txt"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    _write_through(copy, content, 0o666)
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return sha256(path.read_bytes())
+    except FileNotFoundError:
+        return None
 
 
 def _remove_empty_folders(target: Path, folder: PurePosixPath) -> None:
@@ -152,6 +202,20 @@ def _check_inside(target: Path, path: str) -> None:
         raise OutsideTargetError(path)
     if not (target / path).parent.resolve().is_relative_to(target.resolve()):
         raise OutsideTargetError(f"{path} lies behind a symbolic link")
+
+
+def _check_free(target: Path, path: str) -> None:
+    """Refuse before anything is written what would fail in the middle.
+
+    Raises:
+        OSError: a folder lies where the file has to go, or a file where its folder has to be.
+    """
+    if (target / path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, f"a folder is in the way of {path}")
+    for folder in (target / path).relative_to(target).parents:
+        place = target / folder
+        if place.exists() and not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"{folder.as_posix()} is in the way of {path}")
 
 
 def _write_through(path: Path, content: bytes, mode: int) -> None:

@@ -179,3 +179,54 @@ def test_the_mark_goes_when_a_run_fails(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), exclusive(tmp_path):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_edit_made_after_the_cut_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old_project(tmp_path)
+    with monkeypatch.context() as patch:
+        moves = iter(range(100))
+        real = Path.replace
+
+        def cut_at_the_first_file(self: Path, target: Path) -> Path:
+            if next(moves) == 1:
+                raise CutError
+            return real(self, target)
+
+        patch.setattr(Path, "replace", cut_at_the_first_file)
+        with pytest.raises(CutError):
+            write(tmp_path, NEW, ["gone/deep/x.txt"])
+    (tmp_path / "a/one.txt").write_text("edited since")
+    (tmp_path / "gone/deep/x.txt").write_text("edited since")
+    assert roll_forward(tmp_path)
+    found = tree(tmp_path)
+    assert found.pop("gone/deep/x.txt") == "edited since"
+    [copy] = [path for path in found if path.startswith(".mcpgen/rescued/a/one.txt.")]
+    assert found.pop(copy) == "edited since"
+    assert found == AFTER
+
+
+@pytest.mark.parametrize("path", ["a", "mine.txt/below/it"])
+def test_what_is_in_the_way_is_found_before_anything_is_written(tmp_path: Path, path: str) -> None:
+    old_project(tmp_path)
+    before = tree(tmp_path)
+    with pytest.raises(OSError, match="in the way"):
+        write(tmp_path, (*NEW, planned(path, "x")), [])
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("content", ["", "x"])
+def test_a_mark_that_names_nobody_holds_nobody(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".mcpgen").mkdir()
+    (tmp_path / ".mcpgen/running").write_text(content)
+    (tmp_path / ".mcpgen/running.999999999").write_text("999999999")
+    with exclusive(tmp_path):
+        assert [path.name for path in (tmp_path / ".mcpgen").iterdir()] == ["running"]
+
+
+def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    old_project(tmp_path)
+    (tmp_path / "a/one.txt").chmod(0o755)
+    write(tmp_path, NEW, [])
+    assert (tmp_path / "a/one.txt").stat().st_mode & 0o777 == 0o755

@@ -91,7 +91,7 @@ def test_each_server_ends_by_itself_and_the_worst_counts(ws: Ws, workspace: Path
     assert (code, ended(report)) == (4, {"servers/ant": 1, "servers/bee": 2, "servers/cat": 4})
     assert rules(report) == [
         ("stale", "servers/ant/openapi.yaml"),
-        ("lock-unreadable", "servers/bee/mcpgen.lock"),
+        ("lock-too-new", "servers/bee/mcpgen.lock"),
         ("hand-edit", "servers/cat/src/pet_shop_mcp/_generated/tools/pets.py"),
     ]
 

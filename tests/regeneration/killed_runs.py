@@ -1,0 +1,137 @@
+"""Runs of `generate` that are killed, in processes of their own; started by test_item_04.
+
+    python -m tests.regeneration.killed_runs PROJECT WORK CACHE KILLS
+
+Each kill is a real SIGKILL. For most the process sends it to itself just before one chosen call
+that changes the disk; the last ones come from outside, whenever they come. What `generate` makes in
+memory is made once, by the real stages: before it writes there is nothing to be lost.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from mcpgen import pipeline
+from tests.regeneration import projects
+
+CHANGES_THE_DISK = ("fsync", "link", "mkdir", "open", "rename", "replace", "rmdir", "unlink")
+FROM_OUTSIDE = 20
+
+
+def main(original: Path, work: Path, cache: Path, kills: int) -> None:
+    reference = shutil.copytree(original, work / "reference")
+    counted = in_a_child(lambda: count_changes(reference, cache))
+    steps = int((work / "steps").read_text())
+    assert counted == 0
+    wanted = projects.tree(reference)
+    generate = sys.modules["mcpgen.pipeline.generate"]
+    made = make_once(original, cache)
+    generate._make = lambda *_: made
+
+    choose = random.Random(1)
+    ended = {"before": 0, "within": 0}
+    for number in range(kills):
+        target = shutil.copytree(original, work / str(number))
+        step = number if kills >= steps else choose.randrange(steps)
+        code = in_a_child(lambda at=step, to=target: killed_at(at, to, cache))
+        assert code in (0, -signal.SIGKILL), f"step {step} ended with {code}"
+        ended["within" if restart(target, cache, wanted) else "before"] += 1
+    for number in range(FROM_OUTSIDE):
+        target = shutil.copytree(original, work / f"outside-{number}")
+        seconds = choose.uniform(0, 0.15)
+        in_a_child(lambda to=target: projects.generate(to, cache).exit_code, seconds)
+        restart(target, cache, wanted)
+    print(steps, ended["before"], ended["within"])
+
+
+def in_a_child(run: Callable[[], int], kill_after: float | None = None) -> int:
+    """Run in a forked process and give its exit code; a signal's number is negative."""
+    process = os.fork()
+    if process == 0:
+        code = 70
+        try:
+            code = run()
+        finally:
+            os._exit(code)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(process, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+def before_each_change(act: Callable[[], None]) -> None:
+    """Have `act` called before whatever changes the disk; `open` for reading does not count."""
+    open_file = os.open
+    for name in CHANGES_THE_DISK:
+        real = getattr(os, name)
+
+        def called(*args: object, real: Callable[..., object] = real, **kwargs: object) -> object:
+            if real is not open_file or int(str(args[1])) & (os.O_WRONLY | os.O_RDWR):
+                act()
+            return real(*args, **kwargs)
+
+        setattr(os, name, called)
+
+
+def count_changes(target: Path, cache: Path) -> int:
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    made = make_once(target, cache)
+    sys.modules["mcpgen.pipeline.generate"]._make = lambda *_: made
+    before_each_change(count)
+    code = projects.generate(target, cache).exit_code
+    (target.parent / "steps").write_text(str(steps))
+    return code
+
+
+def killed_at(step: int, target: Path, cache: Path) -> int:
+    left = step
+
+    def kill() -> None:
+        nonlocal left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+
+    before_each_change(kill)
+    return projects.generate(target, cache).exit_code
+
+
+def restart(target: Path, cache: Path, wanted: dict[str, bytes]) -> bool:
+    """Look at what a killed run left, run again, look again; say whether files had changed."""
+    projects.assert_edits_are_there(target)
+    is_cut = (target / ".mcpgen/journal.json").exists()
+    assert (pipeline.check(target).exit_code == 5) == is_cut
+    report = projects.generate(target, cache)
+    assert report.exit_code == 0, list(report.problems)
+    assert projects.tree(target) == wanted
+    assert pipeline.check(target).exit_code == 0
+    shutil.rmtree(target)
+    return is_cut
+
+
+def make_once(project: Path, cache: Path) -> tuple[object, object]:
+    from mcpgen.diagnostics import Problems
+    from mcpgen.pipeline.project_folder import find_lock
+
+    generate = sys.modules["mcpgen.pipeline.generate"]
+    problems = Problems()
+    found = find_lock(project, problems)
+    assert found is not None
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
+    return generate._make(project, found.lock, options, problems, projects.silent)
+
+
+if __name__ == "__main__":
+    main(*(Path(argument) for argument in sys.argv[1:4]), kills=int(sys.argv[4]))

@@ -1,0 +1,134 @@
+"""A small API as it changes, projects made of it, and what a user does to them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from mcpgen import pipeline
+
+HEAD = """\
+openapi: 3.1.0
+info: {title: Pet Shop API, version: "1", description: Pets.}
+servers: [{url: "https://pets.example/v1"}]
+paths:
+"""
+PETS = """\
+  /pets/{petId}:
+    get:
+      operationId: getPet
+      tags: [pets]
+      summary: Fetch one pet
+      parameters: [{name: petId, in: path, required: true, schema: {type: integer}}]
+      responses:
+        "200":
+          description: The pet.
+          content: {application/json: {schema: {$ref: "#/components/schemas/Pet"}}}
+"""
+ORDERS = """\
+  /orders:
+    get:
+      operationId: listOrders
+      tags: [orders]
+      summary: List orders
+      responses: {"204": {description: Nothing.}}
+"""
+USERS = """\
+  /users:
+    get:
+      operationId: listUsers
+      tags: [users]
+      summary: List users
+      responses: {"204": {description: Nothing.}}
+"""
+SCHEMAS = """\
+components:
+  schemas:
+    Pet: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}
+"""
+DOCUMENT = HEAD + PETS + ORDERS + SCHEMAS
+CHANGED_DOCUMENT = HEAD + PETS.replace("Fetch one", "Get a") + USERS + SCHEMAS
+
+GENERATED = "src/pet_shop_mcp/_generated"
+HANDLERS = "src/pet_shop_mcp/handlers/__init__.py"
+FOREIGN = (f"{GENERATED}/notes.txt", "notes.md", "tests/generated/mine.csv", "data/deep/x.bin")
+
+
+def silent(_: str) -> None:
+    """Hear no progress."""
+
+
+def new(target: Path, cache: Path, document: str = DOCUMENT) -> Path:
+    """Make a project at `target`."""
+    source = target.with_name(f"{target.name}.yaml")
+    source.write_text(document)
+    options = pipeline.Options(outside_judge=False, cache=cache)
+    report = pipeline.new(str(source), target, options, silent)
+    assert report.exit_code == 0, list(report.problems)
+    return target
+
+
+def generate(target: Path, cache: Path, **asked: bool) -> pipeline.Report:
+    """Bring a project up to date."""
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache, **asked)
+    return pipeline.generate(target, options, silent)
+
+
+def codes(report: pipeline.Report | pipeline.CheckReport) -> list[str]:
+    """Say what a run told of."""
+    return [problem.code for problem in report.problems]
+
+
+def replace(path: Path, old: str, new_text: str) -> None:
+    """Edit a file as a person would: it has what is replaced."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new_text))
+
+
+def edit(project: Path) -> None:
+    """Do to a project what its users may: edit, delete and add."""
+    replace(project / "README.md", "## Run it\n", "## Run it\n\nMine: ask Ada first.\n")
+    replace(project / "pyproject.toml", ',<0.5"]', ',<0.5", "httpx>=0.28"]  # mine')
+    (project / HANDLERS).write_text("# mine\n")
+    (project / "Dockerfile").unlink()
+    (project / "tests/test_custom.py").unlink()
+    for path in FOREIGN:
+        (project / path).parent.mkdir(parents=True, exist_ok=True)
+        (project / path).write_text("mine\n")
+
+
+def assert_edits_are_there(project: Path) -> None:
+    """Look for everything that `edit` did."""
+    assert "Mine: ask Ada first.\n" in (project / "README.md").read_text()
+    assert '"httpx>=0.28"]  # mine' in (project / "pyproject.toml").read_text()
+    for path in (HANDLERS, *FOREIGN):
+        assert (project / path).read_text().endswith("mine\n")
+    assert not (project / "Dockerfile").exists()
+    assert not (project / "tests/test_custom.py").exists()
+
+
+def tree(project: Path) -> dict[str, bytes]:
+    """Give every file of a project, but git's and the copies that a run kept of others."""
+    return {
+        relative: path.read_bytes()
+        for path in sorted(project.rglob("*"))
+        if path.is_file()
+        and not (relative := path.relative_to(project).as_posix()).startswith(
+            (".git/", ".mcpgen/rescued/")
+        )
+        and "__pycache__" not in relative
+    }
+
+
+def tree_hash(project: Path) -> str:
+    """Hash a project's paths and bytes."""
+    digest = hashlib.sha256()
+    for path, content in tree(project).items():
+        digest.update(f"{path}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def times(project: Path) -> dict[Path, int]:
+    """Give when each file was last written."""
+    return {path: path.stat().st_mtime_ns for path in project.rglob("*") if path.is_file()}
