@@ -44,8 +44,11 @@ def clean(text: str) -> str:
         text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
     if "|" in text:
         text = _TABLE_LINE.sub("", text)
-    text = _HEADING.sub(r"\1:", _FENCE.sub("", text))
-    text = _EMPHASIS.sub(r"\2", text)
+    text = _FENCE.sub("", text)
+    if "#" in text:
+        text = _HEADING.sub(r"\1:", text)
+    if "**" in text or "__" in text:
+        text = _EMPHASIS.sub(r"\2", text)
     lines = (_SPACES.sub(" ", line).strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier, safe_filename
@@ -53,12 +54,14 @@ def plain_ascii(text: str) -> str:
     return "".join(parts)
 
 
+@lru_cache(maxsize=4096)
 def snake_case(text: str) -> str:
     """`text` as words of `[a-z0-9]` joined by "_"; every separator is kept as one."""
     words = _CAMEL.sub(r"\1_\2", _ACRONYM.sub(r"\1_\2", plain_ascii(text)))
     return _OTHER.sub("_", words).strip("_").lower()
 
 
+@lru_cache(maxsize=4096)
 def pascal_case(text: str) -> str:
     """`text` as a class name; the capitals that it has are kept."""
     words = [word for word in _OTHER.split(plain_ascii(text)) if word]
@@ -157,6 +160,7 @@ def _hashed(name: str, key: str, limit: int) -> str:
     return f"{name.rstrip('_')}_{digest(key)}"
 
 
+@lru_cache(maxsize=4096)
 def identifier(text: str) -> Identifier:
     """`text` as a Python name that shadows neither a builtin nor what handlers use."""
     name = re.sub(r"\W", "_", plain_ascii(text), flags=re.ASCII).lstrip("_") or "value"

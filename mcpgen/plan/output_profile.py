@@ -6,6 +6,8 @@ bounded, every member may be null, and members that nobody described are welcome
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.plan.built import Built, branch, leaf
 from mcpgen.plan.descriptions import first_sentence
@@ -26,9 +28,7 @@ class OutputProfile:
 
     def cut(self, shape: Shape) -> Built:
         """What stands for a part that nests too deep."""
-        told = self.description(shape.keywords)
-        schema = _types(shape)
-        return leaf({**schema, "description": told} if told else schema)
+        return _plain(shape.types, self.description(shape.keywords))
 
     def is_cut(self, shape: Shape) -> bool:
         """Whether a part is one that nests."""
@@ -41,7 +41,7 @@ class OutputProfile:
         keywords = shape.keywords
         choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
         children: list[Built] = []
-        schema = _types(shape)
+        schema = _types(shape.types)
         own = dict(schema)
         levels = 0
         properties: dict[str, Built] = {}
@@ -90,7 +90,14 @@ class OutputProfile:
         return branch(schema, own, children, levels=levels, is_exact=True, names=properties)
 
 
-def _types(shape: Shape) -> JsonObject:
+@lru_cache(maxsize=4096)
+def _plain(types: tuple[str, ...], told: str) -> Built:
+    """A schema without children; thousands of properties are called and described the same."""
+    schema = _types(types)
+    return leaf({**schema, "description": told} if told else schema)
+
+
+def _types(allowed: tuple[str, ...]) -> JsonObject:
     """The types of a value, null among them."""
-    types = [name for name in shape.types if name != "null"]
+    types = [name for name in allowed if name != "null"]
     return {"type": [*types, "null"]} if types else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
@@ -74,6 +75,7 @@ def _with_pages(schema: JsonObject) -> JsonObject:
     return {**schema, "properties": {**schema["properties"], ARGUMENT: LISTED}}
 
 
+@lru_cache(maxsize=4096)
 def _folded(name: str) -> str:
     return re.sub(r"[^a-z]", "", name.lower())
 
