@@ -153,7 +153,7 @@ class OperationRefusedError(Exception):
     The stages that go through operations catch it for each, and leave that one out.
     """
 
-    def __init__(self, code: str, message: str, at: Place, help: str = "") -> None:
+    def __init__(self, code: str, message: str, at: Location | Place, help: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message

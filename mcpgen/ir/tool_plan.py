@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from msgspec import UNSET, UnsetType
+
 from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,16 @@ class Argument:
     required: bool
     annotation: Annotation  # without `Absent`, which an optional argument adds
     schema: JsonSchema  # full, before lowering to the portable profile
+    default: JsonValue | UnsetType = UNSET  # what the handler gets where a call leaves it out
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A value that is sent with every call and is no argument."""
+
+    location: str  # as of an argument
+    wire_name: str  # of the parameter, or of the property of a "body"
+    value: JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +67,7 @@ class ToolPlan:
     call_type: Identifier  # "GetPetsPetIdCall": what an override says that its `call_next` is
     title: str
     description: str
-    operation: Operation
+    operation: Operation  # as the API gets it: what is fixed has one value
     arguments: tuple[Argument, ...]  # required ones first, each in the operation's order
     input_schema: JsonObject  # as listed: self-contained, inside the portable profile
     full_input_schema: JsonObject | None  # what is validated, where that says more than is listed
@@ -68,6 +80,7 @@ class ToolPlan:
     body: tuple[MediaType, ...] = ()  # in which the body can be sent, the default first
     pagination: Pagination | None = None
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
+    fixed: tuple[Fixed, ...] = ()
     wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
     aliases: tuple[str, ...] = ()  # former names, by which it can be called still
     document_name: str = ""  # what the document calls it by now, where its issued name is another

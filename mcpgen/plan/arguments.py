@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from msgspec import UNSET
+
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
+from mcpgen.plan.adjusting import Adjusted
 from mcpgen.plan.input_profile import FILE_IN_WORDS
 from mcpgen.plan.media_types import (
     STRUCTURED,
@@ -35,21 +38,33 @@ class Listed:
     says_less: bool = False  # than `argument.schema`, which is then checked
 
 
-def plan_arguments(operation: Operation, types: Types, hint: str) -> tuple[Listed, ...]:
-    """What a call of `operation` takes: required arguments first, each in its own order.
+def plan_arguments(adjusted: Adjusted, types: Types, hint: str) -> tuple[Listed, ...]:
+    """What a call of an operation takes: required arguments first, each in its own order.
 
     Raises:
         OperationRefusedError: a body that the runtime cannot write is required.
     """
+    operation = adjusted.offered
     names = argument_names(
-        [(parameter.location, parameter.name) for parameter in operation.parameters]
-    )
+        [(parameter.location, parameter.name) for parameter in adjusted.sent.parameters]
+    ) | dict(adjusted.names)
     listed = [
         _parameter(parameter, names[parameter.location, parameter.name], types, hint)
         for parameter in operation.parameters
     ]
     listed += _body(operation, types, hint)
-    return tuple(sorted(listed, key=lambda item: not item.argument.required))
+    return tuple(
+        sorted(
+            (_with_default(item, adjusted) for item in listed),
+            key=lambda item: not item.argument.required,
+        )
+    )
+
+
+def _with_default(listed: Listed, adjusted: Adjusted) -> Listed:
+    argument = listed.argument
+    default = adjusted.defaults.get((argument.location, argument.wire_name), UNSET)
+    return replace(listed, argument=replace(argument, default=default))
 
 
 def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> Listed:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Api, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
@@ -57,6 +59,13 @@ class _Call:
     request: JsonObject = field(
         default_factory=lambda: {"path": {}, "query": {}, "header": {}, "cookie": {}}
     )
+
+    def send(self, parameter: Parameter, value: JsonValue) -> None:
+        """Expect a parameter on the wire."""
+        if parameter.location == "querystring":
+            self.request["querystring"] = value
+        else:
+            self.request[parameter.location][parameter.name] = value
 
 
 class _Making:
@@ -117,8 +126,13 @@ class _Making:
         security = _first_requirement(operation)
         carried = {self._credential_place(scheme) for scheme in security}
         call = _Call()
+        defaults = {(item.location, item.wire_name): item.default for item in tool.arguments}
         for parameter in operation.parameters:
+            place = (parameter.location, parameter.name)
             is_credential = (parameter.location, _folded(parameter)) in carried
+            if which == "smallest" and defaults.get(place, UNSET) is not UNSET:
+                call.send(parameter, defaults[place])
+                continue
             if which == "largest" and is_credential and not parameter.required:
                 continue
             if parameter.required or which == "largest":
@@ -130,11 +144,10 @@ class _Making:
                             f" {parameter.location} parameters"
                         )
                     continue
-                call.arguments[names[parameter.location, parameter.name]] = value
-                if parameter.location == "querystring":
-                    call.request["querystring"] = value
-                elif not is_credential:
-                    call.request[parameter.location][parameter.name] = value
+                if place in names:  # what is fixed is no argument
+                    call.arguments[names[place]] = value
+                if not is_credential:
+                    call.send(parameter, value)
         if operation.request_body and (operation.request_body.required or which == "largest"):
             self._add_body(call, tool, which, names)
         call.request["security"] = list(security)
@@ -199,7 +212,12 @@ class _Making:
         if chosen is not tool.body[0] or media_type != chosen.media_type:
             call.arguments[names["content_type", ""]] = media_type
         value = self._body(chosen, which)
-        call.arguments[names["body", ""]] = value
+        fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
+        given = value
+        if fixed and isinstance(value, dict):
+            given = {name: member for name, member in value.items() if name not in fixed}
+        if given or not fixed:
+            call.arguments[names["body", ""]] = given
         call.request["body"] = value
         call.request["content_type"] = media_type
 

@@ -14,6 +14,7 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.plan.adjusting import Adjusted, adjust
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import plan_arguments, selectable, takes_file, why_unsendable
@@ -86,7 +87,9 @@ class _Planning:
             if (tool := self._tool(operation, names[operation.key], types[operation.key]))
             is not None
         }
-        served = tuple(operation for operation in selected if operation.key in tools)
+        served = tuple(
+            tools[operation.key].operation for operation in selected if operation.key in tools
+        )
         unchosen = [operation for operation in served if operation.key not in chosen]
         self._add_other_names(tools, new_document_names(unchosen, names, limit, reserved=reserved))
         for operation in served:
@@ -164,7 +167,8 @@ class _Planning:
         hint = pascal_case(name)
         entry = self.entries.get(operation.key, _NO_ENTRY)
         try:
-            listed = plan_arguments(operation, self.types, hint)
+            adjusted = self._adjusted(operation, entry)
+            listed = plan_arguments(adjusted, self.types, hint)
         except OperationRefusedError as refused:
             self.problems.warning(
                 refused.code,
@@ -175,6 +179,7 @@ class _Planning:
             )
             self.left_out.append(LeftOut(operation.key, refused.code, refused.message))
             return None
+        operation = adjusted.sent
         self._tell_of_unsendable(operation)
         inputs = self.schemas.input(listed, operation)
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
@@ -202,9 +207,35 @@ class _Planning:
             body=selectable(operation, self.types),
             pagination=pages,
             also_answered=_also_answered(operation),
+            fixed=adjusted.fixed,
             wire_names=wire_names(inputs.full or inputs.listed, self.offered),
         )
         return replace(tool, token_cost=_token_cost(tool))
+
+    def _adjusted(self, operation: Operation, entry: OperationEntry) -> Adjusted:
+        """The operation as the manifest has it; where that cannot be followed, as it is."""
+        tokens = ("operations", *self._stated_as(operation), "parameters")
+        try:
+            return adjust(
+                operation,
+                entry,
+                self.schemas.requests,
+                lambda name: self.policy.intent.locate((*tokens, name)),
+            )
+        except OperationRefusedError as refused:
+            self.problems.error(
+                refused.code,
+                str(refused),
+                at=refused.at,
+                why="mcpgen follows the manifest to the letter, or not at all",
+                help=refused.help,
+            )
+            return Adjusted(operation, operation)
+
+    def _stated_as(self, operation: Operation) -> tuple[str, ...]:
+        """The key of the manifest's entry for an operation."""
+        names = self.policy.manifest.operations
+        return tuple(name for name in (operation.operation_id, operation.key) if name in names)
 
     def _tell_of_unsendable(self, operation: Operation) -> None:
         """Report the media types of a body that stay unused beside others that can be written."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+from msgspec import UNSET
+
 from mcpgen.ir.api import (
     Api,
     Encoding,
@@ -78,6 +80,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "argument": "max_pages",
             **_given({**described, "cursor": list(tool.pagination.cursor)}),
         }
+    if defaults := {a.name: a.default for a in tool.arguments if a.default is not UNSET}:
+        entry["defaults"] = defaults
     if tool.wire_names:
         entry["wire_names"] = dict(tool.wire_names)
     if tool.full_input_schema is not None:
@@ -100,13 +104,18 @@ def _listed(tool: ToolPlan) -> JsonObject:
 def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     operation = tool.operation
     argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
+    fixed = {(item.location, item.wire_name) for item in tool.fixed}
     request: JsonObject = {
         "method": operation.method,
         "path": operation.path,
         "parameters": [
-            {**_travel(parameter), "argument": argument.name}
+            _travel(parameter)
+            if (parameter.location, parameter.name) in fixed
+            else {
+                **_travel(parameter),
+                "argument": argument_of[parameter.location, parameter.name].name,
+            }
             for parameter in operation.parameters
-            if (argument := argument_of.get((parameter.location, parameter.name))) is not None
         ],
         "accept": list(tool.accept),
     }

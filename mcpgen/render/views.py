@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+from msgspec import UNSET
 
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.tool_plan import (
     Annotation,
     Argument,
+    Fixed,
     ModelModule,
     ServerPlan,
     ToolGroupPlan,
@@ -255,7 +258,7 @@ def _parameters(arguments: Iterable[Argument], names: _NamesUsed) -> Source:
 def _parameter(argument: Argument, names: _NamesUsed) -> Source:
     annotation = names.spell(argument.annotation)
     name = identifier(argument.identifier)
-    if argument.required:
+    if argument.required or argument.default is not UNSET:
         return Source(f"{name}: {annotation}")
     names.runtime |= {"ABSENT", "Absent"}
     return Source(f"{name}: {annotation} | Absent = ABSENT")
@@ -265,20 +268,28 @@ def _request(tool: ToolPlan, returns: Source) -> tuple[Source, ...]:
     operation = tool.operation
     spelled = [literal(operation.method), literal(operation.path)]
     for keyword, location in _REQUEST_MAPS:
-        if entries := [a for a in tool.arguments if a.location == location]:
-            spelled.append(Source(f"{keyword}={_wire_map(entries)}"))
-    spelled.extend(
-        Source(f"{keyword}={identifier(argument.identifier)}")
-        for keyword in ("querystring", "body", "content_type")
-        for argument in tool.arguments
-        if argument.location == keyword
-    )
+        fixed = [item for item in tool.fixed if item.location == location]
+        entries = [a for a in tool.arguments if a.location == location]
+        if entries or fixed:
+            spelled.append(Source(f"{keyword}={_wire_map(entries, fixed)}"))
+    members = [item for item in tool.fixed if item.location == "body"]
+    for keyword in ("querystring", "body", "content_type"):
+        for argument in tool.arguments:
+            if argument.location == keyword:
+                value = identifier(argument.identifier)
+                if keyword == "body" and members:
+                    value = Source(f"{{**{value}, {_fixed_entries(members)}}}")
+                spelled.append(Source(f"{keyword}={value}"))
     return (*spelled, Source(f"returns={returns}"))
 
 
-def _wire_map(arguments: Iterable[Argument]) -> Source:
-    entries = (f"{literal(a.wire_name)}: {identifier(a.identifier)}" for a in arguments)
-    return Source("{" + ", ".join(entries) + "}")
+def _wire_map(arguments: Iterable[Argument], fixed: Sequence[Fixed]) -> Source:
+    entries = [f"{literal(a.wire_name)}: {identifier(a.identifier)}" for a in arguments]
+    return Source("{" + ", ".join([*entries, *([_fixed_entries(fixed)] if fixed else [])]) + "}")
+
+
+def _fixed_entries(fixed: Iterable[Fixed]) -> Source:
+    return Source(", ".join(f"{literal(item.wire_name)}: {literal(item.value)}" for item in fixed))
 
 
 def docstring(tool: ToolPlan) -> DocText:

@@ -75,6 +75,7 @@ class Tool:
         keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         optional = set(function.__kwdefaults__ or ())
         required = set(self.input_schema.get("required", ()))
+        required |= self.defaults.keys()
         expected = {keyword: name not in required for name, keyword in self.keywords.items()}
         found = {keyword: keyword in optional for keyword in keywords}
         if code.co_argcount == len(positional) and found == expected:
@@ -91,6 +92,12 @@ class Tool:
         """The handler's keyword for each argument."""
         arguments: Mapping[str, str] = self.contract.get("arguments", {})
         return arguments
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """What the handler gets of arguments that a call leaves out."""
+        defaults: Mapping[str, Any] = self.contract.get("defaults", {})
+        return defaults
 
     @cached_property
     def pagination(self) -> PaginationRule | None:
@@ -129,6 +136,8 @@ class Tool:
             InvalidArgumentsError: they do not; one sentence for each violation.
         """
         keywords = self._known
+        if self.defaults:
+            arguments = {**self.defaults, **arguments}
         try:
             given = {keywords[name]: value for name, value in arguments.items() if keywords[name]}
         except KeyError:

@@ -126,6 +126,14 @@ class Samples:
             self._made[key] = sample(read, schemas=schemas, which=which, seed=seed, variant=variant)
         return self._made[key]
 
+    def problem(self, schema: JsonSchema, value: JsonValue) -> str:
+        """Say how a value breaks a schema, with the place in the value; "" when it fits.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._reading.schemas.problem(self._reading.of(schema), value)
+
     def exemplary(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
         """Give a value as the function `exemplary` does.
 

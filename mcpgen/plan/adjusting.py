@@ -1,0 +1,359 @@
+"""Arguments as the manifest has them: some are fixed, some hidden, some given a default."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from msgspec import UNSET
+
+from mcpgen.diagnostics import Location, OperationRefusedError
+from mcpgen.ir.api import MediaType, Operation
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.manifest import OperationEntry, ParameterEntry
+from mcpgen.ir.tool_plan import Fixed
+from mcpgen.plan.naming import argument_names
+from mcpgen.plan.shapes import Shapes
+from mcpgen.runtime.testing.samples import Samples
+
+WirePlace = tuple[str, str]
+"""A location and a wire name; a property of the body has the location "body"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """One operation, seen from both ends.
+
+    `sent` is what the API gets: what is fixed there is required, and has one value. `offered` is
+    what a caller is asked for, by `names` where they are not the usual ones.
+    """
+
+    sent: Operation
+    offered: Operation
+    fixed: tuple[Fixed, ...] = ()
+    names: Mapping[WirePlace, str] = field(default_factory=dict)
+    defaults: Mapping[WirePlace, JsonValue] = field(default_factory=dict)
+
+
+def adjust(
+    operation: Operation,
+    entry: OperationEntry,
+    shapes: Shapes,
+    at: Callable[[str], Location],
+) -> Adjusted:
+    """Apply what the manifest says of an operation's arguments; `at` is where, by argument.
+
+    Raises:
+        OperationRefusedError: it cannot be followed.
+    """
+    adjusted = Adjusted(operation, operation)
+    if not entry.parameters:
+        return adjusted
+    places = _places(operation, shapes)
+    for name, wish in entry.parameters.items():
+        place = places.get(name)
+        if place is None:
+            near = difflib.get_close_matches(name, places, n=1, cutoff=0.5)
+            known = ", ".join(f"`{known}`" for known in places)
+            raise OperationRefusedError(
+                "parameter-unknown",
+                f"`{operation.key}` has no argument `{name}`",
+                at(name),
+                f"did you mean `{near[0]}`?" if near else f"its arguments are {known}",
+            )
+        adjusted = _Adjusting(adjusted, name, place, wish, shapes, at(name)).adjusted()
+    return _with_body(_with_names(adjusted, entry, places, at), shapes)
+
+
+def _places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace]:
+    """What can be adjusted, by the name that a manifest calls it."""
+    found = {
+        name: place
+        for place, name in argument_names(
+            [(parameter.location, parameter.name) for parameter in operation.parameters]
+        ).items()
+    }
+    if operation.request_body is not None:
+        for item in operation.request_body.content:
+            for name in _properties(item.schema, shapes):
+                found[f"body.{name}"] = ("body", name)
+    return found
+
+
+def _properties(schema: JsonSchema | None, shapes: Shapes) -> JsonObject:
+    keywords = {} if schema is None else shapes.of(schema).keywords
+    properties: JsonObject = keywords.get("properties", {})
+    return properties
+
+
+def _with_body(adjusted: Adjusted, shapes: Shapes) -> Adjusted:
+    """A body with a fixed member is always sent; one that needs no other, without being given."""
+    if not any(fixed.location == "body" for fixed in adjusted.fixed):
+        return adjusted
+    asks = any(
+        shapes.of(item.schema).keywords.get("required")
+        for item in _content(adjusted.offered)
+        if item.schema is not None
+    )
+    adjusted = replace(
+        adjusted,
+        sent=_with_required_body(adjusted.sent, required=True),
+        offered=_with_required_body(adjusted.offered, required=asks),
+    )
+    if asks:
+        return adjusted
+    return replace(adjusted, defaults={**adjusted.defaults, ("body", ""): {}})
+
+
+def _with_required_body(operation: Operation, *, required: bool) -> Operation:
+    body = operation.request_body
+    if body is None:
+        return operation
+    return replace(operation, request_body=replace(body, required=required))
+
+
+def _with_names(
+    adjusted: Adjusted,
+    entry: OperationEntry,
+    places: Mapping[str, WirePlace],
+    at: Callable[[str], Location],
+) -> Adjusted:
+    """Take over the names that arguments are given, and hold that each is given once."""
+    names = {
+        places[name]: wish.name
+        for name, wish in entry.parameters.items()
+        if wish.name and places[name][0] != "body"
+    }
+    others = {name for name, place in places.items() if place not in names} | {"body"}
+    for name, wish in entry.parameters.items():
+        taken = wish.name in others or list(names.values()).count(wish.name) > 1
+        if wish.name and (taken or places[name][0] == "body"):
+            raise OperationRefusedError(
+                "parameter-name",
+                f"the argument `{name}` of `{adjusted.sent.key}` cannot be called `{wish.name}`",
+                at(name),
+                "give it a name of its own" if taken else "a property of the body keeps its name",
+            )
+    return replace(adjusted, names=names)
+
+
+class _Adjusting:
+    """One argument of one operation, and what the manifest wishes of it."""
+
+    def __init__(
+        self,
+        adjusted: Adjusted,
+        name: str,
+        place: WirePlace,
+        wish: ParameterEntry,
+        shapes: Shapes,
+        at: Location,
+    ) -> None:
+        self.before = adjusted
+        self.name = name
+        self.place = place
+        self.wish = wish
+        self.shapes = shapes
+        self.at = at
+
+    def adjusted(self) -> Adjusted:
+        """The operation with this argument as it is wished."""
+        wish = self.wish
+        is_fixed, has_default = wish.fixed is not UNSET, wish.default is not UNSET
+        if is_fixed + has_default + wish.hidden > 1:
+            raise self._refused("is fixed, hidden or has a default", "keep one of them")
+        for value in (wish.fixed, wish.default):
+            self._check(value)
+        if is_fixed:
+            return self._fixed()
+        if wish.hidden:
+            return self._hidden()
+        after = self._changed(self.before.offered, self._described)
+        if not has_default:
+            return replace(self.before, offered=after)
+        if self.place[0] == "body":
+            raise self._refused("has no default of its own", "`fixed` is possible there")
+        defaults = {**self.before.defaults, self.place: wish.default}
+        after = self._changed(after, lambda schema: _with(schema, default=wish.default))
+        return replace(self.before, offered=_optional(after, self.place), defaults=defaults)
+
+    def _check(self, value: JsonValue) -> None:
+        """Refuse a value that the argument could not have."""
+        if value is UNSET:
+            return
+        samples = Samples(self.shapes.schemas, "request")
+        if problem := samples.problem(self._schema(), value):
+            raise self._refused("cannot have this value", problem)
+
+    def _schema(self) -> JsonSchema:
+        """What the document says of it."""
+        _, wire_name = self.place
+        for parameter in self.before.sent.parameters:
+            if (parameter.location, parameter.name) == self.place:
+                return parameter.schema
+        for item in _content(self.before.sent):
+            found = _properties(item.schema, self.shapes)
+            if wire_name in found:
+                schema: JsonSchema = found[wire_name]
+                return schema
+        return True
+
+    def _fixed(self) -> Adjusted:
+        location, wire_name = self.place
+        value = self.wish.fixed
+        fixed = Fixed(location, wire_name, value)
+        return replace(
+            self.before,
+            sent=_required(
+                self._changed(self.before.sent, lambda _: {"const": value}), self.place, self.shapes
+            ),
+            offered=self._without(self.before.offered),
+            fixed=(*self.before.fixed, fixed),
+        )
+
+    def _hidden(self) -> Adjusted:
+        if self._is_required():
+            raise self._refused("is required", "give it a `fixed` value")
+        return replace(
+            self.before,
+            sent=self._without(self.before.sent),
+            offered=self._without(self.before.offered),
+        )
+
+    def _is_required(self) -> bool:
+        location, wire_name = self.place
+        if location != "body":
+            return any(
+                parameter.required
+                for parameter in self.before.sent.parameters
+                if (parameter.location, parameter.name) == self.place
+            )
+        return any(
+            wire_name in self.shapes.of(item.schema).keywords.get("required", ())
+            for item in _content(self.before.sent)
+            if item.schema is not None
+        )
+
+    def _refused(self, message: str, help: str) -> OperationRefusedError:
+        return OperationRefusedError(
+            "parameter-entry",
+            f"the argument `{self.name}` of `{self.before.sent.key}` {message}",
+            self.at,
+            help,
+        )
+
+    def _described(self, schema: JsonSchema) -> JsonSchema:
+        text = self.wish.description
+        return _with(schema, description=text) if text else schema
+
+    def _changed(
+        self, operation: Operation, change: Callable[[JsonSchema], JsonSchema]
+    ) -> Operation:
+        """The operation with what is said of this argument changed."""
+        location, wire_name = self.place
+        if location == "body":
+            return self._with_content(operation, lambda found: {
+                name: change(schema) if name == wire_name else schema
+                for name, schema in found.items()
+            })  # fmt: skip
+        text = self.wish.description
+        return replace(
+            operation,
+            parameters=tuple(
+                replace(
+                    parameter,
+                    schema=change(parameter.schema),
+                    description=text or parameter.description,
+                )
+                if (parameter.location, parameter.name) == self.place
+                else parameter
+                for parameter in operation.parameters
+            ),
+        )
+
+    def _without(self, operation: Operation) -> Operation:
+        location, wire_name = self.place
+        if location == "body":
+            return self._with_content(operation, lambda found: {
+                name: schema for name, schema in found.items() if name != wire_name
+            })  # fmt: skip
+        return replace(
+            operation,
+            parameters=tuple(
+                parameter
+                for parameter in operation.parameters
+                if (parameter.location, parameter.name) != self.place
+            ),
+        )
+
+    def _with_content(
+        self, operation: Operation, change: Callable[[JsonObject], JsonObject]
+    ) -> Operation:
+        """The operation with other properties of its body."""
+        return _with_bodies(operation, lambda item: self._with_properties(item, change))
+
+    def _with_properties(
+        self, item: MediaType, change: Callable[[JsonObject], JsonObject]
+    ) -> MediaType:
+        if item.schema is None:
+            return item
+        keywords = self.shapes.of(item.schema).keywords
+        properties = change(keywords.get("properties", {}))
+        required = [name for name in keywords.get("required", ()) if name in properties]
+        schema = {**keywords, "properties": properties, "required": required}
+        if not required:
+            del schema["required"]
+        return replace(item, schema=schema, examples=())
+
+
+def _content(operation: Operation) -> tuple[MediaType, ...]:
+    return () if operation.request_body is None else operation.request_body.content
+
+
+def _with_bodies(operation: Operation, change: Callable[[MediaType], MediaType]) -> Operation:
+    body = operation.request_body
+    if body is None:
+        return operation
+    return replace(operation, request_body=replace(body, content=tuple(map(change, body.content))))
+
+
+def _with(schema: JsonSchema, **keywords: JsonValue) -> JsonSchema:
+    if schema is True:
+        return dict(keywords)
+    return {**schema, **keywords} if isinstance(schema, dict) else schema
+
+
+def _optional(operation: Operation, place: WirePlace) -> Operation:
+    return replace(
+        operation,
+        parameters=tuple(
+            replace(parameter, required=False)
+            if (parameter.location, parameter.name) == place
+            else parameter
+            for parameter in operation.parameters
+        ),
+    )
+
+
+def _required(operation: Operation, place: WirePlace, shapes: Shapes) -> Operation:
+    """The operation with what is fixed at `place` required, as it is always sent."""
+    location, wire_name = place
+    if location != "body":
+        return replace(
+            operation,
+            parameters=tuple(
+                replace(parameter, required=True)
+                if (parameter.location, parameter.name) == place
+                else parameter
+                for parameter in operation.parameters
+            ),
+        )
+
+    def with_member(item: MediaType) -> MediaType:
+        if item.schema is None or wire_name not in _properties(item.schema, shapes):
+            return item
+        required = {*shapes.of(item.schema).keywords.get("required", ()), wire_name}
+        return replace(item, schema=_with(item.schema, required=sorted(required)))
+
+    return _with_bodies(operation, with_member)
