@@ -10,7 +10,19 @@ import typer
 import typer.main
 
 import mcpgen
-from mcpgen.cli import call, changelog, check, generate, mock, new, tools, ws
+from mcpgen.cli import (
+    ack,
+    call,
+    changelog,
+    check,
+    eject,
+    generate,
+    mock,
+    new,
+    override,
+    tools,
+    ws,
+)
 from mcpgen.cli.bugs import write_bug_report
 from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
@@ -27,6 +39,9 @@ app.command("new")(command(new.new))
 app.command("generate")(command(generate.generate))
 app.command("check")(command(check.check))
 app.command("changelog")(command(changelog.changelog))
+app.command("override")(command(override.override))
+app.command("eject")(command(eject.eject))
+app.command("ack")(command(ack.ack))
 app.command("tools")(command(tools.tools))
 app.command("call")(command(call.call, has_json_flag=False))
 app.command("mock")(command(mock.mock))

@@ -11,6 +11,7 @@ from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import Owner
 from mcpgen.pipeline.options import CONFLICT, DONE, INTERRUPTED, STALE, USAGE, CheckReport
+from mcpgen.pipeline.overrides import check_overrides
 from mcpgen.pipeline.project_folder import (
     ANSWERS_FILE,
     MANIFEST_FILE,
@@ -51,7 +52,8 @@ def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
     find_foreign(target, lock.files, problems)
     stale += missing
     stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
-    exit_code = CONFLICT if edited else STALE if stale else DONE
+    is_misfit = check_overrides(target, problems)
+    exit_code = CONFLICT if edited else STALE if stale or is_misfit else DONE
     return CheckReport(problems, exit_code, target, tuple(stale), tuple(edited))
 
 
@@ -118,6 +120,7 @@ def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[s
                 f"{path} was edited by hand",
                 at=Location(path),
                 why="the next `mcpgen generate` would lose the edit, and refuses",
-                help="move the change to `handlers/` or `mcpgen.yaml`, then `mcpgen generate`",
+                help="`mcpgen override TOOL` moves an edited handler to `handlers/`, and"
+                " `mcpgen generate` shows every edit",
             )
     return missing, edited

@@ -19,6 +19,7 @@ from mcpgen.pipeline.options import (
     DONE,
     INTERRUPTED,
     REJECTED,
+    STALE,
     USAGE,
     FileDiff,
     GenerateOptions,
@@ -26,6 +27,7 @@ from mcpgen.pipeline.options import (
     Project,
     Report,
 )
+from mcpgen.pipeline.overrides import edited_tools, with_overridden
 from mcpgen.pipeline.project_folder import (
     ANSWERS_FILE,
     MANIFEST_FILE,
@@ -96,13 +98,14 @@ def _generate(
     # Where git has just mixed two versions of a generated file, or the lock cannot tell, refusing
     # would leave nobody able to go on.
     is_mixed = found.is_recovered or is_merging(target)
+    project, is_fit = with_overridden(project, target, problems)
     changes = reconcile(
         project.files,
         Earlier(lock.files, is_lock_lost=found.is_lost, skeletons=project.skeletons),
         lambda path: read_file(target, path),
         overwrite=options.force or is_mixed,
     )
-    tell(changes, problems)
+    tell(changes, edited_tools(changes, project, target), problems)
     find_foreign(target, {*changes.files, *changes.orphans_kept}, problems)
     if changes.hand_edits:
         edits = tuple(FileDiff(edit.path, edit.diff) for edit in changes.hand_edits)
@@ -117,7 +120,7 @@ def _generate(
         written = commit(
             target, changes, make_lock(project, document, source, changes.files, manifest)
         )
-    exit_code = CONFLICT if changes.unmerged else DONE
+    exit_code = CONFLICT if changes.unmerged else DONE if is_fit else STALE
     return Report(
         problems, exit_code, target, project.plan, written, changes.deleted, diffs, changelog
     )

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.reconcile import Changes, Unmerged
 
 
-def tell(changes: Changes, problems: Problems) -> None:
-    """Tell of edits that are refused or kept, of conflicts, and of files in the way."""
+def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: Problems) -> None:
+    """Tell of edits that are refused or kept, of conflicts, and of files in the way.
+
+    `edited_tools` are those whose handlers were edited, by the path of their module.
+    """
     for edit in changes.hand_edits:
+        tools = edited_tools.get(edit.path, ())
+        ways = [f"`mcpgen override {tool}` moves the edit to `handlers/`" for tool in tools]
         problems.error(
             "hand-edit",
             f"{edit.path} was edited by hand",
             at=Location(edit.path),
             why="mcpgen rewrites it, and the edit would be lost",
-            help="move the change to `handlers/` or `mcpgen.yaml`; `mcpgen generate --force`"
-            " overwrites it and keeps a copy in .mcpgen/rescued/",
+            help="; ".join(ways or ["move the change to `handlers/` or `mcpgen.yaml`"])
+            + "; `mcpgen generate --force` overwrites it and keeps a copy in .mcpgen/rescued/",
         )
     for path, copy in changes.rescued.items():
         problems.warning(

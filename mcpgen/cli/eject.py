@@ -1,0 +1,22 @@
+"""`mcpgen eject`: take the generated body of an operation over into `handlers/`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mcpgen.cli.override import Directory, DryRun, Operation, take_over
+from mcpgen.cli.report import Printer
+
+
+def eject(
+    printer: Printer,
+    operation: Operation,
+    directory: Directory = Path(),
+    *,
+    dry_run: DryRun = False,
+) -> int:
+    """Copy a tool's generated body into `handlers/`, where it is yours.
+
+    `mcpgen check` tells when the generated one changes.
+    """
+    return take_over(printer, operation, directory, is_dry_run=dry_run, replaces=True)

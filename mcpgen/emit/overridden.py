@@ -1,0 +1,53 @@
+"""`.mcpgen/overridden.json`: what overridden operations were like when that was last looked at.
+
+It stands beside the lock, one operation a line: the schemas are what `mcpgen check` shows the
+changes against. Lost, it is made anew from how the operations are now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from mcpgen.emit.ownership import STATE_FOLDER
+from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.ir.hand_written import Overridden
+from mcpgen.ir.json_types import JsonObject
+
+OVERRIDDEN_FILE = f"{STATE_FOLDER}/overridden.json"
+
+
+def dump_overridden(overridden: Mapping[str, Overridden]) -> PlannedFile:
+    """Write the file; operations by key, and of each what it has."""
+    lines = (
+        f"{json.dumps(key)}: {json.dumps(_given(entry), sort_keys=True)}"
+        for key, entry in sorted(overridden.items())
+    )
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    return PlannedFile(OVERRIDDEN_FILE, text.encode(), Owner.GENERATED)
+
+
+def _given(entry: Overridden) -> JsonObject:
+    values: JsonObject = msgspec.to_builtins(entry)
+    if entry.tool is not None:
+        values["tool"] = _without_gaps(msgspec.to_builtins(entry.tool))
+    return _without_gaps(values)
+
+
+def _without_gaps(values: JsonObject) -> JsonObject:
+    # `SurfaceTool` has no default for its words.
+    return {
+        name: value
+        for name, value in values.items()
+        if value or name in {"title", "description", "input_schema"}
+    }
+
+
+def parse_overridden(content: bytes | None) -> dict[str, Overridden]:
+    """Read the file; nothing where it is lost, or no longer what mcpgen writes."""
+    try:
+        return msgspec.json.decode(content or b"{}", type=dict[str, Overridden])
+    except (msgspec.DecodeError, RecursionError):
+        return {}

@@ -1,0 +1,73 @@
+"""What `handlers/` holds, as it is read from its source, and what mcpgen remembers of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcpgen.diagnostics import Location
+from mcpgen.ir.surface import SurfaceTool
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A function that overrides an operation, or runs before or after it."""
+
+    kind: str  # "override", "before" or "after"
+    operation: str  # as it is written: "GET /pets/{petId}"
+    function: str  # where it is: "handlers/pets.py:get_pet"
+    at: Location
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraTool:
+    """A tool that is written by hand."""
+
+    name: str
+    at: Location
+
+
+@dataclass(frozen=True, slots=True)
+class HandWritten:
+    """All that was found, by file and line."""
+
+    hooks: tuple[Hook, ...] = ()
+    tools: tuple[ExtraTool, ...] = ()
+    unreadable: tuple[str, ...] = ()  # modules that are no Python: "handlers/pets.py"
+
+    @property
+    def overrides(self) -> Mapping[str, Hook]:
+        """The override of each operation; of several, the first."""
+        found: dict[str, Hook] = {}
+        for hook in self.hooks:
+            if hook.kind == "override":
+                found.setdefault(hook.operation, hook)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """What is remembered of an operation since its override was written or acknowledged.
+
+    `tool` is what it was like then, None for an operation that never was. `body` is that of the
+    generated handler at that time, where the override replaces it (`mcpgen eject`).
+    """
+
+    override: str  # where the function is: "handlers/pets.py:get_pet"
+    tool: SurfaceTool | None = None
+    operation_id: str = ""
+    moved_to: str = ""  # the operation that has this operationId now, once this one is gone
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerSource:
+    """A handler in `_generated/tools/`, taken apart as text."""
+
+    function: str
+    parameters: str  # after the context: "*, pet_id: int"; "" where there are none
+    keywords: tuple[str, ...]
+    returns: str
+    docstring: str  # as it is written, quotes included
+    body: str  # the statements after it, without their indentation
+    imports: Mapping[str, str]  # what the whole of it reads: name -> module

@@ -1,0 +1,304 @@
+"""`override`, `eject` and `ack`: the user takes an operation over, or accepts how it changed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.emit.lock import Lock, LockedFile, dump_lock, sha256
+from mcpgen.emit.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
+from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.emit.write import BusyError, exclusive, roll_forward, write
+from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.hand_written import Hook, Overridden
+from mcpgen.ir.surface import SurfaceTool
+from mcpgen.pipeline.options import (
+    CONFLICT,
+    DONE,
+    REJECTED,
+    STALE,
+    USAGE,
+    GenerateOptions,
+    Progress,
+)
+from mcpgen.pipeline.overrides import (
+    by_operation,
+    generated_bodies,
+    read_project_handlers,
+    read_project_surface,
+    without_words,
+)
+from mcpgen.pipeline.project_folder import find_lock, read_file, told_by_the_disk
+
+
+@dataclass(frozen=True, slots=True)
+class TakeOver:
+    """What was done for one operation. With a dry run, `written` is what would be."""
+
+    problems: Problems
+    exit_code: int
+    operation: str = ""
+    function: str = ""  # "handlers/pets.py:get_pet"
+    at: Location | None = None  # of an override that is there already
+    text: str = ""  # the function that is written
+    written: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """An operation of a project, found by whatever it was called."""
+
+    key: str
+    tool_name: str
+    tool: SurfaceTool
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run in one project."""
+
+    target: Path
+    lock: Lock
+    options: GenerateOptions
+    problems: Problems
+    progress: Progress
+
+
+def override(
+    target: Path, name: str, options: GenerateOptions, progress: Progress, *, replaces: bool = False
+) -> TakeOver:
+    """Append an override of an operation to `handlers/`; with `replaces`, with its own body.
+
+    `name` is the operation's key, its tool's name or its operationId. A generated handler that
+    was edited by hand gives its body, and is as it was generated again.
+    """
+    return _run(target, options, progress, lambda run: _override(run, name, replaces=replaces))
+
+
+def ack(target: Path, name: str, options: GenerateOptions, progress: Progress) -> TakeOver:
+    """Accept what an overridden operation is like now, so that `check` no longer tells of it."""
+    return _run(target, options, progress, lambda run: _ack(run, name))
+
+
+def _run(
+    target: Path,
+    options: GenerateOptions,
+    progress: Progress,
+    work: Callable[[_Run], TakeOver],
+) -> TakeOver:
+    problems = Problems()
+    found = find_lock(target, problems)
+    if found is None:
+        return TakeOver(problems, USAGE)
+    if found.is_recovered:
+        return TakeOver(problems, STALE if found.is_lost else CONFLICT)
+    run = _Run(target, found.lock, options, problems, progress)
+    try:
+        if options.dry_run:
+            return work(run)
+        with exclusive(target):
+            roll_forward(target)
+            return work(run)
+    except RejectedError:
+        return TakeOver(problems, REJECTED)
+    except (OSError, BusyError) as error:
+        return TakeOver(problems, told_by_the_disk(error, target, problems))
+
+
+def _override(run: _Run, name: str, *, replaces: bool) -> TakeOver:
+    found = _find(run, name)
+    if found is None:
+        return TakeOver(run.problems, USAGE)
+    written = read_project_handlers(run.target, run.problems)
+    if run.problems.has_errors:
+        return TakeOver(run.problems, STALE, found.key)
+    there = written.overrides.get(found.key)
+    if there is not None:
+        return TakeOver(run.problems, DONE, found.key, there.function, there.at)
+    return _write_override(run, found, replaces=replaces)
+
+
+def _find(run: _Run, name: str) -> _Operation | None:
+    surface = read_project_surface(run.target)
+    if surface is None:
+        run.problems.error(
+            "surface-lost",
+            "the project does not say which tools it has",
+            at=Location(OVERRIDDEN_FILE),
+            help="run `mcpgen generate`",
+        )
+        return None
+    operations = by_operation(surface)
+    called = {name: key for key, (name, _) in operations.items()}
+    key = name if name in operations else called.get(name, "")
+    if not key:  # an operationId, for which the document must be read
+        key = next((key for key, its_id in _operation_ids(run).items() if its_id == name), "")
+    if key not in operations:
+        known = [*operations, *called]
+        close = difflib.get_close_matches(name, known, n=1)
+        run.problems.error(
+            "unknown-operation",
+            f"no operation is, or has a tool called, `{name}`",
+            help=f"did you mean `{close[0]}`?" if close else "`mcpgen tools` lists the tools",
+        )
+        return None
+    return _Operation(key, *operations[key])
+
+
+def _operation_ids(run: _Run) -> dict[str, str]:
+    """Give the operationIds, by operation key; none where the document is no longer understood."""
+    from mcpgen.pipeline.planned import plan_project, read_intent
+
+    unheard = Problems()
+    try:
+        intent = read_intent(run.target, unheard)
+        plan = plan_project(run.target, run.lock, intent, run.options, unheard, run.progress).plan
+    except RejectedError:
+        return {}
+    return {tool.operation.key: tool.operation.operation_id for tool in plan.tools}
+
+
+def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:
+    # Imported here: `check` does without templates and the formatter.
+    from mcpgen.emit.handler_file import names_in, with_function
+    from mcpgen.render.stub import override_stub
+    from mcpgen.spec.generated_handler import read_handler
+
+    path, pristine, edited = _generated_module(run, found)
+    handler = read_handler(edited, found.tool_name)
+    original = read_handler(pristine, found.tool_name)
+    package = path.split("/")[1]
+    call_type = _call_type(run, package, found.key)
+    if handler is None or original is None or not call_type:
+        run.problems.error(
+            "handler-missing",
+            f"{path} has no handler of `{found.tool_name}`",
+            at=Location(path),
+            help="`mcpgen generate --force` writes it anew",
+        )
+        return TakeOver(run.problems, STALE, found.key)
+    is_edited = handler != original
+    module = f"handlers/{PurePosixPath(path).name}"
+    on_disk = read_file(run.target, f"src/{package}/{module}")
+    function = handler.function
+    if function in names_in(on_disk):
+        function = f"{function}_override"
+    stub = override_stub(
+        handler, found.key, call_type, package, function=function, replaces=replaces or is_edited
+    )
+    file = with_function(
+        f"src/{package}/{module}",
+        on_disk,
+        f"What this server does its own way with the `{PurePosixPath(path).stem}` tools.",
+        stub.text,
+        stub.imports,
+    )
+    entry = Overridden(
+        f"{module}:{function}",
+        without_words(found.tool),
+        _operation_ids(run).get(found.key, ""),
+        body=original.body if replaces or is_edited else "",
+    )
+    files: FileSet = (file,)
+    if is_edited:
+        files += (_restored(run, path, pristine, edited, found.tool_name),)
+    done = _commit(run, files, {found.key: entry})
+    text = file.content.decode()
+    text = text[text.rindex("@override(") :]
+    return TakeOver(run.problems, DONE, found.key, entry.override, text=text, written=done)
+
+
+def _generated_module(run: _Run, found: _Operation) -> tuple[str, str, str]:
+    """Give the path of the module with an operation's handler, as it was made and as it is."""
+    marker = f'@tools.handler("{found.tool_name}")'
+    for file in sorted(run.target.glob("src/*/_generated/tools/*.py")):
+        text = file.read_text("utf-8")
+        if marker in text:
+            path = file.relative_to(run.target).as_posix()
+            locked = run.lock.files.get(path)
+            is_edited = locked is None or not locked.is_untouched(text.encode())
+            return path, _made_anew(run, path) if is_edited else text, text
+    return "src//_generated/tools/", "", ""
+
+
+def _made_anew(run: _Run, path: str) -> str:
+    """Make a generated file as it would be without edits."""
+    from mcpgen.pipeline import stages
+    from mcpgen.pipeline.planned import plan_project, read_intent
+    from mcpgen.pipeline.project_folder import ANSWERS_FILE
+
+    intent = read_intent(run.target, run.problems)
+    planned = plan_project(run.target, run.lock, intent, run.options, run.problems, run.progress)
+    answers = stages.recorded_answers(read_file(run.target, ANSWERS_FILE))
+    project = stages.make_project(
+        planned.plan,
+        planned.document,
+        answers,
+        run.problems,
+        run.progress,
+        cache=run.options.cache,
+    )
+    made = {file.path: file.content for file in project.files}
+    return made.get(path, b"").decode()
+
+
+def _restored(run: _Run, path: str, pristine: str, edited: str, tool: str) -> PlannedFile:
+    from mcpgen.spec.generated_handler import restored
+
+    text = restored(edited, pristine, tool)
+    if text == pristine:
+        message = f"your edit of `{tool}` moved to `handlers/`; {path} is as it was generated"
+    else:
+        message = f"your edit of `{tool}` moved to `handlers/`; {path} has other edits still"
+    run.problems.note("edit-moved", message, at=Location(path))
+    return PlannedFile(path, text.encode(), Owner.GENERATED)
+
+
+def _call_type(run: _Run, package: str, key: str) -> str:
+    """Find what the generated calls call the one of an operation."""
+    text = (read_file(run.target, f"src/{package}/_generated/calls.py") or b"").decode()
+    before, found, _ = text.partition(f'"""`{key}`."""')
+    names = re.findall(r"^class (\w+)\(Protocol\):", before, re.MULTILINE)
+    return names[-1] if found and names else ""
+
+
+def _ack(run: _Run, name: str) -> TakeOver:
+    found = _find(run, name)
+    if found is None:
+        return TakeOver(run.problems, USAGE)
+    hook = read_project_handlers(run.target, run.problems).overrides.get(found.key)
+    if hook is None:
+        run.problems.error(
+            "not-overridden",
+            f"`{found.key}` is not overridden, so nothing of it waits to be accepted",
+            help=f'`mcpgen override "{found.key}"` starts an override',
+        )
+        return TakeOver(run.problems, USAGE, found.key)
+    return _accept(run, found, hook)
+
+
+def _accept(run: _Run, found: _Operation, hook: Hook) -> TakeOver:
+    earlier = parse_overridden(read_file(run.target, OVERRIDDEN_FILE))
+    was = earlier.get(found.key, Overridden(hook.function))
+    body = generated_bodies(run.target)(found.tool_name) if was.body else None
+    entry = replace(
+        was, override=hook.function, tool=without_words(found.tool), body=body or was.body
+    )
+    done = () if entry == was else _commit(run, (), {found.key: entry})
+    return TakeOver(run.problems, DONE, found.key, hook.function, hook.at, written=done)
+
+
+def _commit(run: _Run, files: FileSet, changed: Mapping[str, Overridden]) -> tuple[str, ...]:
+    """Write files, and remember what changed of overridden operations; give the paths."""
+    earlier = parse_overridden(read_file(run.target, OVERRIDDEN_FILE))
+    remembered = dump_overridden({**earlier, **changed})
+    locked = LockedFile(Owner.GENERATED, sha256(remembered.content))
+    lock = replace(run.lock, files={**run.lock.files, OVERRIDDEN_FILE: locked})
+    files += (remembered, PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED))
+    if not run.options.dry_run:
+        write(run.target, files, ())
+    return tuple(file.path for file in files)

@@ -1,0 +1,64 @@
+"""The first text of an override, as `mcpgen override` and `mcpgen eject` write it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcpgen.ir.hand_written import HandlerSource
+from mcpgen.render.filters import literal
+
+_RUNTIME = {"override": "mcpgen.runtime", "Context": "mcpgen.runtime"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A function, and what it imports: name -> module, "" for a module itself."""
+
+    function: str
+    text: str
+    imports: Mapping[str, str]
+
+
+def override_stub(
+    handler: HandlerSource,
+    operation: str,
+    call_type: str,
+    package: str,
+    *,
+    function: str,
+    replaces: bool,
+) -> Stub:
+    """Write an override with the handler's signature.
+
+    It passes the call on, or with `replaces` has the handler's own body.
+    """
+    parameters = ", ".join(
+        filter(None, ("ctx: Context", f"call_next: {call_type}", handler.parameters))
+    )
+    body = handler.body if replaces else _passing_on(handler)
+    lines = [handler.docstring, *body.splitlines()]
+    text = (
+        f"@override({literal(operation)})\n"
+        f"async def {function}({parameters}) -> {handler.returns}:\n"
+        + "".join(f"    {line}\n" if line else "\n" for line in lines)
+    )
+    used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    known = {
+        **{name: _steady(module, package) for name, module in handler.imports.items()},
+        **_RUNTIME,
+        call_type: f"{package}._generated.calls",
+    }
+    return Stub(function, text, {name: known[name] for name in sorted(used & known.keys())})
+
+
+def _passing_on(handler: HandlerSource) -> str:
+    arguments = ", ".join(["ctx", *(f"{name}={name}" for name in handler.keywords)])
+    return f"{'' if handler.returns == 'None' else 'return '}await call_next({arguments})\n"
+
+
+def _steady(module: str, package: str) -> str:
+    """Name the package of models for what a module of a tag has: tags move, and it stays."""
+    models = f"{package}._generated.models"
+    return models if module.startswith(f"{models}.") else module

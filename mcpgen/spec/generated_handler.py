@@ -1,0 +1,102 @@
+"""A handler of `_generated/tools/`, read out of its module as text to be written elsewhere."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent
+
+from mcpgen.ir.hand_written import HandlerSource
+
+
+def read_handler(source: str, tool: str) -> HandlerSource | None:
+    """Find the handler of a tool in a module; None where it has none.
+
+    Raises:
+        SyntaxError: the module was edited, and is no Python.
+    """
+    tree = ast.parse(source)
+    for node in tree.body:
+        if isinstance(node, ast.AsyncFunctionDef) and _is_for(node, tool):
+            return _taken_apart(node, source, tree)
+    return None
+
+
+def edited_handlers(edited: bytes, pristine: bytes) -> list[str]:
+    """Name the tools whose handlers are not as they were generated; none that can be told apart."""
+    try:
+        mine, theirs = _handlers(edited), _handlers(pristine)
+    except (SyntaxError, ValueError):
+        return []
+    return [tool for tool, text in mine.items() if theirs.get(tool, text) != text]
+
+
+def _handlers(source: bytes) -> dict[str, str]:
+    return {
+        argument.value: ast.dump(node)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.AsyncFunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for argument in decorator.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    }
+
+
+def _is_for(node: ast.AsyncFunctionDef, tool: str) -> bool:
+    return any(
+        isinstance(decorator, ast.Call)
+        and ast.unparse(decorator.func) == "tools.handler"
+        and [ast.unparse(argument) for argument in decorator.args] == [repr(tool)]
+        for decorator in node.decorator_list
+    )
+
+
+def _taken_apart(node: ast.AsyncFunctionDef, source: str, tree: ast.Module) -> HandlerSource:
+    lines = source.splitlines(keepends=True)
+    first, *rest = node.body
+    has_docstring = ast.get_docstring(node) is not None
+    statements = rest if has_docstring else node.body
+    body = (
+        "".join(lines[statements[0].lineno - 1 : node.end_lineno]) if statements else "    pass\n"
+    )
+    arguments = ast.arguments([], [], None, node.args.kwonlyargs, node.args.kw_defaults, None, [])
+    used = {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+    return HandlerSource(
+        function=node.name,
+        parameters=ast.unparse(arguments),
+        keywords=tuple(argument.arg for argument in node.args.kwonlyargs),
+        returns=ast.unparse(node.returns) if node.returns is not None else "object",
+        docstring=ast.get_source_segment(source, first) or "" if has_docstring else "",
+        body=dedent(body),
+        imports={
+            name.name: getattr(statement, "module", None) or ""
+            for statement in tree.body
+            if isinstance(statement, ast.Import | ast.ImportFrom)
+            for name in statement.names
+            if name.name in used and name.asname is None
+        },
+    )
+
+
+def restored(edited: str, pristine: str, tool: str) -> str:
+    """Give an edited module with the handler of one tool as it was generated.
+
+    What else was edited stays; imports that this handler alone had asked for go with it.
+    """
+    mine, theirs = _lines_of(edited, tool), _lines_of(pristine, tool)
+    before, after = edited.splitlines(keepends=True), pristine.splitlines(keepends=True)
+    text = "".join(before[: mine[0]] + after[theirs[0] : theirs[1]] + before[mine[1] :])
+    return pristine if _without_imports(text) == _without_imports(pristine) else text
+
+
+def _lines_of(source: str, tool: str) -> tuple[int, int]:
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.AsyncFunctionDef) and _is_for(node, tool):
+            first = min(decorator.lineno for decorator in node.decorator_list)
+            return first - 1, node.end_lineno or first
+    raise ValueError(f"no handler of `{tool}`")
+
+
+def _without_imports(source: str) -> list[str]:
+    body = ast.parse(source).body
+    return [ast.dump(node) for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]

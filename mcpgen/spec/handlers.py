@@ -1,0 +1,148 @@
+"""`handlers/`, read as source: its overrides, its hooks and its tools. Nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.ir.hand_written import ExtraTool, HandWritten, Hook
+
+_HOOKS = frozenset({"override", "before", "after"})
+_WORDS = (*(word.encode() for word in sorted(_HOOKS)), b"Features")
+_RUNTIME = "mcpgen.runtime"
+
+
+def read_handlers(files: Mapping[str, bytes], problems: Problems) -> HandWritten:
+    """Read the modules of `handlers/`, by their paths in the project.
+
+    What no literal says, such as an operation that is computed, is passed over.
+    """
+    hooks: list[Hook] = []
+    tools: list[ExtraTool] = []
+    unreadable: list[str] = []
+    for path, content in sorted(files.items()):
+        if not any(word in content for word in _WORDS):
+            continue
+        try:
+            tree = ast.parse(content)
+        except (SyntaxError, ValueError) as error:
+            _refuse(path, error, problems)
+            unreadable.append(short_path(path))
+            continue
+        module = _Module(path, content.decode("utf-8", "replace").splitlines(), tree)
+        hooks += module.hooks()
+        tools += module.tools()
+    return HandWritten(tuple(hooks), tuple(tools), tuple(unreadable))
+
+
+def short_path(path: str) -> str:
+    """Give a path from the package on: "handlers/pets.py"."""
+    return "/".join(path.split("/")[-2:])
+
+
+def _refuse(path: str, error: Exception, problems: Problems) -> None:
+    line, column = getattr(error, "lineno", None) or 0, getattr(error, "offset", None) or 1
+    problems.error(
+        "handler-unreadable",
+        f"{path} is no Python: {getattr(error, 'msg', error)}",
+        at=Location(path, line, column),
+        why="the server imports it, and does not start",
+        help="mend it; mcpgen never writes over what is in `handlers/`",
+    )
+
+
+class _Module:
+    """One module: what its names mean, as far as they come from the runtime."""
+
+    def __init__(self, path: str, lines: list[str], tree: ast.Module) -> None:
+        self._path = path
+        self._lines = lines
+        self._tree = tree
+        self._meanings = dict(_imported_names(tree))
+        self._constants = dict(_constants(tree))
+        self._features = {
+            target.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            and isinstance(node.value, ast.Call)
+            and self._meaning(node.value.func) == f"{_RUNTIME}.Features"
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
+
+    def hooks(self) -> Iterator[Hook]:
+        for function, decorator in self._decorated():
+            kind = self._meaning(decorator.func).removeprefix(f"{_RUNTIME}.")
+            if kind not in _HOOKS:
+                continue
+            for argument in decorator.args:
+                operation = self._text(argument)
+                if operation is not None:
+                    place = f"{short_path(self._path)}:{function.name}"
+                    yield Hook(kind, operation, place, self._at(argument))
+
+    def tools(self) -> Iterator[ExtraTool]:
+        for function, decorator in self._decorated():
+            match decorator.func:
+                case ast.Attribute(value=ast.Name(id=owner), attr="tool") if (
+                    owner in self._features
+                ):
+                    given = [*decorator.args[:1]]
+                    given += [word.value for word in decorator.keywords if word.arg == "name"]
+                    name = self._text(given[0]) if given else function.name
+                    if name is not None:
+                        yield ExtraTool(name or function.name, self._at(decorator))
+
+    def _decorated(self) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.Call]]:
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                for decorator in node.decorator_list:
+                    if isinstance(decorator, ast.Call):
+                        yield node, decorator
+
+    def _meaning(self, node: ast.expr) -> str:
+        """The full name of what an expression names: "mcpgen.runtime.override"; else ""."""
+        match node:
+            case ast.Name(id=name):
+                return self._meanings.get(name, "")
+            case ast.Attribute(value=value, attr=name):
+                owner = self._meaning(value)
+                return f"{owner}.{name}" if owner else ""
+            case _:
+                return ""
+
+    def _text(self, node: ast.expr) -> str | None:
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.Name(id=name):
+                return self._constants.get(name)
+            case _:
+                return None
+
+    def _at(self, node: ast.expr) -> Location:
+        line = self._lines[node.lineno - 1]
+        # `ast` counts the column in bytes of UTF-8.
+        column = len(line.encode()[: node.col_offset].decode("utf-8", "replace"))
+        end = node.end_col_offset if node.end_lineno == node.lineno else None
+        width = len(line.encode()[node.col_offset : end].decode("utf-8", "replace"))
+        return Location(self._path, node.lineno, column + 1, excerpt=line, width=max(1, width))
+
+
+def _imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for name in node.names:
+                yield name.asname or name.name, f"{node.module}.{name.name}"
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                bound = name.asname or name.name.partition(".")[0]
+                yield bound, name.name if name.asname else bound
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+                yield name, text
