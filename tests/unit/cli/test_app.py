@@ -123,7 +123,7 @@ def test_debug_lets_the_traceback_through(pipeline: Any) -> None:
 
 
 def test_an_interrupted_command_exits_as_shells_expect(pipeline: Any) -> None:
-    def interrupt(*args: Any) -> Any:
+    def interrupt(*args: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
     pipeline.check = interrupt
