@@ -50,12 +50,13 @@ class Fixed:
 class Pagination:
     """How a list goes on: an argument of the tool, never sent, says how many pages are joined."""
 
-    kind: str  # "link" (RFC 8288), "cursor", "page" or "offset"
+    kind: str  # "link" (RFC 8288), "cursor", "last_item", "page" or "offset"
     parameter: str = ""  # the wire name of what moves on; "" for "link"
     items: str = ""  # the member that holds the list; "" where the response is the list
-    cursor: tuple[str, ...] = ()  # the members that lead to the next cursor
+    cursor: tuple[str, ...] = ()  # the members that lead to the next cursor, or in the last item
     first: int = 0  # the number of the first page
     size: str = ""  # the wire name of how many items a page has, where there is one
+    more: str = ""  # the member that is true where another page follows, where there is one
 
 
 @dataclass(frozen=True, slots=True)

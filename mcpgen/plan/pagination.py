@@ -33,6 +33,9 @@ _CURSORS: Mapping[str, str] = {
     "continuationtoken": "nextcontinuationtoken",
     "marker": "nextmarker",
 }
+_MORE = "hasmore"  # a member that says whether another page follows
+_LAST_ITEMS = frozenset({"startingafter"})  # parameters that take the `id` of the last item
+_LAST_IDS: Mapping[str, str] = {"after": "lastid"}  # cursors only where `has_more` is beside them
 
 
 def recognised(operation: Operation, requests: Shapes, responses: Shapes) -> Pagination | None:
@@ -49,10 +52,17 @@ def recognised(operation: Operation, requests: Shapes, responses: Shapes) -> Pag
     size = next((p.name for p in query if _folded(p.name) in _SIZES), "")
     if _has_link(operation):
         return Pagination("link", items=items)
+    more = _more(found[0], responses)
     for parameter in query:
-        path = _cursor(parameter, found[0], responses)
+        path = _cursor(parameter, found[0], responses, _LAST_IDS if more else {})
         if path:
-            return Pagination("cursor", parameter.name, items=items, cursor=path)
+            return Pagination("cursor", parameter.name, items=items, cursor=path, more=more)
+        if (
+            more
+            and _folded(parameter.name) in _LAST_ITEMS
+            and _have_ids(found[0], items, responses)
+        ):
+            return Pagination("last_item", parameter.name, items=items, cursor=("id",), more=more)
     for parameter in query:
         name, keywords = _folded(parameter.name), requests.of(parameter.schema).keywords
         if keywords.get("type") != "integer":
@@ -103,9 +113,31 @@ def _has_link(operation: Operation) -> bool:
     )
 
 
-def _cursor(parameter: Parameter, schema: JsonSchema, responses: Shapes) -> tuple[str, ...]:
+def _more(schema: JsonSchema, responses: Shapes) -> str:
+    """The member that says whether another page follows; "" where there is none."""
+    members = responses.of(schema).keywords.get("properties", {})
+    return next(
+        (
+            name
+            for name, member in members.items()
+            if _folded(name) == _MORE and "boolean" in responses.of(member).types
+        ),
+        "",
+    )
+
+
+def _have_ids(schema: JsonSchema, items: str, responses: Shapes) -> bool:
+    """Whether each item of the list in the member `items` has an `id`."""
+    listed = responses.of(schema).keywords.get("properties", {}).get(items, False)
+    item = responses.of(responses.of(listed).keywords.get("items", False))
+    return "id" in item.keywords.get("properties", {})
+
+
+def _cursor(
+    parameter: Parameter, schema: JsonSchema, responses: Shapes, more: Mapping[str, str]
+) -> tuple[str, ...]:
     """Where the response has the next value of a cursor: at its top, or one level below."""
-    wanted = _CURSORS.get(_folded(parameter.name), "")
+    wanted = {**_CURSORS, **more}.get(_folded(parameter.name), "")
     members = responses.of(schema).keywords.get("properties", {})
     found: list[tuple[str, ...]] = [
         (name,) for name in members if wanted and _folded(name) == wanted

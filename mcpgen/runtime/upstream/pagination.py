@@ -27,15 +27,19 @@ Send: TypeAlias = Callable[[Step], Awaitable[tuple[HttpResponse, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class PaginationRule:
-    """The `pagination` of a tool's contract; `kind` is "link", "cursor", "page" or "offset"."""
+    """The `pagination` of a tool's contract.
+
+    `kind` is "link", "cursor", "last_item" (whose cursor is in there), "page" or "offset".
+    """
 
     argument: str
     kind: str
     parameter: str = ""  # the wire name of what moves on
     items: str = ""  # the member that holds the list; "" where the response is the list
-    cursor: tuple[str, ...] = ()  # where the response has the next cursor
+    cursor: tuple[str, ...] = ()  # where the response, or its last item, has the next cursor
     first: int = 0  # the number of the first page
     size: str = ""  # the wire name of how many items a page has
+    more: str = ""  # the member that is true where another page follows
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> PaginationRule:
@@ -48,9 +52,13 @@ class PaginationRule:
         """What leads from a page to the next one; None after the last."""
         if self.kind == "link":
             return _linked(response)
+        if self.more and not (isinstance(value, dict) and value.get(self.more) is True):
+            return None
         if self.kind == "cursor":
             return self._by_cursor(value, query)
         items = self.items_of(value)
+        if self.kind == "last_item":
+            return self._by_cursor(items[-1] if items else None, query)
         wanted = query.get(self.size)
         if not items or (isinstance(wanted, int) and len(items) < wanted):
             return None
