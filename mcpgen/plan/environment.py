@@ -38,13 +38,25 @@ _PART_IN_WORDS = {
 def environment(
     api: Api, operations: tuple[Operation, ...], prefix: str, *, takes_files: bool
 ) -> tuple[EnvironmentVariable, ...]:
-    """The variables that serve `operations`: base URL, server variables, credentials, folders."""
+    """The variables that serve `operations`: base URL, server variables, credentials, files."""
     servers = [*api.servers, *(server for operation in operations for server in operation.servers)]
     return (
         _base_url(api, operations, prefix),
         *_server_variables(servers, prefix),
         *_credentials(api, operations, prefix),
+        *([_ca_file(prefix)] if operations else []),
         *([_file_roots(prefix)] if takes_files else []),
+    )
+
+
+def _ca_file(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}CA_FILE",
+        description="Path of the certificate (PEM) of an authority of your own, where one signed "
+        "the API's; it is trusted beside the system's.",
+        required=False,
+        secret=False,
+        part="ca_file",
     )
 
 
@@ -116,7 +128,7 @@ def _credentials(
         for use in requirement
     }
     variables: list[EnvironmentVariable] = []
-    taken: set[str] = {f"{prefix}BASE_URL", f"{prefix}FILE_ROOTS"}
+    taken: set[str] = {f"{prefix}BASE_URL", f"{prefix}CA_FILE", f"{prefix}FILE_ROOTS"}
     for scheme in api.security_schemes:
         if scheme.id not in used:
             continue

@@ -54,17 +54,29 @@ def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
 
 
 def _check_environment(package: ServerPackage) -> int:
-    """Print each setting and whether it is there; 1 if one is missing that every call needs."""
+    """Print each setting and whether it is there; 1 if what calls need is missing or wrong."""
     is_complete = True
     for setting in package.contract.get("environment", ()):
         is_set = bool(os.environ.get(setting["name"]))
         is_required = setting.get("required", False)
         state = "set" if is_set else "missing" if is_required else "not set"
+        if is_set and setting.get("part") == "ca_file" and not _holds_certificates(setting["name"]):
+            state, is_complete = "no readable file with certificates in PEM", False
         is_complete = is_complete and (is_set or not is_required)
         sys.stdout.write(
             f"{setting['name']}: {state}. {setting.get('description', '')}\n".rstrip() + "\n"
         )
     return 0 if is_complete else 1
+
+
+def _holds_certificates(setting: str) -> bool:
+    from mcpgen.runtime.upstream.trust import Authority
+
+    try:
+        Authority(setting, os.environ[setting].strip()).context()
+    except ConfigurationError:
+        return False
+    return True
 
 
 def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:

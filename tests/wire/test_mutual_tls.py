@@ -1,4 +1,4 @@
-"""TLS with certificates of our own: whom the server trusts, and who the client says it is."""
+"""TLS with certificates of our own: whom the client trusts, and who it says that it is."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
+from mcpgen.runtime.serving import serve as run_server
 from tests.wire.served import serve
 
 DOCUMENT = """
@@ -94,19 +95,25 @@ def call(tmp_path: Path, ours: Authority) -> Call:
     """Call tools of a server that asks for certificates; gives who the clients said they were."""
 
     def run(
-        *tools: str, certificate: tuple[Path, Path] | None, demanded: bool = True
+        *tools: str,
+        certificate: tuple[Path, Path] | None = None,
+        demanded: bool = True,
+        authority: Path | None = None,
     ) -> tuple[list[str], list[ToolResult]]:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=ours.certificate)
         context.load_cert_chain(*ours.issue("server"))
         context.verify_mode = ssl.CERT_REQUIRED if demanded else ssl.CERT_OPTIONAL
         files = dict(zip(("CERTIFICATE_FILE", "KEY_FILE"), certificate or (), strict=False))
-        return asyncio.run(_called(tools, files, context, tmp_path))
+        settings = {f"MUTUAL_{part}": path for part, path in files.items()}
+        if authority is not None:
+            settings["CA_FILE"] = authority
+        return asyncio.run(_called(tools, settings, context, tmp_path))
 
     return run
 
 
 async def _called(
-    tools: tuple[str, ...], files: Mapping[str, Path], context: ssl.SSLContext, folder: Path
+    tools: tuple[str, ...], settings: Mapping[str, Path], context: ssl.SSLContext, folder: Path
 ) -> tuple[list[str], list[ToolResult]]:
     callers: list[str] = []
 
@@ -128,7 +135,7 @@ async def _called(
     prefix = served.plan.env_prefix
     async with asyncio.timeout(20):
         server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
-        environ = {f"{prefix}MUTUAL_{part}": str(path) for part, path in files.items()}
+        environ = {f"{prefix}{setting}": str(path) for setting, path in settings.items()}
         environ[f"{prefix}BASE_URL"] = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         toolbox = served.toolbox(environ)
         silent: Any = SimpleNamespace()
@@ -165,7 +172,7 @@ def test_a_server_whose_authority_is_unknown_gets_no_request(
     assert callers == []
     assert result.is_error
     assert "certificate is not trusted here" in said(result)
-    assert "SSL_CERT_FILE" in said(result)
+    assert "_CA_FILE" in said(result)
     assert "127.0.0.1" not in said(result)
 
 
@@ -201,3 +208,63 @@ def test_an_operation_that_does_not_ask_for_it_never_shows_the_certificate(
 
     assert callers == ["agent", "", "agent"]
     assert [said(result) for result in results if result.is_error] == []
+
+
+def test_an_authority_of_the_operators_own_is_trusted(call: Call, ours: Authority) -> None:
+    callers, (result,) = call("open", demanded=False, authority=ours.certificate)
+
+    assert callers == [""]
+    assert not result.is_error, said(result)
+
+
+def test_an_authority_of_the_operators_own_goes_with_a_client_certificate(
+    call: Call, ours: Authority
+) -> None:
+    callers, (result,) = call(
+        "secured", certificate=ours.issue("agent"), authority=ours.certificate
+    )
+
+    assert callers == ["agent"]
+    assert not result.is_error, said(result)
+
+
+def test_another_authority_than_the_servers_gets_no_request(
+    call: Call, strangers: Authority
+) -> None:
+    callers, (result,) = call("open", demanded=False, authority=strangers.certificate)
+
+    assert callers == []
+    assert "certificate is not trusted here" in said(result)
+
+
+def test_a_file_without_certificates_is_told_by_its_setting(call: Call, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("", encoding="utf-8")
+
+    for file in (empty, tmp_path / "missing.pem"):
+        callers, (result,) = call("open", demanded=False, authority=file)
+
+        assert callers == []
+        assert "_CA_FILE names no readable file with certificates" in said(result)
+
+
+def test_check_env_says_whether_the_authority_can_be_used(
+    ours: Authority,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = tmp_path / "openapi.yaml"
+    document.write_text(DOCUMENT, encoding="utf-8")
+    plan = serve(document, f"tls-{next(NUMBERS)}", tmp_path / "package").plan
+    setting = f"{plan.env_prefix}CA_FILE"
+
+    told = []
+    for file in ("", str(ours.certificate), str(ours.key), str(tmp_path)):
+        monkeypatch.setenv(setting, file)
+        code = run_server(plan.package, ["--check-env"])
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if setting in line)
+        told.append((code, line.partition(". ")[0].partition(": ")[2]))
+
+    unusable = "no readable file with certificates in PEM"
+    assert told == [(0, "not set"), (0, "set"), (1, unusable), (1, unusable)]

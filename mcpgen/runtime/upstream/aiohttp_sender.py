@@ -19,12 +19,14 @@ from mcpgen.runtime.upstream.errors import (
     UpstreamError,
 )
 from mcpgen.runtime.upstream.http import ClientCertificate, HttpRequest, HttpResponse, is_stream
+from mcpgen.runtime.upstream.trust import Authority
 
 CONNECT_SECONDS = 5.0
 MAX_CONNECTIONS = 100
 MAX_RATIO = 100
 _SMALLEST_BOMB = 1024 * 1024  # below this, a high ratio is only a dull text
 _CHUNK_BYTES = 64 * 1024
+_SYSTEM = Authority("SSL_CERT_FILE")  # which OpenSSL itself reads
 _OWN_HEADERS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -46,11 +48,18 @@ class AiohttpSender:
     cut off, closes its socket.
     """
 
-    def __init__(self, user_agent: str, *, connect_seconds: float = CONNECT_SECONDS) -> None:
+    def __init__(
+        self,
+        user_agent: str,
+        *,
+        connect_seconds: float = CONNECT_SECONDS,
+        authority: Authority = _SYSTEM,
+    ) -> None:
         self._user_agent = user_agent
         self._connect_seconds = connect_seconds
+        self._authority = authority
         self._open_session: aiohttp.ClientSession | None = None
-        self._tls_contexts: dict[ClientCertificate, ssl.SSLContext] = {}
+        self._tls_contexts: dict[ClientCertificate | None, ssl.SSLContext] = {}
 
     def _session(self) -> aiohttp.ClientSession:
         if self._open_session is None:
@@ -69,11 +78,12 @@ class AiohttpSender:
 
         Raises:
             UpstreamError: one of its kinds says why there is no response.
+            ConfigurationError: a file of certificates cannot be used.
         """
         try:
             return await self._exchange(request)
         except aiohttp.ClientError as error:
-            raise _translated(error, self._connect_seconds) from None
+            raise _translated(error, self._connect_seconds, self._authority.setting) from None
 
     async def _exchange(self, request: HttpRequest) -> HttpResponse:
         headers = [
@@ -99,17 +109,13 @@ class AiohttpSender:
             return HttpResponse(response.status, headers_received, bytes(body.content), is_cut_off)
 
     def _tls(self, certificate: ClientCertificate | None) -> ssl.SSLContext | bool:
-        if certificate is None:
+        if certificate is None and not self._authority.file:
             return True
         context = self._tls_contexts.get(certificate)
         if context is None:
-            context = ssl.create_default_context()
-            try:
-                context.load_cert_chain(certificate.certificate_file, certificate.key_file)
-            except (OSError, ssl.SSLError):
-                raise ConfigurationError(
-                    "the client certificate or its key cannot be read"
-                ) from None
+            context = self._authority.context()
+            if certificate is not None:
+                _show(certificate, context)
             self._tls_contexts[certificate] = context
         return context
 
@@ -118,6 +124,14 @@ class AiohttpSender:
         if self._open_session is not None:
             session, self._open_session = self._open_session, None
             await session.close()
+
+
+def _show(certificate: ClientCertificate, context: ssl.SSLContext) -> None:
+    """Let connections show a client certificate."""
+    try:
+        context.load_cert_chain(certificate.certificate_file, certificate.key_file)
+    except (OSError, ssl.SSLError):
+        raise ConfigurationError("the client certificate or its key cannot be read") from None
 
 
 class _BoundedBody:
@@ -232,7 +246,9 @@ def _decoder(encoding: str) -> _Identity | _Inflater:
     )
 
 
-def _translated(error: aiohttp.ClientError, connect_seconds: float) -> UpstreamError:
+def _translated(
+    error: aiohttp.ClientError, connect_seconds: float, authority_setting: str
+) -> UpstreamError:
     """The same failure without addresses, certificates and other internals."""
     if isinstance(error, aiohttp.ServerTimeoutError):
         return ConnectError(
@@ -241,7 +257,8 @@ def _translated(error: aiohttp.ClientError, connect_seconds: float) -> UpstreamE
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         untrusted = ConnectError(
             "could not be sent: the API's certificate is not trusted here, or is another host's. "
-            "Whoever runs this server can name the authority that signed it in SSL_CERT_FILE."
+            "Whoever runs this server can name a file with the authority that signed it in "
+            f"{authority_setting}."
         )
         untrusted.is_transient = False
         return untrusted

@@ -78,6 +78,8 @@ class ApiClient:
         self._credentials = credentials_from_environment(
             contract, environ, base_url=self._base_urls.base_url, clock=self._surroundings.clock
         )
+        self._ca_setting = f"{contract['env_prefix']}CA_FILE"
+        self._ca_file = environ.get(self._ca_setting, "").strip()
         self.files = FileReader.from_environment(contract["env_prefix"], environ)
         self._credential_queries = frozenset(
             scheme["name"]
@@ -217,8 +219,10 @@ class ApiClient:
         if self._send is None:
             # Here, because importing an HTTP library takes longer than listing the tools.
             from mcpgen.runtime.upstream.aiohttp_sender import AiohttpSender
+            from mcpgen.runtime.upstream.trust import Authority
 
-            sender = AiohttpSender(f"{self._name}-mcp")
+            authority = Authority(self._ca_setting, self._ca_file)
+            sender = AiohttpSender(f"{self._name}-mcp", authority=authority)
             self._send, self._owned_sender = sender.send, sender.aclose
         return self._send
 

@@ -74,7 +74,11 @@ def test_new_gives_the_same_as_json(here: Path, capsys: pytest.CaptureFixture[st
     assert report["outcome"] == "done"
     assert (report["target"], report["tools"], report["operations"]) == ("there", 1, 2)
     assert [gap["operation"] for gap in report["left_out"]] == ["GET /pets/{id}"]
-    assert [setting["name"] for setting in report["environment"]] == ["ZOO_BASE_URL", "ZOO_KEY"]
+    assert [setting["name"] for setting in report["environment"]] == [
+        "ZOO_BASE_URL",
+        "ZOO_KEY",
+        "ZOO_CA_FILE",
+    ]
     assert report["next"][0] == "mcpgen call list_pets there --mock"
     assert {finding["severity"] for finding in report["findings"]} <= {"warning", "note"}
 

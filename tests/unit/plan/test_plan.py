@@ -146,6 +146,7 @@ def test_credentials_are_those_of_the_schemes_in_use(make: Any) -> None:
         "DEMO_ID_ACCESS_TOKEN",
         "DEMO_LOGIN_USERNAME",
         "DEMO_LOGIN_PASSWORD",
+        "DEMO_CA_FILE",
     ]
     assert not any(variable.required for variable in found.values())
     assert found["DEMO_LOGIN_PASSWORD"].secret
@@ -165,7 +166,7 @@ def test_schemes_with_equal_names_have_variables_of_their_own(make: Any) -> None
         components={"securitySchemes": schemes},
         security=[{name: []} for name in schemes],
     )
-    assert len(found) == 4
+    assert len([name for name in found if found[name].scheme]) == 3
     assert {variable.scheme for variable in found.values()} == {"", *schemes}
 
 
