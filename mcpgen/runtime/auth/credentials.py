@@ -39,6 +39,9 @@ class AppliedCredentials:
         )
 
 
+_NOTHING = AppliedCredentials()
+
+
 class Scheme(Protocol):
     """A security scheme with whatever the environment gives for it."""
 
@@ -100,7 +103,7 @@ class Credentials:
         self, requirement: Mapping[str, Sequence[str]], send: Sender
     ) -> AppliedCredentials:
         """What the schemes of a chosen requirement add to a request."""
-        applied = AppliedCredentials()
+        applied = _NOTHING
         for name, scopes in requirement.items():
             applied = applied.joined(await self._schemes[name].apply(send, scopes))
         return applied

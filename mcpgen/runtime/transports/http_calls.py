@@ -12,7 +12,7 @@ from mcpgen.runtime.protocol.messages import Event
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.reply_stream import ReplyStream
 
-UNWATCHED_SECONDS: Final = 0.02
+UNWATCHED_SECONDS: Final = 0.05
 """How long a call takes, once or twice, before somebody looks whether its client is there."""
 
 

@@ -92,7 +92,7 @@ class AiohttpSender:
             *request.headers,
         ]
         async with self._session().request(
-            _Method(request.method),
+            request.method if request.method.isupper() else _Method(request.method),
             URL(request.url, encoded=True),
             headers=headers,
             data=request.body,
@@ -158,7 +158,9 @@ class _BoundedBody:
 
     async def _fill(self) -> None:
         received = 0
-        async for chunk in self._response.content.iter_any():
+        stream = self._response.content
+        while not stream.at_eof():
+            chunk = await stream.readany()
             received += len(chunk)
             for piece in self._decoder.feed(chunk):
                 self.content += piece

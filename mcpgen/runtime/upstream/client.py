@@ -185,6 +185,8 @@ class ApiClient:
         attempts = 0
         while True:
             outcome = await self._attempt(send, request)
+            if isinstance(outcome, HttpResponse) and outcome.status < 400:
+                return outcome
             attempts += 1
             delay = self._policy.delay_seconds(
                 request.method,
@@ -205,7 +207,7 @@ class ApiClient:
         outcome: HttpResponse | UpstreamError
         try:
             self._breaker.check()
-            async with self._limit.slot():
+            async with self._limit:
                 outcome = await send(request)
         except OverloadedError as refused:
             return refused
@@ -387,6 +389,8 @@ def assemble(base_url: str, parts: RequestParts, applied: AppliedCredentials) ->
 
 def _refuse_spoofed_credentials(parts: RequestParts, applied: AppliedCredentials) -> None:
     """An exploded object chooses its own names; none of them may be a credential's."""
+    if not applied.query and not applied.cookies:
+        return
     reserved = {percent_encode(name) for name, _ in applied.query}
     reserved |= {name for name, _ in applied.cookies}
     for pair in (*parts.query, *parts.cookies):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 from mcpgen.runtime.upstream.errors import UpstreamError
 
@@ -20,20 +19,17 @@ class OverloadedError(UpstreamError):
 
 
 class ConcurrencyLimit:
-    """Lets some requests through at once and some wait; refuses the others."""
+    """Lets some requests through at once and some wait; refuses the others.
+
+    `async with` waits for a turn and holds it, or raises OverloadedError: too many wait already.
+    """
 
     def __init__(self, concurrent: int = MAX_CONCURRENT, waiting: int = MAX_WAITING) -> None:
         self._slots = asyncio.Semaphore(concurrent)
         self._max_waiting = waiting
         self._waiting = 0
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for a turn and hold it.
-
-        Raises:
-            OverloadedError: too many wait already.
-        """
+    async def __aenter__(self) -> None:
         if self._slots.locked() and self._waiting >= self._max_waiting:
             raise OverloadedError(
                 "was not sent: too many calls of this API are under way. Try again in a moment."
@@ -43,10 +39,9 @@ class ConcurrencyLimit:
             await self._slots.acquire()
         finally:
             self._waiting -= 1
-        try:
-            yield
-        finally:
-            self._slots.release()
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        self._slots.release()
 
 
 class CircuitBreaker:

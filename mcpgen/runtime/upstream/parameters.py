@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
@@ -156,12 +157,15 @@ def percent_encode(text: str, safe: str = "") -> str:
     Raises:
         UnsendableError: the text is not Unicode.
     """
+    if text.isalnum() and text.isascii():  # most values: nothing to look for
+        return text
     try:
         return quote(text, safe=safe)
     except UnicodeEncodeError:
         raise UnsendableError(_NOT_UNICODE) from None
 
 
+@cache
 def _encoder(safe: str, *, structural: str = "") -> Encode:
     """Escape all but `safe`; and `structural`, which separates the items of the value."""
     kept = "".join(character for character in safe if character not in structural)
@@ -206,7 +210,7 @@ class PathTemplate:
             UnsendablePathError: a value is empty or could move the request to another path.
             KeyError: the template names a parameter that has no value.
         """
-        return "/".join(_expanded(segment, rules, values) for segment in self._segments)
+        return "/".join([_expanded(segment, rules, values) for segment in self._segments])
 
 
 def _expanded(
@@ -248,7 +252,7 @@ def path_text(rule: ParameterRule, value: Any) -> str:
             segment. An empty value gives "", which `PathTemplate` refuses.
     """
     text = _styled_path_text(rule, value)
-    if re.search(r"%(?:[01][0-9A-F]|7F)", text):
+    if "%" in text and re.search(r"%(?:[01][0-9A-F]|7F)", text):
         raise UnsendableError("must not have control characters: it is a segment of the path")
     if _has_dot_segment(text):
         raise UnsendableError(_DOT_SEGMENT)
@@ -306,6 +310,8 @@ _DOT_SEGMENT = (
 
 def _has_dot_segment(text: str) -> bool:
     """Whether any decoding of `text` has a piece that a server could take for `.` or `..`."""
+    if "." not in text and "%" not in text:
+        return False
     for _ in range(_MAX_DECODINGS):
         pieces = re.split(r"[/\\]", text)
         if any(_is_dot_segment(piece) for piece in pieces):

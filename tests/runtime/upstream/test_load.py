@@ -90,7 +90,7 @@ def test_requests_beyond_the_queue_are_refused_at_once(run) -> None:
 
         async def one() -> str:
             try:
-                async with limit.slot():
+                async with limit:
                     await gate.wait()
                     return "served"
             except OverloadedError:
@@ -107,7 +107,7 @@ def test_requests_beyond_the_queue_are_refused_at_once(run) -> None:
 def test_cancelled_waiter_leaves_its_place(run) -> None:
     async def leave() -> None:
         limit = ConcurrencyLimit(concurrent=1, waiting=1)
-        async with limit.slot():
+        async with limit:
             waiter = asyncio.create_task(hold(limit))
             await asyncio.sleep(0)
             waiter.cancel()
@@ -118,7 +118,7 @@ def test_cancelled_waiter_leaves_its_place(run) -> None:
         await replacement
 
     async def hold(limit: ConcurrencyLimit) -> None:
-        async with limit.slot():
+        async with limit:
             pass
 
     run(leave())
