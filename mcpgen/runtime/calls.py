@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcpgen.runtime.content import JsonObject, ToolResult
-from mcpgen.runtime.context import Context, InputRequiredError
+from mcpgen.runtime.context import Context, InputRequiredError, UrlRequiredError
 from mcpgen.runtime.errors import (
     ClientCannotError,
     InvalidArgumentsError,
@@ -163,6 +163,8 @@ class CallRunner:
                 result = await self._handler_of(call, context)
             except InputRequiredError as needed:
                 call.require_input(needed.requests, self._sealing.seal(context.to_json(), call))
+            except UrlRequiredError as needed:
+                call.require_url(needed.elicitation)
             else:
                 if call.is_open:
                     call.succeed(result)

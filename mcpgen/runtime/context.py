@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from mcpgen.runtime.content import Content, JsonObject, Text
-from mcpgen.runtime.errors import ProtocolError
+from mcpgen.runtime.errors import ProtocolError, ToolError
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.client_requests import check_client_can
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS
@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 NOTIFICATION_BURST: Final = 32  # of progress and log messages, for each call
 NOTIFICATIONS_PER_SECOND: Final = 20.0
+
+
+class UrlRequiredError(BaseException):
+    """Ends a handler whose user must go to a URL first (2025-11-25).
+
+    No `Exception`, for the same reason as `InputRequiredError`.
+    """
+
+    def __init__(self, elicitation: JsonObject) -> None:
+        super().__init__("the user must go to a URL first")
+        self.elicitation = elicitation
 
 
 class InputRequiredError(BaseException):
@@ -205,6 +216,34 @@ class Context:
         """
         return _elicited(await self._ask_one(key, ask_url(message, url, elicitation_id)))
 
+    def require_url(
+        self, message: str, url: str, elicitation_id: str, *, key: str = ""
+    ) -> NoReturn:
+        """End the call, which can do nothing before the user has been at a URL.
+
+        The client takes its user there and calls again. So look first whether the user is done,
+        which no client can tell; and when it is, `finish_elicitation` tells the client.
+
+        Raises:
+            ClientCannotError: the client cannot open URLs.
+            ToolError: the user would not go.
+        """
+        call, request = self._call, self._shaped(ask_url(message, url, elicitation_id))
+        if not call.revision.is_modern:
+            raise UrlRequiredError(request["params"])
+        key = self._key(key, request["method"])
+        answer = call.input_responses.get(key)
+        if answer is not None and not _elicited(answer).is_accepted:
+            raise ToolError(f"The user would not go to {url}, which this call needs.")
+        raise InputRequiredError({key: request})
+
+    def finish_elicitation(self, elicitation_id: str) -> None:
+        """Tell the client that was sent to a URL, and no other, that its user is done there.
+
+        Only clients of 2025-11-25 listen; any call may tell, in any process, also later.
+        """
+        self._announce(Change("elicitation", elicitation_id))
+
     async def sample(
         self,
         prompt: str | tuple[tuple[str, Content], ...],
@@ -236,10 +275,6 @@ class Context:
         """
         call = self._call
         shaped = {key: self._shaped(request) for key, request in requests.items()}
-        for request in shaped.values():
-            check_client_can(
-                request["method"], request["params"], call.revision, call.client_capabilities
-            )
         if call.revision.is_modern:
             answers = {**call.input_responses, **self._used}
             given = {key: answers[key] for key in shaped if key in answers}
@@ -265,13 +300,22 @@ class Context:
         return True
 
     async def _ask_one(self, key: str, request: ClientRequest) -> JsonObject:
-        self._asked += 1
-        key = key or f"{request.method.partition('/')[0]}-{self._asked}"
+        key = self._key(key, request.method)
         return (await self.ask({key: request}))[key]
 
+    def _key(self, key: str, method: str) -> str:
+        """Give a question the name it was given, or one that is the same in every round."""
+        self._asked += 1
+        return key or f"{method.partition('/')[0]}-{self._asked}"
+
     def _shaped(self, request: ClientRequest) -> JsonObject:
-        """Give the request as this revision has it."""
+        """Give the request as this revision has it.
+
+        Raises:
+            ClientCannotError: this client cannot do it.
+        """
         revision, params = self._call.revision, dict(request.params)
+        check_client_can(request.method, params, revision, self._call.client_capabilities)
         if "url" not in revision.elicitation_modes:
             params.pop("mode", None)  # forms were all there was
         if revision.is_modern:

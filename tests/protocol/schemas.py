@@ -32,6 +32,7 @@ RESULTS = {
 }
 NOTIFICATIONS = {
     "notifications/cancelled": "CancelledNotification",
+    "notifications/elicitation/complete": "ElicitationCompleteNotification",
     "notifications/message": "LoggingMessageNotification",
     "notifications/progress": "ProgressNotification",
     "notifications/prompts/list_changed": "PromptListChangedNotification",
@@ -40,6 +41,7 @@ NOTIFICATIONS = {
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
     "notifications/tools/list_changed": "ToolListChangedNotification",
 }
+URL_ELICITATION_REQUIRED = -32042
 REQUESTS = {
     "elicitation/create": "ElicitRequest",
     "ping": "PingRequest",
@@ -79,6 +81,8 @@ def check_frame(revision: str, frame: dict[str, Any], method: str = "") -> None:
     elif "error" in frame:
         names = definitions(revision)
         kind = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in names else "JSONRPCError"
+        if frame["error"]["code"] == URL_ELICITATION_REQUIRED:
+            kind = "URLElicitationRequiredError"
         # Without a readable id there is none to give; no schema has null (protocol.md, 6c).
         _check(revision, kind, {"id": 0, **frame})
         assert frame.keys() <= {"jsonrpc", "id", "error"}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from mcpgen.runtime.content import ToolResult
 from mcpgen.runtime.errors import ClientCannotError
-from mcpgen.runtime.protocol.messages import ClientAnswer
+from mcpgen.runtime.protocol.messages import Change, ClientAnswer
+from mcpgen.runtime.protocol.session import MAX_OPEN_ELICITATIONS, LegacySession
+from mcpgen.runtime.protocol.versions import REVISION_2025_11_25
 from tests.protocol.harness import ALL, LEGACY, MODERN, Peer
 
 FORM = {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}
@@ -161,6 +164,69 @@ def test_elicitation_exists_from_2025_06_18_and_urls_from_2025_11_25(revision: s
         else:
             call.ask_client("elicitation/create", params)
     peer.frames()
+
+
+@pytest.mark.requirement("L126")
+@pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
+def test_a_url_that_is_needed_first_is_told_by_an_error(method: str) -> None:
+    peer = Peer("2025-11-25", capabilities=EVERYTHING)
+    params: dict[str, dict[str, Any]] = {
+        "tools/call": {"name": "tool_0"},
+        "prompts/get": {"name": "review", "arguments": {"code": "x"}},
+        "resources/read": {"uri": "test://note/1"},
+    }
+    peer.call(method, **params[method]).require_url(URL)
+    (frame,) = peer.frames()
+    assert frame["error"] == {
+        "code": -32042,
+        "message": URL["message"],
+        "data": {"elicitations": [URL]},
+    }
+
+
+@pytest.mark.requirement("L126", "L123", "N009")
+@pytest.mark.parametrize("revision", ALL)
+def test_a_client_without_urls_is_never_told_so(revision: str) -> None:
+    peer = Peer(revision, capabilities={"elicitation": {"form": {}}})
+    call = peer.call()
+    with pytest.raises(ValueError if revision == MODERN else ClientCannotError):
+        call.require_url(URL)
+    assert call.is_open
+    assert peer.frames() == []
+
+
+@pytest.mark.requirement("L125")
+@pytest.mark.parametrize("is_needed_first", [True, False])
+def test_only_the_client_that_was_sent_to_a_url_hears_once_that_its_user_is_done(
+    is_needed_first: bool,
+) -> None:
+    peer, other = (Peer("2025-11-25", capabilities=EVERYTHING) for _ in range(2))
+    call = peer.call()
+    if is_needed_first:
+        call.require_url(URL)
+    else:
+        call.ask_client("elicitation/create", URL)
+    peer.frames()
+    for _ in range(2):
+        for each in (peer, other):
+            each.protocol.announce(Change("elicitation", "another"))
+            each.protocol.announce(Change("elicitation", URL["elicitationId"]))
+    (frame,) = peer.frames()
+    assert frame["method"] == "notifications/elicitation/complete"
+    assert frame["params"] == {"elicitationId": URL["elicitationId"]}
+    assert other.frames() == []
+
+
+@pytest.mark.requirement("L125")
+def test_the_urls_that_a_client_was_sent_to_outlast_its_process_and_are_bounded() -> None:
+    session = LegacySession(REVISION_2025_11_25)
+    for number in range(MAX_OPEN_ELICITATIONS + 1):
+        session.expect_elicitation(f"e-{number}")
+    stored = json.loads(json.dumps(session.to_json()))
+    restored = LegacySession.from_json(stored)
+    assert len(restored.elicitation_ids) == MAX_OPEN_ELICITATIONS
+    assert restored.finish_elicitation(f"e-{MAX_OPEN_ELICITATIONS}")
+    assert not restored.finish_elicitation("e-0")
 
 
 @pytest.mark.requirement("N016")

@@ -85,6 +85,20 @@ def asking() -> Features:
     async def pay(ctx: Context) -> str:
         return (await ctx.elicit_url("Pay here.", "https://pay.example/1", "e-1")).action
 
+    paid: list[str] = []
+
+    @features.tool()
+    async def ship(ctx: Context) -> str:
+        if not paid:
+            paid.append("e-2")
+            ctx.require_url("Pay first.", "https://pay.example/2", "e-2")
+        ctx.finish_elicitation("e-2")
+        return "shipped"
+
+    @features.tool()
+    async def insist(ctx: Context) -> str:
+        ctx.require_url("Pay first.", "https://pay.example/3", "e-3")
+
     @features.prompt()
     async def ask_prompt(ctx: Context) -> str:
         return str((await ctx.elicit("Your name?", FORM, key="name")).content)
@@ -445,3 +459,64 @@ def test_a_handlers_own_except_does_not_swallow_the_question() -> None:
         assert response["result"]["resultType"] == "input_required"
 
     talk(lambda: Client(MODERN, accept), conversation)
+
+
+@pytest.mark.requirement("L125", "L126")
+def test_a_call_that_needs_a_url_first_goes_on_once_the_user_has_been_there() -> None:
+    async def conversation(client: Client) -> None:
+        error = (await client.call("ship"))["error"]
+        (elicitation,) = error["data"]["elicitations"]
+        assert error["code"] == -32042
+        assert elicitation["url"] == "https://pay.example/2"
+        assert elicitation["elicitationId"] == "e-2"
+        assert client.asked == []
+        assert text(await client.call("ship")) == "shipped"
+        (heard,) = client.heard
+        assert heard["method"] == "notifications/elicitation/complete"
+        assert heard["params"] == {"elicitationId": "e-2"}
+
+    talk(lambda: Client("2025-11-25", accept), conversation)
+
+
+@pytest.mark.requirement("N009", "N058", "N118")
+def test_the_same_handler_asks_a_modern_client_in_a_result() -> None:
+    async def conversation(client: Client) -> None:
+        assert text(await client.call("ship")) == "shipped"
+        (asked,) = client.asked
+        assert asked["params"] == {
+            "mode": "url",
+            "message": "Pay first.",
+            "url": "https://pay.example/2",
+        }
+
+    talk(lambda: Client(MODERN, accept), conversation)
+
+
+@pytest.mark.requirement("N122")
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_a_user_who_would_not_go_to_the_url_ends_the_call(action: str) -> None:
+    async def conversation(client: Client) -> None:
+        client.answer = lambda *_: {"action": action}
+        response = await client.call("insist")
+        assert response["result"]["isError"] is True
+        assert "would not go to https://pay.example/3" in text(response)
+        assert len(client.asked) == 1
+
+    talk(lambda: Client(MODERN, accept), conversation)
+
+
+@pytest.mark.requirement("L123", "L126")
+@pytest.mark.parametrize("tool", ["pay", "insist"])
+@pytest.mark.parametrize("revision", [*LEGACY, MODERN])
+def test_a_client_that_opens_no_urls_is_told_what_it_lacks(revision: str, tool: str) -> None:
+    async def conversation(client: Client) -> None:
+        response = await client.call(tool)
+        if revision == MODERN:
+            assert response["error"]["data"] == {
+                "requiredCapabilities": {"elicitation": {"url": {}}}
+            }
+        else:
+            assert response["result"]["isError"] is True
+            assert "url mode" in text(response)
+
+    talk(lambda: Client(revision, accept, {"elicitation": {}}), conversation)

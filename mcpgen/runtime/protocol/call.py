@@ -20,6 +20,7 @@ from mcpgen.runtime.protocol.jsonrpc import (
     INVALID_REQUEST,
     LOG_LEVELS,
     MISSING_CLIENT_CAPABILITY,
+    URL_ELICITATION_REQUIRED,
     JsonObject,
     RequestId,
     http_status,
@@ -205,6 +206,24 @@ class Call:
         if session is None or not session.is_initialized:
             raise ClientCannotError("this client has not said `notifications/initialized` yet")
         return self.protocol.ask_client(method, params, self.stream)
+
+    def require_url(self, elicitation: JsonObject) -> None:
+        """Answer that the user must go to a URL first (2025-11-25, `URLElicitationRequiredError`).
+
+        `elicitation` are the params of an `elicitation/create` in URL mode.
+
+        Raises:
+            ClientCannotError: the client did not declare that it opens URLs.
+            ValueError: this is a modern client, which is answered by `require_input`.
+        """
+        session = self.protocol.session
+        if self.revision.is_modern or session is None:
+            raise ValueError("a modern client is told in a result, and not by an error")
+        check_client_can("elicitation/create", elicitation, self.revision, self.client_capabilities)
+        if self.is_open:
+            session.expect_elicitation(elicitation["elicitationId"])
+            data = {"elicitations": [elicitation]}
+            self.refuse(URL_ELICITATION_REQUIRED, elicitation["message"], data)
 
     def require_input(self, requests: Mapping[str, JsonObject], state: str = "") -> None:
         """Answer that input is needed first (modern, `InputRequiredResult`).

@@ -74,14 +74,15 @@ class RootsChanged:
 class Change:
     """What changed in the server, for whoever listens; two strings, so that processes can share it.
 
-    `kind` is "tools", "prompts" or "resources" (the list changed), or "resource" (`uri` did).
+    `kind` is "tools", "prompts" or "resources" (the list changed), "resource" (the one at the URI
+    `subject` did) or "elicitation" (the user has finished, at its URL, the one with this id).
     """
 
-    __slots__ = ("kind", "uri")
+    __slots__ = ("kind", "subject")
 
-    def __init__(self, kind: str, uri: str = "") -> None:
+    def __init__(self, kind: str, subject: str = "") -> None:
         self.kind = kind
-        self.uri = uri
+        self.subject = subject
 
 
 Event: TypeAlias = "Call | CallCancelled | ClientAnswer | SessionOpened | RootsChanged"

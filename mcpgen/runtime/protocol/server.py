@@ -386,6 +386,8 @@ class ServerProtocol:
         request_id = session.next_request_id
         session.next_request_id += 1
         self._asked[request_id] = stream
+        if "elicitationId" in params:
+            session.expect_elicitation(params["elicitationId"])
         message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
         if params:
             message["params"] = params
@@ -408,14 +410,17 @@ class ServerProtocol:
 
     def announce(self, change: Change) -> None:
         """Tell this peer of a change, on each stream where it asked to be told."""
+        if change.kind == "elicitation":
+            self._finish_elicitation(change.subject)
+            return
         params: JsonObject = {}
         if change.kind == "resource":
-            method, params = "notifications/resources/updated", {"uri": change.uri}
+            method, params = "notifications/resources/updated", {"uri": change.subject}
         else:
             method, key = _LIST_CHANGED[change.kind]
         for call, honoured in self._listens.values():
             if (
-                change.uri in honoured.get("resourceSubscriptions", ())
+                change.subject in honoured.get("resourceSubscriptions", ())
                 if change.kind == "resource"
                 else honoured.get(key)
             ):
@@ -423,11 +428,16 @@ class ServerProtocol:
         session = self.session
         if session is not None and session.is_initialized:
             if change.kind == "resource":
-                wanted = change.uri in session.subscribed_uris
+                wanted = change.subject in session.subscribed_uris
             else:
                 wanted = change.kind in self.offering.changing_lists
             if wanted:
                 self.notify(method, params)
+
+    def _finish_elicitation(self, elicitation_id: str) -> None:
+        session = self.session
+        if session is not None and session.finish_elicitation(elicitation_id):
+            self.notify("notifications/elicitation/complete", {"elicitationId": elicitation_id})
 
     # -- ends ----------------------------------------------------------------------------------
 

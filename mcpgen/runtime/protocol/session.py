@@ -5,6 +5,12 @@ from __future__ import annotations
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
 from mcpgen.runtime.protocol.versions import BY_NAME, Revision
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+MAX_OPEN_ELICITATIONS: Final = 32  # at URLs; the oldest is forgotten, and its end not told
+
 
 class LegacySession:
     """The state of a handshake, small enough for 10,000 of them and storable as JSON."""
@@ -12,6 +18,7 @@ class LegacySession:
     __slots__ = (
         "client_capabilities",
         "client_info",
+        "elicitation_ids",
         "is_initialized",
         "log_level",
         "next_request_id",
@@ -33,7 +40,19 @@ class LegacySession:
         self.is_initialized = is_initialized  # `notifications/initialized` came
         self.log_level = ""  # by `logging/setLevel`; "" until then
         self.subscribed_uris: frozenset[str] = frozenset()
+        self.elicitation_ids: tuple[str, ...] = ()  # of URLs that the client was sent to
         self.next_request_id = 1  # for requests to the client; never reused
+
+    def expect_elicitation(self, elicitation_id: str) -> None:
+        """Note that this client, and no other, is to hear when the user is done at a URL."""
+        self.elicitation_ids = (*self.elicitation_ids, elicitation_id)[-MAX_OPEN_ELICITATIONS:]
+
+    def finish_elicitation(self, elicitation_id: str) -> bool:
+        """Tell whether this client is to hear that the user is done, which it is once."""
+        still_open = tuple(each for each in self.elicitation_ids if each != elicitation_id)
+        is_ours = len(still_open) < len(self.elicitation_ids)
+        self.elicitation_ids = still_open
+        return is_ours
 
     def to_json(self) -> JsonObject:
         """Give the session as JSON, for a store that several processes share."""
@@ -44,6 +63,7 @@ class LegacySession:
             "isInitialized": self.is_initialized,
             "logLevel": self.log_level,
             "subscribedUris": sorted(self.subscribed_uris),
+            "elicitationIds": list(self.elicitation_ids),
             "nextRequestId": self.next_request_id,
         }
 
@@ -58,5 +78,6 @@ class LegacySession:
         )
         session.log_level = stored["logLevel"]
         session.subscribed_uris = frozenset(stored["subscribedUris"])
+        session.elicitation_ids = tuple(stored["elicitationIds"])
         session.next_request_id = stored["nextRequestId"]
         return session

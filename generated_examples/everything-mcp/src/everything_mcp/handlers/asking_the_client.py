@@ -103,6 +103,20 @@ async def test_elicitation_url(ctx: Context) -> str:
     return "The user went to the page"
 
 
+linked: set[str] = set()
+"""Accounts that were linked; a real server learns of one when the user comes back from the page."""
+
+
+@features.tool()
+async def test_url_elicitation_required(ctx: Context) -> str:
+    """Need an account, and send the user to the page where it is linked until that is done."""
+    if "account-1" not in linked:
+        linked.add("account-1")
+        ctx.require_url("Link your account", "https://accounts.example/link", "account-1")
+    ctx.finish_elicitation("account-1")
+    return "The account is linked"
+
+
 @features.tool()
 async def test_sampling(ctx: Context, *, prompt: str) -> str:
     """Let the client's model answer.
