@@ -20,6 +20,8 @@ WEATHER = {"city": "Oslo", "celsius": 21.5, "conditions": ["sunny", "windy"]}
 ELICITED = 'User response: action=accept, content={"username": "ada", "email": "a@b.example"}'
 COUNTS = {"tools": 36, "prompts": 5, "resources": 3, "templates": 1}
 
+SENT_TO = ["https://accounts.example/sign-in", "https://accounts.example/link"]
+
 # Who visits, in which mode, and the revision that comes of it.
 PYTHON_VISITS = [
     *(("mcp-1.30.0", "mcp_1_tour.py", revision, revision) for revision in HANDSHAKES),
@@ -55,6 +57,7 @@ def check(seen: dict[str, Any], revision: str) -> None:
         None,
         ["notifications/resources/updated", "notifications/tools/list_changed"],
     )
+    check_urls(seen, revision)
     if revision < "2025-06-18":
         assert "elicit" in seen.pop("elicited")  # it says that this client cannot be asked
         assert seen.pop("structured") is None
@@ -76,6 +79,21 @@ def check(seen: dict[str, Any], revision: str) -> None:
         "progress": [0, 50, 100],
         "logged": 3,
     }
+
+
+def check_urls(seen: dict[str, Any], revision: str) -> None:
+    """A client that opens URLs was sent to both, and to none before its revision had them."""
+    if "urls" not in seen:
+        return  # this client was not asked to
+    at_url, linked, urls = seen.pop("at_url"), seen.pop("linked"), seen.pop("urls")
+    if revision < "2025-11-25":
+        assert "elicit" in at_url
+        assert "elicit" in linked
+        assert urls == []
+    else:
+        assert at_url == "The user went to the page"
+        assert linked == "The account is linked"
+        assert urls == SENT_TO
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
