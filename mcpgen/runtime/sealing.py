@@ -1,35 +1,34 @@
 """`requestState` that a client carries for the server and cannot read, change or reuse.
 
-Sealed with AES-256-GCM where `cryptography` is installed (`mcpgen[seal]`), else authenticated
-with HMAC-SHA256, which the log tells: then the client can read it, though not change it. All that
-the runtime puts in are the client's own answers and what a handler chose to remember.
+AES-256-GCM of `cryptography` (`mcpgen[seal]`), and nothing else: the standard library has no
+authenticated encryption, a cipher of our own would be one that nobody has examined, and a state
+that is only signed would show the client's user what a handler remembers. A server whose handlers
+ask nothing needs no `cryptography`; one whose handlers do, and that lacks it, says so in its log.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from importlib import import_module
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ProtocolError
-from mcpgen.runtime.log import log
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 LIFETIME_SECONDS: Final = 600.0
 MIN_KEY_CHARACTERS: Final = 32
 _NONCE_BYTES: Final = 12
-_MAC_BYTES: Final = 32
-_AEAD: Final = b"\x01"
-_MAC: Final = b"\x02"
+_VERSION: Final = b"\x01"  # of what is sealed, so that another form can take its place
 _UNBOUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
@@ -65,7 +64,6 @@ class KeyRingSealer:
         self._clock = clock
         self._random_bytes = random_bytes
         self._used: dict[bytes, float] = {}  # nonce -> when it may be forgotten
-        self._has_warned = False
 
     @classmethod
     def from_environment(cls, name: str, environ: Mapping[str, str]) -> KeyRingSealer:
@@ -86,14 +84,11 @@ class KeyRingSealer:
         return cls(tuple(key.encode() for key in keys) or (secrets.token_bytes(32),))
 
     def seal(self, state: JsonObject, call: Call) -> str:
-        """Give the state as text, bound to this call's principal, method and params."""
-        if not self._keys[0].hides and not self._has_warned:
-            self._has_warned = True
-            log(
-                "warning",
-                "`requestState` is protected from changes but can be read by the client, because "
-                "`cryptography` is not installed; `pip install 'mcpgen[seal]'` encrypts it",
-            )
+        """Give the state as text, bound to this call's principal, method and params.
+
+        Raises:
+            ConfigurationError: `cryptography` is not installed.
+        """
         payload = json.dumps({"until": self._clock() + self._lifetime_seconds, "state": state})
         nonce = self._random_bytes(_NONCE_BYTES)
         sealed = self._keys[0].seal(nonce, payload.encode(), _binding(call))
@@ -130,62 +125,39 @@ class KeyRingSealer:
         return state
 
 
-class _Aead(Protocol):
-    """What is used of `cryptography`, which need not be installed."""
-
-    def encrypt(self, nonce: bytes, data: bytes, associated_data: bytes) -> bytes: ...
-    def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes) -> bytes: ...
-
-
-def _aead(key: bytes) -> _Aead | None:
-    try:
-        module = import_module("cryptography.hazmat.primitives.ciphers.aead")
-    except ImportError:
-        return None
-    aead: _Aead = module.AESGCM(key)
-    return aead
-
-
-def _invalid_tag() -> type[Exception]:
-    found: type[Exception] = import_module("cryptography.exceptions").InvalidTag
-    return found
-
-
 class _Key:
-    """One key of a ring, in the form that each of the two ways of sealing needs."""
+    """One key of a ring, as AES-256-GCM takes it."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._mac_key = hashlib.blake2b(secret, digest_size=32, person=b"mcpgen-mac").digest()
-
-    @property
-    def hides(self) -> bool:
-        """Tell whether a client cannot read what is sealed."""
-        return self._aead is not None
-
-    @cached_property
-    def _aead(self) -> _Aead | None:
-        # Not before something is sealed: importing `cryptography` takes longer than a cold start.
-        return _aead(hashlib.blake2b(self._secret, digest_size=32, person=b"mcpgen-aead").digest())
 
     def seal(self, nonce: bytes, payload: bytes, binding: bytes) -> bytes:
-        if self._aead is not None:
-            return _AEAD + nonce + self._aead.encrypt(nonce, payload, binding)
-        return _MAC + nonce + payload + self._mac(nonce + payload, binding)
+        return _VERSION + nonce + self._cipher.encrypt(nonce, payload, binding)
 
     def open(self, sealed: bytes, binding: bytes) -> bytes | None:
-        way, nonce, rest = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
-        if way == _AEAD and self._aead is not None:
-            try:
-                return self._aead.decrypt(nonce, rest, binding)
-            except (_invalid_tag(), ValueError):
-                return None
-        payload, mac = rest[:-_MAC_BYTES], rest[-_MAC_BYTES:]
-        is_ours = way == _MAC and hmac.compare_digest(mac, self._mac(nonce + payload, binding))
-        return payload if is_ours else None
+        try:
+            from cryptography.exceptions import InvalidTag
+        except ImportError:
+            return None  # nothing of ours can be out there
+        if sealed[:1] != _VERSION:
+            return None
+        nonce, rest = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        try:
+            return self._cipher.decrypt(nonce, rest, binding)
+        except (InvalidTag, ValueError):  # ValueError: it is too short to be anything
+            return None
 
-    def _mac(self, data: bytes, binding: bytes) -> bytes:
-        return hmac.digest(self._mac_key, hashlib.sha256(binding).digest() + data, "sha256")
+    @cached_property
+    def _cipher(self) -> AESGCM:
+        # Not before something is sealed: importing `cryptography` takes longer than a cold start.
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ImportError:
+            raise ConfigurationError(
+                "a handler asked something of a client of MCP 2026-07-28, which carries the "
+                "handler's state, encrypted; that needs `pip install 'mcpgen[seal]'`"
+            ) from None
+        return AESGCM(hashlib.blake2b(self._secret, digest_size=32, person=b"mcpgen-aead").digest())
 
 
 def _binding(call: Call) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -520,3 +521,14 @@ def test_a_client_that_opens_no_urls_is_told_what_it_lacks(revision: str, tool: 
             assert "url mode" in text(response)
 
     talk(lambda: Client(revision, accept, {"elicitation": {}}), conversation)
+
+
+def test_a_server_that_cannot_encrypt_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def conversation(client: Client) -> None:
+        assert (await client.call("greet"))["error"]["code"] == -32603
+
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    talk(lambda: Client(MODERN, accept), conversation)
+    assert "pip install 'mcpgen[seal]'" in capsys.readouterr().err
