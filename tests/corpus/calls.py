@@ -10,6 +10,7 @@ import base64
 import json
 import sys
 import tempfile
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -88,11 +89,17 @@ def _call(case: dict[str, Any], contract: dict[str, Any], requests: list[HttpReq
     if body and body["argument"] in case["arguments"]:
         call["body"] = case["arguments"][body["argument"]]
         call["content_type"] = case["expect"]["request"]["content_type"]
-        call["media_type"] = next(
-            item for item in body["media_types"] if item["media_type"] == call["content_type"]
-        )
+        call["media_type"] = _described(body["media_types"], call["content_type"])
     call["ours"] = as_json(requests[0]) if requests else {"refused": "nothing was sent"}
     return call
+
+
+def _described(media_types: list[dict[str, Any]], sent: str) -> dict[str, Any]:
+    """What the contract says of a media type that was sent: by its name, or by a range around it."""
+    by_name = {item["media_type"]: item for item in media_types}
+    return by_name.get(sent) or next(
+        item for name, item in by_name.items() if fnmatchcase(sent, name)
+    )
 
 
 def as_json(request: HttpRequest) -> dict[str, Any]:
