@@ -20,6 +20,7 @@ from mcpgen.cli import (
     mock,
     new,
     override,
+    pull,
     tools,
     ws,
 )
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.command("new")(command(new.new))
 app.command("generate")(command(generate.generate))
+app.command("pull")(command(pull.pull))
 app.command("check")(command(check.check))
 app.command("changelog")(command(changelog.changelog))
 app.command("override")(command(override.override))

@@ -43,11 +43,23 @@ class LockedFile:
 
 @dataclass(frozen=True, slots=True)
 class LockedDocument:
-    """The API description: where it came from, and what of it lies in the project."""
+    """The API description: where it came from, and what of it lies in the project.
 
-    source: str  # the URL, or the bare name of the file
+    `etag` is what its server called the document that came last: the one of `fetched`, or of
+    `sha256` where `fetched` is empty.
+    """
+
+    source: str  # the URL, or the file, from the folder that holds the project
     root: str  # the vendored root file's path
-    sha256: Mapping[str, str]  # of each vendored file, by path
+    sha256: Mapping[str, str]  # of each vendored file that the last `generate` read, by path
+    etag: str = ""
+    fetched: Mapping[str, str] = field(default_factory=dict)  # what `pull` wrote since, by path
+
+    def generated_from(self, sha256: Mapping[str, str]) -> LockedDocument:
+        """Give what to record once the project is generated from files with these hashes."""
+        root = next(iter(sha256), "")
+        etag = self.etag if sha256 == (self.fetched or self.sha256 or sha256) else ""
+        return LockedDocument(self.source or root, root, sha256, etag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,8 @@ def dump_lock(lock: Lock) -> bytes:
                 "source": lock.document.source,
                 "root": lock.document.root,
                 "sha256": dict(lock.document.sha256),
+                **({"etag": lock.document.etag} if lock.document.etag else {}),
+                **({"fetched": dict(lock.document.fetched)} if lock.document.fetched else {}),
             },
             "manifest": lock.manifest,
         },
@@ -137,7 +151,13 @@ def _lock(sections: JsonObject) -> Lock:
     return Lock(
         mcpgen=sections["mcpgen"],
         toolchain=dict(sections["toolchain"]),
-        document=LockedDocument(document["source"], document["root"], dict(document["sha256"])),
+        document=LockedDocument(
+            document["source"],
+            document["root"],
+            dict(document["sha256"]),
+            document.get("etag", ""),
+            dict(document.get("fetched", {})),
+        ),
         manifest=inputs["manifest"],
         answers=inputs["answers"],
         files={

@@ -42,3 +42,4 @@ class Document:
     files: tuple[SourceFile, ...]  # the root file first, then by name
     locate: Callable[[str], Location]  # JSON Pointer into `root` -> place in the text
     left_out: tuple[LeftOut, ...] = ()  # operations that resolving found unusable, told already
+    etag: str = ""  # what the server calls it that it was fetched from

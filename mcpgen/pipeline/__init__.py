@@ -12,6 +12,7 @@ from mcpgen.pipeline.options import (
     Progress,
     Report,
 )
+from mcpgen.pipeline.pull import Pull, PullOutcome, pull, write_pull
 
 __all__ = [
     "ChangelogReport",
@@ -20,10 +21,14 @@ __all__ = [
     "GenerateOptions",
     "Options",
     "Progress",
+    "Pull",
+    "PullOutcome",
     "Report",
     "changelog",
     "check",
     "generate",
     "new",
     "new_by_hand",
+    "pull",
+    "write_pull",
 ]

@@ -116,10 +116,8 @@ def _generate(
     else:
         progress(f"writing {target}")
         manifest = read_file(target, MANIFEST_FILE)
-        source = lock.document.source or next(iter(document), "")
-        written = commit(
-            target, changes, make_lock(project, document, source, changes.files, manifest)
-        )
+        new_lock = make_lock(project, document, lock.document, changes.files, manifest)
+        written = commit(target, changes, new_lock)
     exit_code = CONFLICT if changes.unmerged else DONE if is_fit else STALE
     return Report(
         problems, exit_code, target, project.plan, written, changes.deleted, diffs, changelog

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.lock import LockedDocument
 from mcpgen.emit.reconcile import Earlier, reconcile
 from mcpgen.emit.write import BusyError, exclusive
-from mcpgen.ir.document import Document
 from mcpgen.pipeline.known_current import note_current
 from mcpgen.pipeline.options import DONE, REJECTED, USAGE, Options, Progress, Project, Report
+from mcpgen.pipeline.origin import recorded_source
 from mcpgen.pipeline.project_folder import commit, make_lock, refuse_target, told_by_the_disk
-from mcpgen.spec.fetch import without_secrets
 
 
 def new(source: str, target: Path | None, options: Options, progress: Progress) -> Report:
@@ -58,8 +58,10 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
     except RejectedError:
         return Report(problems, REJECTED, target or Path())
 
-    lock_source = source_name(understood.document)
-    report = _write(target, project, document, lock_source, problems, progress)
+    origin = LockedDocument(
+        recorded_source(understood.document, target), "", {}, understood.document.etag
+    )
+    report = _write(target, project, document, origin, problems, progress)
     if report.exit_code == DONE:
         note_current(target, options.cache)
     return report
@@ -85,21 +87,21 @@ def new_by_hand(
         project = stages.make_project(plan, {}, answers, problems, progress)
     except RejectedError:
         return Report(problems, REJECTED, target)
-    return _write(target, project, {}, "", problems, progress)
+    return _write(target, project, {}, LockedDocument("", "", {}), problems, progress)
 
 
 def _write(
     target: Path,
     project: Project,
     document: Mapping[str, bytes],
-    source: str,
+    origin: LockedDocument,
     problems: Problems,
     progress: Progress,
 ) -> Report:
     plan = project.plan
     progress(f"writing {target}")
     changes = reconcile(project.files, Earlier(), _nothing_is_there)
-    lock = make_lock(project, document, source, changes.files)
+    lock = make_lock(project, document, origin, changes.files)
     try:
         target.mkdir(parents=True, exist_ok=True)
         with exclusive(target):
@@ -111,10 +113,3 @@ def _write(
 
 def _nothing_is_there(_: str) -> None:
     """What a new project's folder holds."""
-
-
-def source_name(document: Document) -> str:
-    """Say where a document came from: its URL without credentials, or its bare file name."""
-    if document.url is not None:
-        return without_secrets(document.url)
-    return PurePosixPath(document.files[0].name).name

@@ -138,19 +138,21 @@ def toolchain() -> dict[str, str]:
 def make_lock(
     project: Project,
     document: Mapping[str, bytes],
-    source: str,
+    origin: LockedDocument,
     files: Mapping[str, LockedFile],
     manifest: bytes | None = None,
 ) -> Lock:
-    """Make a project's lock. `manifest` is the one on the disk, if there is one already."""
+    """Make a project's lock.
+
+    `origin` says where the document came from, `manifest` is the one on the disk, if there is one
+    already.
+    """
     made = {file.path: file.content for file in project.files}
     return Lock(
         mcpgen=importlib.metadata.version("mcpgen"),
         toolchain=toolchain(),
-        document=LockedDocument(
-            source=source,
-            root=next(iter(document), ""),
-            sha256={path: sha256(content) for path, content in document.items()},
+        document=origin.generated_from(
+            {path: sha256(content) for path, content in document.items()}
         ),
         manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),
         answers=sha256(made[ANSWERS_FILE]),

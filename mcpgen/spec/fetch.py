@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http
 import http.client
+import re
 import time
 import urllib.error
 import urllib.request
@@ -15,14 +17,27 @@ from mcpgen.spec.limits import Limits
 
 _ACCEPT = "application/json, application/yaml, text/yaml;q=0.9, */*;q=0.5"
 _CHUNK_BYTES = 64 * 1024
+_ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,200}"\Z')
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The bytes, and the URL that gave them after redirects, without credentials or query."""
+    """The bytes, and the URL that gave them after redirects, without credentials or query.
+
+    `etag` is what the server calls them (RFC 9110, section 8.8.3); "" if it does not say.
+    """
 
     content: bytes
     url: str
+    etag: str = ""
+
+
+class UnreachableError(RejectedError):
+    """Nothing usable answered."""
+
+
+class NotModifiedError(Exception):
+    """The server still has what it called by the entity tag that it was asked with."""
 
 
 def without_secrets(url: str) -> str:
@@ -32,10 +47,10 @@ def without_secrets(url: str) -> str:
 
 
 class _RedirectRefusedError(urllib.error.URLError):
-    """The answer leads to another scheme."""
+    """The answer leads to another origin."""
 
 
-class _SameScheme(urllib.request.HTTPRedirectHandler):
+class _SameOrigin(urllib.request.HTTPRedirectHandler):
     max_redirections = 5
 
     def redirect_request(
@@ -47,18 +62,27 @@ class _SameScheme(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
-        """Follow only to the scheme that the user wrote."""
-        scheme = urlsplit(newurl).scheme.lower()
-        if scheme != urlsplit(req.full_url).scheme.lower():
-            raise _RedirectRefusedError(f"it redirects to a URL with the scheme {scheme!r}")
+        """Follow only within the origin that the user wrote, so to no other network's addresses."""
+        if _origin(newurl) != _origin(req.full_url):
+            raise _RedirectRefusedError(
+                f"it redirects to another origin, {without_secrets(newurl)};"
+                " name that URL if you trust it"
+            )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def fetch(url: str, problems: Problems, limits: Limits) -> Fetched:
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower()
+    return scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(scheme)
+
+
+def fetch(url: str, problems: Problems, limits: Limits, *, known_etag: str = "") -> Fetched:
     """Fetch a document within the limits of size and time.
 
     Raises:
-        RejectedError: nothing usable answered.
+        UnreachableError: nothing usable answered.
+        NotModifiedError: the server still has the document that it called `known_etag`.
     """
     shown = without_secrets(url)
     deadline = time.monotonic() + limits.fetch_timeout_seconds
@@ -70,18 +94,23 @@ def fetch(url: str, problems: Problems, limits: Limits) -> Fetched:
         urllib.request.HTTPSHandler,
         urllib.request.HTTPDefaultErrorHandler,
         urllib.request.HTTPErrorProcessor,
-        _SameScheme,
+        _SameOrigin,
     ):
         opener.add_handler(handler())
     try:
         request = urllib.request.Request(  # noqa: S310  the scheme was checked by `is_url`
             url, headers={"Accept": _ACCEPT, "User-Agent": "mcpgen"}
         )
+        if known_etag:
+            request.add_header("If-None-Match", known_etag)
         with opener.open(request, timeout=limits.fetch_timeout_seconds) as answer:
             content = _read(answer, deadline, limits.max_document_bytes)
-            return Fetched(content, without_secrets(answer.geturl()))
+            etag = answer.headers.get("ETag", "")
+            return Fetched(content, without_secrets(answer.geturl()), etag if _fits(etag) else "")
     except urllib.error.HTTPError as error:
         error.close()
+        if error.code == http.HTTPStatus.NOT_MODIFIED and known_etag:
+            raise NotModifiedError from None
         reason = f"it answered {error.code} {error.reason}"
     except urllib.error.URLError as error:
         reason = getattr(error.reason, "strerror", None) or str(error.reason)
@@ -96,7 +125,12 @@ def fetch(url: str, problems: Problems, limits: Limits) -> Fetched:
         why="there is nothing to generate from",
         help="check the URL, or download the document and name the file",
     )
-    raise RejectedError
+    raise UnreachableError
+
+
+def _fits(etag: str) -> bool:
+    """Whether an entity tag is one, short enough to be kept, and safe in a header."""
+    return bool(_ETAG.match(etag))
 
 
 def _read(answer: http.client.HTTPResponse, deadline: float, max_bytes: int) -> bytes:

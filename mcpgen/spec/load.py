@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -33,19 +34,23 @@ _OTHER_KINDS = {
 }
 
 
-def load(source: str, problems: Problems, *, limits: Limits = DEFAULT_LIMITS) -> Document:
+def load(
+    source: str, problems: Problems, *, limits: Limits = DEFAULT_LIMITS, known_etag: str = ""
+) -> Document:
     """Read an API description from a file path or an http(s) URL.
 
     Nothing that the document refers to is opened here; `resolve` does that.
 
     Raises:
         RejectedError: it cannot be read, is unsafe to read, or is no OpenAPI document of a
-            supported version.
+            supported version; an `UnreachableError` where a URL gave nothing.
+        NotModifiedError: the URL still has the document that it called `known_etag`.
     """
     if is_url(source):
-        fetched = fetch(source, problems, limits)
+        fetched = fetch(source, problems, limits, known_etag=known_etag)
         name = PurePosixPath(urlsplit(fetched.url).path).name or "openapi"
-        return _document(fetched.content, name, fetched.url, problems, limits, url=fetched.url)
+        document = _document(fetched.content, name, fetched.url, problems, limits, url=fetched.url)
+        return replace(document, etag=fetched.etag)
     path = Path(source)
     content = read_bytes(path, source, limits.max_document_bytes, problems)
     return _document(content, path.name, source, problems, limits, path=path)

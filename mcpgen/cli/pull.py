@@ -1,0 +1,94 @@
+"""`mcpgen pull`: fetch the vendored document anew, after a look at what it changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer, visible
+
+if TYPE_CHECKING:
+    from mcpgen.pipeline import Pull
+
+
+def pull(
+    printer: Printer,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+    ] = Path(),
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A file or a URL, which is recorded; by default where the document came from.",
+        ),
+    ] = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Overwrite a vendored document that was edited by hand."),
+    ] = False,
+) -> int:
+    """Fetch a package's API description anew, and show what changes in its tools.
+
+    A terminal is asked before anything is written. `mcpgen generate` then brings the package up to
+    date; it never uses the network.
+    """
+    from mcpgen import pipeline
+
+    options = pipeline.GenerateOptions(force=force)
+    with printer.progress() as progress:
+        fetched = pipeline.pull(directory, source, options, progress)
+    printer.problems(fetched.problems)
+    if fetched.exit_code != ExitCode.DONE:
+        unreachable = fetched.outcome is pipeline.PullOutcome.UNREACHABLE
+        outcome = "unreachable" if unreachable else ExitCode(fetched.exit_code).outcome
+        return printer.finish(outcome, fetched.exit_code)
+    _show(printer, fetched)
+    if dry_run or not fetched.files:
+        return printer.finish(fetched.outcome.value, ExitCode.DONE)
+    is_news = fetched.outcome is pipeline.PullOutcome.CHANGED
+    if is_news and printer.asks and not yes and not _confirmed():
+        printer.result("nothing was written")
+        return printer.finish("declined", ExitCode.DONE)
+    told = len(fetched.problems)
+    exit_code = pipeline.write_pull(fetched)
+    printer.problems(list(fetched.problems)[told:])
+    if exit_code == ExitCode.DONE and is_news:
+        printer.result(f"written: {', '.join(map(visible, fetched.written))}")
+        printer.result(f"next: `mcpgen generate {visible(directory.as_posix())}`")
+    outcome = ExitCode(exit_code).outcome if exit_code else fetched.outcome.value
+    return printer.finish(outcome, exit_code)
+
+
+def _confirmed() -> bool:
+    import questionary
+
+    return bool(questionary.confirm("Write it?", default=True).unsafe_ask())
+
+
+def _show(printer: Printer, fetched: Pull) -> None:
+    from mcpgen.cli.changes import changelog_facts, show_changes, summed_up
+    from mcpgen.pipeline import PullOutcome
+
+    found = fetched.changelog
+    printer.fact(
+        source=fetched.source,
+        files=list(fetched.written),
+        tools=None if found is None else changelog_facts(found),
+    )
+    source = visible(fetched.source)
+    if fetched.outcome is PullOutcome.CURRENT:
+        printer.result(f"current: {source} has the document that is here")
+        return
+    printer.result(f"another document came from {source}")
+    if found is not None:
+        printer.result(f"{summed_up(found)} in the tools")
+        show_changes(printer, found)

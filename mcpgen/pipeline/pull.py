@@ -1,0 +1,280 @@
+"""`pull`: a project's document is fetched anew, and its tools compared before it is written."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mcpgen.changelog import Changelog, compare
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.emit.lock import Lock, LockedDocument, dump_lock, sha256
+from mcpgen.emit.ownership import LOCK_FILE, RESCUE_FOLDER
+from mcpgen.emit.write import BusyError, exclusive, is_interrupted, write
+from mcpgen.ir.document import Document
+from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.pipeline.changelog import levels_of
+from mcpgen.pipeline.options import (
+    CONFLICT,
+    DONE,
+    INTERRUPTED,
+    REJECTED,
+    STALE,
+    USAGE,
+    GenerateOptions,
+    Progress,
+)
+from mcpgen.pipeline.origin import found_source, recorded_source
+from mcpgen.pipeline.project_folder import find_lock, read_file, told_by_the_disk
+from mcpgen.pipeline.surfaces import last_surface
+
+
+class PullOutcome(enum.StrEnum):
+    """What a pull came to."""
+
+    CURRENT = "current"  # the project has that document; the lock at most is to be written
+    CHANGED = "changed"  # it has another one; `Pull.files` are to be written
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"  # the exit code and the problems say why
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """A document that was fetched, and what it changes. Nothing of it is written yet.
+
+    `changelog` is None where the tools could not be compared, or nothing came.
+    """
+
+    problems: Problems
+    outcome: PullOutcome
+    exit_code: int
+    target: Path
+    source: str = ""  # as it is recorded
+    changelog: Changelog | None = None
+    files: FileSet = ()
+    lock_before: bytes | None = None
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The paths that `write_pull` writes."""
+        return tuple(file.path for file in self.files)
+
+
+class _RefusedError(Exception):
+    """The pull ends here; the reason is told."""
+
+    def __init__(self, exit_code: int, outcome: PullOutcome = PullOutcome.REFUSED) -> None:
+        super().__init__()
+        self.exit_code = exit_code
+        self.outcome = outcome
+
+
+def pull(
+    target: Path,
+    source: str | None,
+    options: GenerateOptions,
+    progress: Progress,
+) -> Pull:
+    """Fetch the document of the project at `target` from where it came, or from `source`.
+
+    Writes nothing. A document that cannot be served is refused, as `generate` would refuse it.
+    `options.force` goes over edits of the vendored document; a copy of them is kept.
+    """
+    problems = Problems()
+    try:
+        return _Pulling(target, source, options, problems, progress).pull()
+    except _RefusedError as refused:
+        return Pull(problems, refused.outcome, refused.exit_code, target)
+    except RejectedError:
+        return Pull(problems, PullOutcome.REFUSED, REJECTED, target)
+
+
+def write_pull(fetched: Pull) -> int:
+    """Write what a pull changes, as a whole or not at all; give the exit code of the run."""
+    target, problems = fetched.target, fetched.problems
+    try:
+        with exclusive(target):
+            if read_file(target, LOCK_FILE) != fetched.lock_before:
+                raise BusyError("another run changed this project meanwhile")  # noqa: TRY301  as told of the first
+            write(target, fetched.files, ())
+    except (OSError, BusyError) as error:
+        return told_by_the_disk(error, target, problems)
+    return DONE
+
+
+class _Pulling:
+    def __init__(
+        self,
+        target: Path,
+        source: str | None,
+        options: GenerateOptions,
+        problems: Problems,
+        progress: Progress,
+    ) -> None:
+        self._target = target
+        self._options = options
+        self._problems = problems
+        self._progress = progress
+        self._lock = self._read_lock()
+        self._source = source or found_source(self._lock.document.source, target)
+
+    def pull(self) -> Pull:
+        # Imported here: the stages load a validator and YAML, which `check` does without.
+        from mcpgen.pipeline.planned import plan_project, read_intent
+        from mcpgen.render.surface import surface_of
+        from mcpgen.spec.fetch import NotModifiedError
+
+        intent = read_intent(self._target, self._problems)
+        path = self._vendored_path(intent)
+        levels = levels_of(intent, self._problems)
+        try:
+            document = self._load()
+        except NotModifiedError:
+            return self._finished(PullOutcome.CURRENT)
+        locked = replace(self._lock.document, source=recorded_source(document, self._target))
+        lock = replace(self._lock, document=replace(locked, etag="", fetched={}))
+        planned = plan_project(
+            self._target,
+            lock,
+            intent,
+            self._options,
+            self._problems,
+            self._progress,
+            document=document,
+        )
+        contents = self._placed(path, planned.document)
+        hashes = {each: sha256(content) for each, content in contents.items()}
+        locked = replace(
+            locked,
+            etag=document.etag,
+            fetched={} if hashes == self._lock.document.sha256 else hashes,
+        )
+        files = self._files(contents, locked)
+        if not files:
+            return self._finished(PullOutcome.CURRENT)
+        before = last_surface(self._target, self._problems)
+        is_news = any(file.path != LOCK_FILE for file in files)
+        return replace(
+            self._finished(PullOutcome.CHANGED if is_news else PullOutcome.CURRENT),
+            source=locked.source,
+            changelog=None if before is None else compare(before, surface_of(planned.plan), levels),
+            files=files,
+            lock_before=read_file(self._target, LOCK_FILE),
+        )
+
+    def _finished(self, outcome: PullOutcome) -> Pull:
+        return Pull(self._problems, outcome, DONE, self._target, self._lock.document.source)
+
+    def _read_lock(self) -> Lock:
+        if is_interrupted(self._target):
+            self._problems.error(
+                "interrupted",
+                "an earlier run was cut while it was writing",
+                at=Location(self._target.as_posix()),
+                help="run `mcpgen generate`; it finishes that run first",
+            )
+            raise _RefusedError(INTERRUPTED)
+        found = find_lock(self._target, self._problems)
+        if found is None:
+            raise _RefusedError(USAGE)
+        if found.is_recovered:
+            raise _RefusedError(CONFLICT)
+        return found.lock
+
+    def _vendored_path(self, intent: LocatedManifest) -> str:
+        """Where the root file lies in the project."""
+        sources = intent.manifest.sources
+        if not sources:
+            self._problems.error(
+                "no-document",
+                f"{self._target} has no document: `sources` of mcpgen.yaml is empty",
+                why="all that it serves is written by hand",
+            )
+            raise _RefusedError(USAGE)
+        return sources[0].document
+
+    def _load(self) -> Document:
+        """Load the document.
+
+        Raises:
+            NotModifiedError: the project has it already.
+        """
+        from mcpgen.spec.fetch import UnreachableError, is_url
+        from mcpgen.spec.load import load
+
+        self._progress(f"fetching {self._source}")
+        if not is_url(self._source) and not Path(self._source).is_file():
+            recorded = self._source == found_source(self._lock.document.source, self._target)
+            self._problems.error(
+                "unreachable",
+                f"there is no file {self._source}",
+                why="the lock says that the document came from there"
+                if recorded
+                else "the document is pulled from there",
+                help="name the file or the URL: `mcpgen pull DIR SOURCE`",
+            )
+            raise _RefusedError(STALE, PullOutcome.UNREACHABLE)
+        try:
+            return load(self._source, self._problems, known_etag=self._known_etag())
+        except UnreachableError:
+            raise _RefusedError(STALE, PullOutcome.UNREACHABLE) from None
+
+    def _known_etag(self) -> str:
+        """What the server called the document that the project still has unchanged."""
+        locked = self._lock.document
+        is_same = self._source == locked.source and all(
+            sha256(read_file(self._target, path) or b"") == digest
+            for path, digest in (locked.fetched or locked.sha256).items()
+        )
+        return locked.etag if is_same else ""
+
+    def _placed(self, path: str, document: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Give the files by where they go: the root file keeps its place."""
+        (root, content), *others = document.items()
+        if others and (root != path or "/" not in path):
+            name = root.rpartition("/")[2]
+            self._problems.error(
+                "document-layout",
+                f"the document consists of {len(document)} files now, and `{path}` is one",
+                at=Location(self._source),
+                why="its files refer to each other by name, and lie together in a folder",
+                help=f"write `document: openapi/{name}` under `sources` in mcpgen.yaml,"
+                " then pull again",
+            )
+            raise RejectedError
+        return {path: content, **dict(others)}
+
+    def _files(self, contents: Mapping[str, bytes], locked: LockedDocument) -> FileSet:
+        """Give what differs from what lies in the project; the lock comes last."""
+        files: list[PlannedFile] = []
+        for path, content in contents.items():
+            on_disk = read_file(self._target, path)
+            if on_disk == content:
+                continue
+            if on_disk is not None and self._is_edited(path, on_disk):
+                files.append(self._rescued(path, on_disk))
+            files.append(PlannedFile(path, content, Owner.GENERATED))
+        lock = dump_lock(replace(self._lock, document=locked))
+        if lock != read_file(self._target, LOCK_FILE):
+            files.append(PlannedFile(LOCK_FILE, lock, Owner.GENERATED))
+        return tuple(files)
+
+    def _is_edited(self, path: str, content: bytes) -> bool:
+        locked = self._lock.document
+        return sha256(content) not in {locked.sha256.get(path), locked.fetched.get(path)}
+
+    def _rescued(self, path: str, on_disk: bytes) -> PlannedFile:
+        report = self._problems.warning if self._options.force else self._problems.error
+        report(
+            "hand-edit",
+            f"{path} was edited by hand since it was generated from",
+            at=Location((self._target / path).as_posix()),
+            why="the document that was fetched takes its place, and the edit would be lost",
+            help=f"`mcpgen pull --force` keeps a copy of it in {RESCUE_FOLDER}/; repairs that are"
+            " to last belong into an overlay",
+        )
+        if not self._options.force:
+            raise _RefusedError(CONFLICT)
+        return PlannedFile(f"{RESCUE_FOLDER}/{path}.txt", on_disk, Owner.OWNED)
