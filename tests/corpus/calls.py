@@ -95,7 +95,7 @@ def _call(case: dict[str, Any], contract: dict[str, Any], requests: list[HttpReq
 
 
 def _described(media_types: list[dict[str, Any]], sent: str) -> dict[str, Any]:
-    """What the contract says of a media type that was sent: by its name, or by a range around it."""
+    """What the contract says of a media type: by its name, or by a range that it is in."""
     by_name = {item["media_type"]: item for item in media_types}
     return by_name.get(sent) or next(
         item for name, item in by_name.items() if fnmatchcase(sent, name)
