@@ -24,8 +24,9 @@ Glob: TypeAlias = Annotated[
 ]
 Owner: TypeAlias = Annotated[
     str,
-    Meta(pattern=r"^[^\s@]*@[^\s@]+$", description="`@user`, `@org/team` or an e-mail address."),
+    Meta(min_length=1, description="`@user`, `@org/team` or an e-mail address."),
 ]
+# No `pattern` beside the list: the collector crashes on such a union (msgspec 0.22).
 Owners: TypeAlias = Owner | Annotated[tuple[Owner, ...], Meta(min_length=1)]
 
 INVENTORY_COLUMNS: tuple[Column, ...] = get_args(Column)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath, PureWindowsPath
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.version_pin import VersionPin
-from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceFile, WorkspaceSettings
+from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceFile, WorkspaceSettings, listed
 from mcpgen.spec.typed_file import TypedFile, read_typed
+
+_OWNER = re.compile(r"[^\s@]*@[^\s@]+\Z")
 
 
 def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings:
@@ -26,6 +29,14 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
                 tokens,
                 f"`{path}` does not lie below the workspace's folder",
                 "write it relative to the workspace file, with `/`",
+            )
+    for tokens, owner in _owners(file):
+        if not _OWNER.match(owner):
+            read.refuse(
+                problems,
+                tokens,
+                f"`{owner}` is no owner",
+                "write @user, @org/team or an e-mail address",
             )
     pin = _pin(read, "mcpgen", file.mcpgen, VersionPin.parse, problems)
     runtime = None
@@ -71,6 +82,15 @@ def _paths(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
     ):
         if entry is not None:
             yield (key, "file"), entry.file
+
+
+def _owners(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Give every owner, and where it stands."""
+    for owner in listed(file.defaults.owner):
+        yield ("defaults", "owner"), owner
+    for pattern, owners in file.owners.items():
+        for owner in listed(owners):
+            yield ("owners", pattern), owner
 
 
 def _leads_outside(path: str) -> bool:

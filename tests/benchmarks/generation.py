@@ -38,16 +38,20 @@ class Cost:
     megabytes: float
 
 
-def cost(arguments: Sequence[str], cache: Path) -> Cost:
-    """Run the command line; it must succeed."""
+def cost(
+    arguments: Sequence[str], cache: Path, *, here: Path | None = None, cores: int | None = None
+) -> Cost:
+    """Run the command line in the folder `here`, on so many cores; it must succeed."""
     started = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "mcpgen", *arguments, "--quiet"],
-        cwd=ROOT,
+        cwd=here or ROOT,
         env={**os.environ, "XDG_CACHE_HOME": str(cache), "CI": "1"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
+    if cores is not None:
+        os.sched_setaffinity(process.pid, sorted(os.sched_getaffinity(0))[:cores])
     _, status, used = os.wait4(process.pid, 0)
     seconds = time.monotonic() - started
     if status:

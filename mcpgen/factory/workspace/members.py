@@ -150,7 +150,7 @@ def _workspace(root: Path, settings: WorkspaceSettings, problems: Problems) -> W
         if reason is None
     )
     for pattern in settings.file.owners:
-        if not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
+        if paths and not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
             _matches_nothing(pattern, "no server", settings.at(("owners", pattern)), problems)
     left_out = tuple(Apart(path, reason) for path, reason in apart.items() if reason is not None)
     return Workspace(root, settings, servers, left_out)

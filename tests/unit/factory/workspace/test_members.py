@@ -1,0 +1,112 @@
+"""What is wrong with a workspace is said in one message, with its place, and nothing is done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.app import run
+from tests.unit.factory.workspace.conftest import SETTINGS
+
+
+def refused(
+    capsys: pytest.CaptureFixture[str], *words: str, command: str = "check"
+) -> tuple[int, dict[str, Any]]:
+    """Give the exit code, and the one finding."""
+    code = run(["ws", command, *words, "--json"])
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    return code, finding
+
+
+@pytest.mark.parametrize("command", ["list", "check", "generate", "test", "upgrade"])
+def test_without_a_workspace_there_is_nothing_to_do(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, finding = refused(capsys, command=command)
+    assert (code, finding["rule"]) == (2, "no-workspace")
+    assert str(tmp_path) in finding["message"]
+
+
+def test_an_unknown_server_is_answered_with_a_suggestion(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, finding = refused(capsys, "servers/cad")
+    assert (code, finding["rule"]) == (2, "unknown-server")
+    assert finding["help"] == "did you mean `cat`?"
+
+
+def test_a_server_that_is_left_out_is_said_to_be(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (workspace / "servers/cat/mcpgen.yaml").open("a") as manifest:
+        manifest.write("workspace: {member: false, reason: on leave}\n")
+    code, finding = refused(capsys, "cat")
+    assert (code, finding["why"]) == (2, "servers/cat is left out: on leave")
+
+
+def test_a_name_that_two_servers_have_is_refused(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workspace / "more").mkdir()
+    (workspace / "servers/bee").rename(workspace / "more/cat")
+    file = workspace / "mcpgen-workspace.yaml"
+    file.write_text(SETTINGS.replace('["servers/*"]', '["servers/*", "more/*"]'))
+    code, finding = refused(capsys, "cat")
+    assert (code, finding["help"]) == (2, "name one by its path: more/cat, servers/cat")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "message", "help"),
+    [
+        ("version: 1", "version: 2", (1, 10), "expected `1`, found `2`", ""),
+        ('"0.4.*"', '"soon"', (2, 9), "`soon` is no range of versions", '"0.4.*"'),
+        ('mcpgen: "0.4.*"', "", (1, 1), "the key `mcpgen` is missing", "add `mcpgen`"),
+        ("mcpgen>=0.4,<0.5", "mcpgem>=0.4", (3, 10), "`mcpgem>=0.4` is no requirement", "mcpgen>="),
+        ("runtime:", "runtimes:", (3, 11), "`runtimes` is no key", "did you mean `runtime`?"),
+        ("servers/*", "clients/*", (4, 11), "`clients/*` matches no folder", "servers/*"),
+        ("servers/*", "../servers/*", (4, 11), "`../servers/*` does not lie below", "relative"),
+        ("servers/c*", "servers/d*", (6, 10), "`servers/d*` matches no server", "servers/*"),
+        ("@shop/platform", "platform", (5, 19), "`platform` is no owner", "@org/team"),
+        ("file: README.md", "file: /README.md", (7, 19), "`/README.md` does not lie", "relative"),
+        ("api, tools", "apis, tools", (7, 48), 'found `"apis"`', ""),
+    ],
+)
+def test_a_slip_in_its_file_is_told_with_its_place(
+    workspace: Path,
+    capsys: pytest.CaptureFixture[str],
+    old: str,
+    new: str,
+    place: tuple[int, int],
+    message: str,
+    help: str,
+) -> None:
+    assert old in SETTINGS
+    (workspace / "mcpgen-workspace.yaml").write_text(SETTINGS.replace(old, new))
+    code, finding = refused(capsys)
+    assert (code, finding["rule"], finding["file"]) == (3, "workspace", "mcpgen-workspace.yaml")
+    assert message in finding["message"]
+    assert help in finding["help"]
+    assert (finding["line"], finding["column"]) == place
+
+
+def test_a_workspace_inside_another_is_refused(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inner = workspace / "servers" / "cat"
+    (inner / "mcpgen-workspace.yaml").write_text(SETTINGS)
+
+    code, finding = refused(capsys)
+    assert (code, finding["rule"]) == (3, "nested-workspace")
+    assert finding["file"] == "servers/cat/mcpgen-workspace.yaml"
+
+    monkeypatch.chdir(inner)
+    code, finding = refused(capsys)
+    assert (code, finding["rule"]) == (3, "nested-workspace")
+    assert str(workspace) in finding["message"]
