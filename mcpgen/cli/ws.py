@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcpgen.cli.bugs import write_bug_report
+from mcpgen.cli.changelog import FailOn
 from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer, counted, visible
@@ -87,6 +88,34 @@ def check(
     return _show(printer, lambda progress: commands.check(request, progress))
 
 
+def changelog(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="A git revision, as `mcpgen changelog` takes it."),
+    ] = None,
+    fail_on: Annotated[
+        FailOn | None, typer.Option(help="Exit with 1 if a change is of this level or above.")
+    ] = None,
+    jobs: _Jobs = None,
+) -> int:
+    """Say what changed in the tools of servers, graded."""
+    from mcpgen.factory.workspace import commands
+    from mcpgen.pipeline import GenerateOptions, Level
+
+    level = Level[fail_on.name] if fail_on else None
+    request = _request(servers, affected, jobs)
+    return _show(
+        printer,
+        lambda progress: commands.changelog(
+            request, against, GenerateOptions(), progress, fail_on=level
+        ),
+    )
+
+
 def run_tests(
     printer: Printer,
     servers: _Servers = None,
@@ -127,6 +156,7 @@ def add_to(app: typer.Typer) -> None:
     ws.command("list")(command(list_servers))
     ws.command("generate")(command(generate))
     ws.command("check")(command(check))
+    ws.command("changelog")(command(changelog))
     ws.command("test")(command(run_tests))
     ws.command("upgrade")(command(upgrade))
     app.add_typer(ws, name="ws")
@@ -168,6 +198,10 @@ def _show(printer: Printer, run: Callable[[Progress], WorkspaceReport]) -> int:
 
 def _show_server(printer: Printer, outcome: Outcome) -> None:
     printer.result(f"{visible(outcome.server)}: {visible(outcome.summary)}")
+    if outcome.changelog is not None and outcome.changelog.changelog is not None:
+        from mcpgen.cli.changes import show_changes
+
+        show_changes(printer, outcome.changelog.changelog)
     if outcome.text:
         printer.raw(f"{outcome.text.rstrip()}\n")
     printer.problems(outcome.problems)
@@ -186,6 +220,7 @@ def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
                 "exit_code": outcome.exit_code,
                 "summary": outcome.summary,
                 **outcome.facts,
+                **_changes(outcome),
             }
             for outcome in report.outcomes
         ],
@@ -199,6 +234,21 @@ def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
         parts.append(f"{report.unaffected:,} unaffected")
     parts.append(f"{failed or 'none'} failed")
     printer.result(", ".join(parts))
+
+
+def _changes(outcome: Outcome) -> dict[str, Any]:
+    """Give what changes in a server's tools as JSON carries it, where that was asked for."""
+    from mcpgen.cli.changes import changelog_facts
+
+    report = outcome.changelog
+    if report is None or report.changelog is None:
+        return {}
+    return {
+        "since": report.since,
+        "version": report.version,
+        "suggested_version": report.suggested_version,
+        **changelog_facts(report.changelog),
+    }
 
 
 def _print_columns(printer: Printer, rows: list[dict[str, str]]) -> None:

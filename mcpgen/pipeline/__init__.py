@@ -1,5 +1,6 @@
 """Where the stages are joined: `new`, `generate`, `pull`, `check` and `changelog`."""
 
+from mcpgen.changelog import Level
 from mcpgen.pipeline.changelog import ChangelogReport, changelog
 from mcpgen.pipeline.check import check
 from mcpgen.pipeline.generate import generate
@@ -19,6 +20,7 @@ __all__ = [
     "CheckReport",
     "FileDiff",
     "GenerateOptions",
+    "Level",
     "Options",
     "Progress",
     "Pull",

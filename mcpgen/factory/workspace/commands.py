@@ -20,7 +20,8 @@ from mcpgen.factory.workspace.members import (
 )
 from mcpgen.factory.workspace.stamps import Stamps, installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
-from mcpgen.pipeline.options import DONE, STALE, USAGE, GenerateOptions, Progress
+from mcpgen.pipeline import GenerateOptions, Level, Progress
+from mcpgen.pipeline.options import DONE, STALE, USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,7 @@ class Listing:
 def list_servers(request: Request) -> Listing:
     """Give what there is; raises as `open_workspace` and `select` do."""
     workspace = open_workspace(request.here)
-    servers: Sequence[Server] = workspace.select(request.names, request.here)
-    if request.only_affected:
-        stamps = Stamps("check", repr(_rules(workspace)), request.cache)
-        servers = [each for each in servers if not stamps.knows(stamps.stamp(each.target))]
+    servers, _ = _unchecked(workspace, request)
     rows = root_files.inventory(servers, INVENTORY_COLUMNS)
     return Listing(workspace.root, rows, workspace.apart)
 
@@ -95,6 +93,22 @@ def check(request: Request, progress: Progress) -> WorkspaceReport:
         unaffected,
         problems,
     )
+
+
+def changelog(
+    request: Request,
+    against: str | None,
+    options: GenerateOptions,
+    progress: Progress,
+    *,
+    fail_on: Level | None = None,
+) -> WorkspaceReport:
+    """Grade what changed in the tools of servers; all as `pipeline.changelog` does for one."""
+    workspace = open_workspace(request.here)
+    task = partial(tasks.compare_server, against, fail_on, options)
+    servers, unaffected = _unchecked(workspace, request)
+    outcomes = run_fleet(task, servers, request.jobs or usable_cores(), progress)
+    return WorkspaceReport(workspace.root, _worst(outcomes), outcomes, unaffected)
 
 
 def test(request: Request, progress: Progress) -> WorkspaceReport:
@@ -148,6 +162,16 @@ def _run(
             if command == "generate" or after == before[server.path]:
                 stamps.note(after)
     return outcomes, len(servers) - len(affected)
+
+
+def _unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[Server], int]:
+    """Give the servers that were asked for, and how many of them a clean `check` has left out."""
+    servers = workspace.select(request.names, request.here)
+    if not request.only_affected:
+        return servers, 0
+    stamps = Stamps("check", repr(_rules(workspace)), request.cache)
+    affected = [each for each in servers if not stamps.knows(stamps.stamp(each.target))]
+    return affected, len(servers) - len(affected)
 
 
 def _with_root_files(

@@ -13,7 +13,7 @@ from typing import Any
 
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
-from mcpgen.pipeline.options import Progress
+from mcpgen.pipeline import ChangelogReport, Progress
 
 BUG = 70
 _PRELOADED = ["mcpgen.pipeline.stages", "mcpgen.pipeline.generate"]
@@ -30,6 +30,7 @@ class Outcome:
     facts: Mapping[str, Any] = field(default_factory=dict)  # more of it, for `--json`
     text: str = ""  # to be shown as it stands: a diff, a report of tests
     traceback: str = ""  # of a bug in mcpgen
+    changelog: ChangelogReport | None = None  # what changes in its tools
 
 
 Task = Callable[[Server], Outcome]

@@ -15,8 +15,7 @@ from mcpgen.factory.workspace.fleet import Outcome
 from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.suite import run_suite
 from mcpgen.ir.version_pin import VersionPin
-from mcpgen.pipeline.check import check
-from mcpgen.pipeline.generate import generate
+from mcpgen.pipeline import Level, changelog, check, generate
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
@@ -62,6 +61,19 @@ def generate_server(options: GenerateOptions, server: Server) -> Outcome:
         facts={"written": list(report.written), "deleted": list(report.deleted)},
         text="\n".join(change.diff for change in report.diffs),
     )
+
+
+def compare_server(
+    against: str | None, fail_on: Level | None, options: GenerateOptions, server: Server
+) -> Outcome:
+    """Grade what changed in a server's tools."""
+    report = changelog(server.target, against, options, _unheard, fail_on=fail_on)
+    if report.changelog is None:
+        summary = _ended(report.exit_code, "")
+    else:
+        summary = f"{report.changelog.level.word} since {report.since}"
+    problems = _placed(report.problems, server)
+    return Outcome(server.path, report.exit_code, summary, problems, changelog=report)
 
 
 def check_server(rules: Rules, server: Server) -> Outcome:

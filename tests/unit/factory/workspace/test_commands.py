@@ -290,6 +290,22 @@ def test_upgrade_to_what_cannot_be_changes_nothing(ws: Ws, workspace: Path, to: 
     assert (workspace / "mcpgen-workspace.yaml").read_text() == before
 
 
+def test_changes_of_the_tools_are_graded_for_each_server(ws: Ws, workspace: Path) -> None:
+    ws("check", "--affected")
+    document = workspace / "servers/bee/openapi.yaml"
+    document.write_text(document.read_text().replace("name: petId, in: path", "name: id, in: path"))
+    document.write_text(document.read_text().replace("/pets/{petId}", "/pets/{id}"))
+
+    code, report = ws("changelog", "--fail-on", "major", "--jobs", "1")
+    assert (code, ended(report)) == (1, {"servers/ant": 0, "servers/bee": 1, "servers/cat": 0})
+    levels = {each["server"]: each["level"] for each in report["servers"]}
+    assert levels == {"servers/ant": "none", "servers/bee": "major", "servers/cat": "none"}
+
+    for _ in range(2):  # what was told is told again: only a check makes it current
+        code, report = ws("changelog", "bee", "cat", "--affected", "--jobs", "1")
+        assert (code, ended(report), report["unaffected"]) == (0, {"servers/bee": 0}, 1)
+
+
 def test_each_server_s_own_tests_are_run(ws: Ws, workspace: Path) -> None:
     for name, claim in (("ant", "True"), ("bee", "False"), ("cat", "True")):
         folder = workspace / "servers" / name / "tests"
