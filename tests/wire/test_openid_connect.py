@@ -1,0 +1,168 @@
+"""OpenID Connect discovery: an issuer and an API of two origins, and what each is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.content import Text, ToolResult
+from mcpgen.runtime.upstream.client import Surroundings
+from tests.wire.served import serve
+from tests.wire.upstream import Answer, Sent, Upstream
+
+DOCUMENT = """
+openapi: 3.1.1
+info: {{title: OpenID, version: "1"}}
+servers: [{{url: https://api.example.com}}]
+components:
+  responses: {{Done: {{description: Done}}}}
+  securitySchemes:
+    oidc: {{type: openIdConnect, openIdConnectUrl: {issuer}/.well-known/openid-configuration}}
+paths:
+  /secured:
+    get:
+      operationId: secured
+      security: [{{oidc: [read]}}]
+      responses: {{"204": {{$ref: '#/components/responses/Done'}}}}
+  /open:
+    get:
+      operationId: open
+      security: []
+      responses: {{"204": {{$ref: '#/components/responses/Done'}}}}
+"""
+JSON = (("Content-Type", "application/json"),)
+ANY = ("accept", "*/*")
+PAIR = b64encode(b"me:s3cret").decode()
+DISCOVERY = "GET /.well-known/openid-configuration"
+NUMBERS = itertools.count(1)
+
+
+@dataclass
+class Issuer(Upstream):
+    """An issuer that tells where its tokens are had; they are called token-1, token-2, …"""
+
+    address: str = ""
+    metadata: Callable[[str], dict[str, Any]] = field(
+        default=lambda address: {"issuer": address, "token_endpoint": f"{address}/oauth/token"}
+    )
+
+    def _next(self) -> Answer:
+        if self.received[-1].line == DISCOVERY:
+            return Answer(200, JSON, json.dumps(self.metadata(self.address)).encode())
+        grants = [sent for sent in self.received if sent.line.startswith("POST")]
+        token = {"access_token": f"token-{len(grants)}", "expires_in": 100}
+        return Answer(200, JSON, json.dumps(token).encode())
+
+
+@dataclass
+class Clock:
+    seconds: float = 0.0
+
+
+Play = Callable[..., tuple[list[Sent], list[ToolResult]]]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """Call tools, each at its time; gives what the API was sent, and the results."""
+
+    def run(issuer: Issuer, *calls: tuple[int, str]) -> tuple[list[Sent], list[ToolResult]]:
+        return asyncio.run(_played(issuer, calls, tmp_path))
+
+    return run
+
+
+async def _played(
+    issuer: Issuer, calls: tuple[tuple[int, str], ...], folder: Path
+) -> tuple[list[Sent], list[ToolResult]]:
+    api, clock = Upstream([Answer(204, (), b"")]), Clock()
+    context: Any = SimpleNamespace()
+    async with asyncio.timeout(20), issuer.listening() as there, api.listening() as here:
+        issuer.address = there
+        document = folder / "openapi.yaml"
+        document.write_text(DOCUMENT.format(issuer=there), encoding="utf-8")
+        served = serve(document, f"openid-{next(NUMBERS)}", folder / "package")
+        prefix = served.plan.env_prefix
+        environ = {
+            f"{prefix}BASE_URL": here,
+            f"{prefix}OIDC_CLIENT_ID": "me",
+            f"{prefix}OIDC_CLIENT_SECRET": "s3cret",
+        }
+        toolbox = served.toolbox_at(environ, Surroundings(clock=lambda: clock.seconds))
+        results = []
+        try:
+            for clock.seconds, tool in calls:
+                results.append(await toolbox.call(tool, {}, context))
+        finally:
+            await toolbox.aclose()
+    return api.received, results
+
+
+def test_the_token_is_had_where_discovery_leads_and_only_it_reaches_the_api(play: Play) -> None:
+    issuer = Issuer()
+
+    received, results = play(issuer, (0, "secured"), (1, "secured"))
+
+    form = ("content-type", "application/x-www-form-urlencoded")
+    assert issuer.received == [
+        Sent(DISCOVERY, (), None),
+        Sent(
+            "POST /oauth/token",
+            (form, ("accept", "application/json"), ("authorization", f"Basic {PAIR}")),
+            b"grant_type=client_credentials&scope=read",
+        ),
+    ]
+    used = Sent("GET /secured", (ANY, ("authorization", "Bearer token-1")), None)
+    assert received == [used, used]
+    assert not any(result.is_error for result in results)
+
+
+def test_discovery_is_made_once_though_tokens_run_out(play: Play) -> None:
+    issuer = Issuer()
+
+    received, _ = play(issuer, (0, "secured"), (100, "secured"))
+
+    assert [sent.line for sent in issuer.received].count(DISCOVERY) == 1
+    tokens = [dict(sent.headers)["authorization"] for sent in received]
+    assert tokens == ["Bearer token-1", "Bearer token-2"]
+
+
+def test_an_operation_that_asks_for_nothing_is_sent_nothing(play: Play) -> None:
+    issuer = Issuer()
+
+    received, _ = play(issuer, (0, "open"))
+
+    assert issuer.received == []
+    assert received == [Sent("GET /open", (ANY,), None)]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ({"token_endpoint": "http://issuer.example.org/token"}, "not https"),
+        ({"token_endpoint": "https://me:pw@issuer.example.org/token"}, "has a user"),
+        ({"issuer": "https://issuer.example.org"}, "gave no token endpoint"),
+    ],
+)
+def test_a_secret_goes_nowhere_that_it_does_not_belong(
+    play: Play, metadata: dict[str, Any], told: str
+) -> None:
+    issuer = Issuer(metadata=lambda _: metadata)
+
+    received, (result,) = play(issuer, (0, "secured"))
+
+    assert [sent.line for sent in issuer.received] == [DISCOVERY]
+    assert received == []
+    assert result.is_error
+    (text,) = result.content
+    assert isinstance(text, Text)
+    assert told in text.text
