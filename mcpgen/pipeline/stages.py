@@ -24,9 +24,9 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
 from mcpgen.plan.cases import make_cases
-from mcpgen.plan.naming import plain_ascii
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
+from mcpgen.plan.transliteration import plain_ascii
 from mcpgen.render import render
 from mcpgen.render.environment import template_root
 from mcpgen.render.skeleton_facts import skeleton_facts

@@ -12,6 +12,7 @@ from mcpgen.ir.api import Encoding, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
 from mcpgen.plan.adjusting import Adjusted
+from mcpgen.plan.descriptions import with_wire_name
 from mcpgen.plan.input_profile import FILE_IN_WORDS
 from mcpgen.plan.media_types import (
     STRUCTURED,
@@ -24,6 +25,7 @@ from mcpgen.plan.media_types import (
     spelled_for_sending,
 )
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
+from mcpgen.plan.transliteration import is_readable
 from mcpgen.plan.types import Types
 
 BODY, CONTENT_TYPE = "body", "content_type"
@@ -69,7 +71,10 @@ def _with_default(listed: Listed, adjusted: Adjusted) -> Listed:
 
 def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> Listed:
     whole = _never_empty(parameter, types)
-    schema = _described(whole, parameter.description, parameter.deprecated)
+    told = parameter.description
+    if not is_readable(parameter.name):
+        told = with_wire_name(told or _own_description(whole), parameter.name)
+    schema = _described(whole, told, parameter.deprecated)
     argument = Argument(
         name=name,
         identifier=identifier(name),
@@ -80,6 +85,10 @@ def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> List
         schema=whole,
     )
     return Listed(argument, schema)
+
+
+def _own_description(schema: JsonSchema) -> str:
+    return schema.get("description") or "" if isinstance(schema, dict) else ""
 
 
 def _never_empty(parameter: Parameter, types: Types) -> JsonSchema:

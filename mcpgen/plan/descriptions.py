@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest import OperationEntry
+from mcpgen.plan.transliteration import is_readable
 
 MAX_TOOL_DESCRIPTION = 1024
 _LEAST = 40  # shorter than this, a model learns too little
@@ -89,9 +90,19 @@ def first_sentence(text: str, limit: int) -> str:
 
 
 def tool_title(operation: Operation, name: str) -> str:
-    """A few words for people: the summary, else the tool's name spelled out."""
+    """A few words for people: the summary, else the tool's name spelled out.
+
+    That is the document's own where the tool's has numbers for its letters.
+    """
     summary = one_line(operation.summary).rstrip(".")
+    if not summary and not is_readable(operation.operation_id):
+        summary = one_line(operation.operation_id)
     return shorten(summary or name.replace("_", " ").capitalize(), _MAX_TITLE)
+
+
+def with_wire_name(text: str, wire_name: str) -> str:
+    """What is said of an argument, after the name that it has in the API."""
+    return f"`{one_line(wire_name)}`: {text}".removesuffix(": ")
 
 
 def tool_description(

@@ -10,13 +10,13 @@ import builtins
 import hashlib
 import keyword
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier, safe_filename
+from mcpgen.plan.transliteration import plain_ascii
 
 MAX_TOOL_NAME = 48
 _SHORTEST_LIMIT = 24
@@ -39,22 +39,6 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
-def plain_ascii(text: str) -> str:
-    """`text` in ASCII: accents dropped, what has no ASCII form by its code point."""
-    if text.isascii():
-        return text
-    parts = []
-    for character in unicodedata.normalize("NFKD", text):
-        if character.isascii():
-            parts.append(character)
-        elif unicodedata.category(character)[0] in "LN":
-            parts.append(f"_u{ord(character):x}_")
-        elif not unicodedata.combining(character):
-            parts.append("_")
-    return "".join(parts)
-
-
-@lru_cache(maxsize=4096)
 def snake_case(text: str) -> str:
     """`text` as words of `[a-z0-9]` joined by "_"; every separator is kept as one."""
     words = _CAMEL.sub(r"\1_\2", _ACRONYM.sub(r"\1_\2", plain_ascii(text)))

@@ -248,3 +248,33 @@ def test_inline_object_that_is_inherited_keeps_the_class_of_its_home(make: Any) 
     found = models(make, make.with_response(schema, schemas=schemas))["default"]
     assert sorted(found) == ["Bird", "GetPetsResult", "Pet", "PetOwner"]
     assert found["Bird"]["properties"]["owner"] == {"$ref": "#/$defs/PetOwner"}
+
+
+def test_a_name_without_letters_that_can_be_read_is_told_in_words(make: Any) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "名前": {"type": "string"},
+            "цена": {"type": "integer", "description": "Whole."},
+        },
+    }
+    parameters = [
+        {"name": "番号", "in": "query", "schema": {"type": "integer"}, "description": "A number."},
+        {"name": "größe", "in": "query", "schema": {"type": "integer"}},
+    ]
+    operation = {
+        "operationId": "作成",
+        "parameters": parameters,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+    }
+
+    tool = make(make.document(operation, method="post")).tool()
+
+    assert (tool.name, tool.title) == ("u4f5c_u6210", "作成")
+    properties = tool.input_schema["properties"]
+    assert properties["u756a_u53f7"]["description"] == "`番号`: A number."
+    assert properties["grosse"] == {"type": "integer"}
+    body = properties["body"]["properties"]
+    assert body["u540d_u524d"] == {"type": "string", "description": "`名前`"}
+    assert body["tsena"] == {"type": "integer", "description": "Whole."}
+    assert tool.wire_names == {"tsena": "цена", "u540d_u524d": "名前"}
