@@ -19,14 +19,16 @@ NODE_PACKAGES := node@24 \
 	swagger-client@3.37.8
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test bench peers corpus judges update-examples clean
+.PHONY: help demo test bench peers pythons corpus judges update-examples clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             an OpenAPI document becomes a server, and its tools are called'
 	@echo 'make test             format, lint, strict types and all tests'
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
+	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
 	@echo 'make update-examples  rewrite generated_examples/ from specs/'
@@ -50,6 +52,20 @@ bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/inst
 	@$(BIN)/python tests/benchmarks/generation.py
 
 peers: $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+
+pythons: $(foreach version,$(OTHER_PYTHONS),.cache/pythons/$(version)/done)
+
+# Where there is no such Python, the tests that compare it are skipped with a visible line.
+.cache/pythons/%/done: pyproject.toml tests/constraints.txt
+	@mkdir -p $(@D)
+	@python=$$(command -v python$* || ls -d "$$HOME"/.pyenv/versions/$*.*/bin/python 2>/dev/null | tail -n 1); \
+	if [ -z "$$python" ]; then echo "SKIPPED: there is no Python $*"; else \
+	    echo "== install mcpgen[cli] for Python $*"; \
+	    "$$python" -m venv --clear $(@D)/venv && \
+	    $(@D)/venv/bin/python -m pip --disable-pip-version-check --quiet install \
+	        --constraint tests/constraints.txt --editable '.[cli]'; \
+	fi
+	@touch $@
 
 corpus: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus

@@ -106,7 +106,7 @@ def _generate(
         overwrite=options.force or is_mixed,
     )
     tell(changes, edited_tools(changes, project, target), problems)
-    find_foreign(target, {*changes.files, *changes.orphans_kept}, problems)
+    find_foreign(target, {*changes.files, *changes.deleted, *changes.orphans_kept}, problems)
     if changes.hand_edits:
         edits = tuple(FileDiff(edit.path, edit.diff) for edit in changes.hand_edits)
         return Report(problems, CONFLICT, target, project.plan, diffs=edits)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lock import Lock
+from mcpgen.emit.lock import Lock, with_lf
 from mcpgen.ir.document import Document
 from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest
 from mcpgen.ir.tool_plan import ServerPlan
@@ -84,5 +84,6 @@ def vendored_at(path: str, document: Document) -> dict[str, bytes]:
     """Give a document's files by where they lie in a project whose manifest says `path`."""
     folder = path.rpartition("/")[0]
     return {
-        f"{folder}/{file.name}" if folder else file.name: file.content for file in document.files
+        f"{folder}/{file.name}" if folder else file.name: with_lf(file.content)
+        for file in document.files
     }

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
+from mcpgen.emit.lock import with_lf
 from mcpgen.emit.models import ModelRun, ModelsFailedError
 from mcpgen.emit.ownership import owner_of
 from mcpgen.emit.proof import prove
@@ -198,8 +199,8 @@ def vendored(document: Document) -> dict[str, bytes]:
     root, *others = document.files
     suffix = "json" if root.content.lstrip()[:1] in (b"{", b"[") else "yaml"
     if not others:
-        return {f"openapi.{suffix}": root.content}
-    return {f"openapi/{file.name}": file.content for file in document.files}
+        return {f"openapi.{suffix}": with_lf(root.content)}
+    return {f"openapi/{file.name}": with_lf(file.content) for file in document.files}
 
 
 @uncollected()

@@ -1,0 +1,149 @@
+"""Item 8, and bad input: a lock in conflict, deleted or too new; one clear message each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+from tests.regeneration import projects
+
+HAND_EDITED = f"{projects.GENERATED}/tools/pets.py"
+
+
+def in_conflict(lock: str) -> str:
+    """Give the lock as a merge leaves it, whose other side has other hashes."""
+    other = re.sub(r'"sha256": "[0-9a-f]{4}', '"sha256": "0000', lock)
+    return f"<<<<<<< HEAD\n{lock}=======\n{other}>>>>>>> theirs\n"
+
+
+@pytest.mark.parametrize("loss", ["deleted", "in conflict", "junk"])
+def test_a_lock_is_made_anew(project: Path, cache: Path, loss: str) -> None:
+    projects.edit(project)
+    lock = project / "mcpgen.lock"
+    text = lock.read_text()
+    (project / HAND_EDITED).write_text("# an edit by hand\n")
+    match loss:
+        case "deleted":
+            lock.unlink()
+        case "in conflict":
+            lock.write_text(in_conflict(text))
+        case "junk":
+            lock.write_text("{}")
+    report = projects.generate(project, cache)
+    assert report.exit_code == 0, list(report.problems)
+    told = "lock-unreadable" if loss == "in conflict" else "lock-lost"
+    assert sorted(set(projects.codes(report))) == ["foreign-file", told, "rescued"]
+    projects.assert_edits_are_there(project)
+    rescued = project / f".mcpgen/rescued/{HAND_EDITED}.txt"
+    assert rescued.read_text() == "# an edit by hand\n"
+    assert [path.name for path in rescued.parent.iterdir()] == ["pets.py.txt"], "untouched files"
+    if loss == "in conflict":
+        assert lock.read_text() == text
+    else:
+        # Where the document came from is the one fact that only the lock had.
+        assert lock.read_text() == text.replace('"source": "project.yaml"',
+                                                '"source": "openapi.yaml"')  # fmt: skip
+    assert pipeline.check(project).exit_code == 0
+
+
+def test_a_lock_in_conflict_keeps_the_names_that_tools_were_issued(
+    project: Path, cache: Path
+) -> None:
+    projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
+    lock = project / "mcpgen.lock"
+    lock.write_text(in_conflict(lock.read_text()))
+    report = projects.generate(project, cache)
+    assert [tool.name for tool in report.plan.tools] == ["get_pet", "list_orders"]
+
+
+def too_new(project: Path) -> None:
+    projects.replace(project / "mcpgen.lock", '"lock_version": 1', '"lock_version": 2')
+
+
+def too_new_in_conflict(project: Path) -> None:
+    lock = project / "mcpgen.lock"
+    lock.write_text(in_conflict(lock.read_text().replace('"lock_version": 1', '"lock_version": 2')))
+
+
+def not_a_server(project: Path) -> None:
+    (project / "mcpgen.lock").unlink()
+    (project / "mcpgen.yaml").unlink()
+
+
+def markers_left(project: Path) -> None:
+    with (project / "README.md").open("a") as readme:
+        readme.write("<<<<<<< yours\nx\n||||||| base\n=======\ny\n>>>>>>> mcpgen\n")
+    # So that there is something to do, which must not be done.
+    projects.replace(project / "openapi.yaml", "Fetch one", "Get a")
+
+
+def offer_left(project: Path) -> None:
+    (project / ".mcpgen/conflicts").mkdir()
+    (project / ".mcpgen/conflicts/pyproject.toml").write_text("x")
+    projects.replace(project / "openapi.yaml", "Fetch one", "Get a")
+
+
+def invalid_document(project: Path) -> None:
+    projects.replace(project / "openapi.yaml", "openapi: 3.1.0", "openapi: 9.9.9")
+
+
+def broken_document(project: Path) -> None:
+    projects.replace(project / "openapi.yaml", "paths:\n", "paths: [\n")
+
+
+def no_manifest(project: Path) -> None:
+    (project / "mcpgen.yaml").unlink()
+
+
+def folder_in_the_way(project: Path) -> None:
+    projects.replace(project / "openapi.yaml", projects.ORDERS, projects.USERS)
+    (project / f"{projects.GENERATED}/tools/users.py").mkdir()
+
+
+@pytest.mark.parametrize("is_dry", [True, False], ids=["dry run", "run"])
+@pytest.mark.parametrize(
+    ("spoil", "code", "rule", "said"),
+    [
+        (too_new, 2, "lock-too-new", "was written by mcpgen 0."),
+        (too_new_in_conflict, 2, "lock-too-new", "on one side of a merge"),
+        (not_a_server, 2, "not-a-project", "is no project of mcpgen's"),
+        (markers_left, 4, "conflict", "README.md has the markers of a conflict"),
+        (offer_left, 4, "conflict", "pyproject.toml and mcpgen's new version of it disagree"),
+        (invalid_document, 3, "unsupported-version", "9.9.9"),
+        (broken_document, 3, "yaml-syntax", ""),
+        (no_manifest, 3, "no-manifest", "mcpgen.yaml is missing"),
+    ],
+)
+def test_bad_input_is_told_once_and_changes_not_a_byte(
+    project: Path,
+    cache: Path,
+    spoil: Callable[[Path], None],
+    code: int,
+    rule: str,
+    said: str,
+    is_dry: bool,
+) -> None:
+    spoil(project)
+    before, written = projects.tree_hash(project), projects.times(project)
+    report = projects.generate(project, cache, dry_run=is_dry)
+    [problem] = report.problems
+    assert (report.exit_code, problem.code) == (code, rule)
+    assert said in problem.message
+    assert problem.help
+    assert (projects.tree_hash(project), projects.times(project)) == (before, written)
+
+
+def test_a_folder_in_the_way_of_a_new_file_is_told_and_changes_not_a_byte(
+    project: Path, cache: Path
+) -> None:
+    folder_in_the_way(project)
+    before = projects.tree_hash(project)
+    report = projects.generate(project, cache)
+    [problem] = [each for each in report.problems if each.code == "target-unwritable"]
+    assert report.exit_code == 2
+    assert "users.py" in problem.message
+    assert projects.tree_hash(project) == before
