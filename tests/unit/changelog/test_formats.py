@@ -1,0 +1,74 @@
+"""A changelog for pull requests and GitHub Actions; what documents say never steers them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpgen.changelog import Change, Changelog, Level, next_version
+from mcpgen.changelog.formats import github_annotations, markdown
+
+SURFACE = (
+    b'{\n"surface_version": 1,\n"tools": {\n"get_pet": {\n"title": "x"\n},\n"zap": {\n}\n}\n}\n'
+)
+
+
+def change(level: Level, message: str, tool: str = "zap") -> Change:
+    return Change("tool-removed", level, tool, message)
+
+
+def test_markdown_has_a_list_for_each_level_and_texts_apart() -> None:
+    changes = (
+        change(Level.MAJOR, "was removed (`GET /zap`)"),
+        change(Level.PATCH, 'has another title: "Zap"'),
+        change(Level.PATCH, "the server's instructions changed", tool=""),
+    )
+    assert markdown(Changelog(changes)) == (
+        "### Breaking changes\n\n"
+        "- `zap`: was removed \\(`GET /zap`\\)\n\n"
+        "### Texts (the behaviour of models may change)\n\n"
+        '- `zap`: has another title: "Zap"\n'
+        "- the server's instructions changed\n"
+    )
+    assert markdown(Changelog()) == "No change in the tools.\n"
+
+
+def test_markdown_takes_nothing_of_a_document_as_markup() -> None:
+    text = markdown(Changelog((change(Level.MAJOR, "has <img> `a\n\n# b` @team [x](y) |"),)))
+    assert text.splitlines()[2] == "- `zap`: has \\<img\\> `a # b` \\@team \\[x\\]\\(y\\) \\|"
+
+
+def test_annotations_are_placed_and_escaped() -> None:
+    changes = (
+        change(Level.MAJOR, "50 %\nof ::error::", "get_pet"),
+        change(Level.MINOR, "is new"),
+        change(Level.PATCH, "is gone from the file", "removed"),
+    )
+    assert github_annotations(Changelog(changes), "a,b:c.json", SURFACE).splitlines() == [
+        "::warning file=a%2Cb%3Ac.json,line=4,title=tool-removed::`get_pet`: 50 %25%0Aof ::error::",
+        "::notice file=a%2Cb%3Ac.json,line=7,title=tool-removed::`zap`: is new",
+        "::notice file=a%2Cb%3Ac.json,line=1,title=tool-removed::`removed`: is gone from the file",
+    ]
+    over = github_annotations(Changelog(changes), "a", SURFACE, fail_on=Level.MINOR)
+    assert [line.split()[0] for line in over.splitlines()] == ["::error", "::error", "::notice"]
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "expected"),
+    [
+        ("1.2.3", Level.MAJOR, "2.0.0"),
+        ("1.2.3", Level.MINOR, "1.3.0"),
+        ("1.2.3", Level.PATCH, "1.2.4"),
+        ("1.2.3", Level.NONE, "1.2.3"),
+        ("0.4.2", Level.MAJOR, "0.5.0"),
+        ("0.4.2", Level.MINOR, "0.4.3"),
+        ("0.4.2", Level.PATCH, "0.4.3"),
+        ("2.0", Level.MINOR, "2.1.0"),
+        ("1.2.3rc1", Level.MINOR, "1.3.0"),
+        ("", Level.MAJOR, ""),
+        ("dev", Level.MAJOR, ""),
+    ],
+)
+def test_the_highest_level_decides_the_next_version(
+    version: str, level: Level, expected: str
+) -> None:
+    assert next_version(version, level) == expected
