@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.cli.app import run
@@ -14,14 +15,30 @@ NAMES = ("bookshop", "petstore")
 BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are written, and stay
 
 
-def make(name: str, directory: Path) -> None:
-    """Generate the server of `specs/<name>.yaml` into `directory`, which must not exist yet."""
+def make(name: str, directory: Path, by_hand: Mapping[str, bytes]) -> None:
+    """Generate the server of `specs/<name>.yaml` into `directory`, which must not exist yet.
+
+    `by_hand` is what people wrote of it, by path, as `written_by_hand` gives it.
+    """
     with contextlib.chdir(REPOSITORY):
         code = run(
             ["new", f"specs/{name}.yaml", str(directory), "--name", name, "--defaults", "-q"]
         )
     if code:
         raise RuntimeError(f"specs/{name}.yaml gave exit code {code}")
+    for path, content in by_hand.items():
+        (directory / path).write_bytes(content)
+    bring_up_to_date(directory)
+
+
+def written_by_hand(name: str) -> dict[str, bytes]:
+    """Read what people wrote of a committed server: its `handlers/`, and its own tests."""
+    root = COMMITTED / f"{name}-mcp"
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for pattern in ("src/*/handlers/*.py", "tests/*.py")
+        for path in root.glob(pattern)
+    }
 
 
 def bring_up_to_date(directory: Path) -> None:
@@ -35,8 +52,9 @@ def update() -> None:
     """Make the committed examples anew."""
     for name in NAMES:
         directory = COMMITTED / f"{name}-mcp"
+        by_hand = written_by_hand(name)
         shutil.rmtree(directory, ignore_errors=True)
-        make(name, directory)
+        make(name, directory, by_hand)
     for name in BY_HAND:
         bring_up_to_date(COMMITTED / f"{name}-mcp")
 

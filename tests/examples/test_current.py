@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.examples import BY_HAND, COMMITTED, NAMES, REPOSITORY, bring_up_to_date, make
+from tests.examples.examples import (
+    BY_HAND,
+    COMMITTED,
+    NAMES,
+    REPOSITORY,
+    bring_up_to_date,
+    make,
+    written_by_hand,
+)
 
 LEFT_BY_TOOLS = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
@@ -42,7 +50,7 @@ def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_path: Path) -> None:
     made = tmp_path / "elsewhere" / f"{name}-mcp"
     made.parent.mkdir()
-    make(name, made)
+    make(name, made, written_by_hand(name))
 
     today, committed = tree(made), tree(COMMITTED / f"{name}-mcp")
 
@@ -67,7 +75,8 @@ def test_generating_a_server_again_leaves_it_as_it_is(name: str, tmp_path: Path)
         pytest.param(("ruff", "format", "--check", "--no-cache", "."), id="format"),
         pytest.param(("ruff", "check", "--no-cache", "."), id="lint"),
         pytest.param(("mypy", "--cache-dir", os.devnull), id="types"),
-        pytest.param(("pytest", "-q", "-p", "no:cacheprovider", "tests/generated"), id="tests"),
+        # All but the one test that is for an installed server.
+        pytest.param(("pytest", "-q", "-p", "no:cacheprovider", "-k", "not installed"), id="tests"),
     ],
 )
 def test_the_committed_server_passes(name: str, command: tuple[str, ...]) -> None:

@@ -1,0 +1,401 @@
+"""Overrides while their document changes: what `generate` and `check` tell, until it is mended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+from mcpgen.diagnostics import Diagnostic
+from mcpgen.pipeline.take_over import TakeOver, ack, override
+from tests.unit.pipeline.conftest import DOCUMENT, silent
+
+PACKAGE = "src/pet_shop_mcp"
+HANDLERS = f"{PACKAGE}/handlers/pets.py"
+GENERATED = f"{PACKAGE}/_generated/tools/pets.py"
+GET_PET = "GET /pets/{petId}"
+PET_ID = "{name: petId, in: path, required: true, schema: {type: integer}}"
+
+Regenerate = Callable[..., pipeline.Report]
+
+
+@pytest.fixture
+def take_over(project: Path, cache: Path) -> Callable[..., TakeOver]:
+    def run(name: str = GET_PET, *, dry_run: bool = False, replaces: bool = False) -> TakeOver:
+        options = pipeline.GenerateOptions(dry_run=dry_run, outside_judge=False, cache=cache)
+        return override(project, name, options, silent, replaces=replaces)
+
+    return run
+
+
+@pytest.fixture
+def accept(project: Path, cache: Path) -> Callable[..., TakeOver]:
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
+    return lambda name=GET_PET: ack(project, name, options, silent)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+def change(project: Path, *replacements: tuple[str, str]) -> None:
+    """Change the vendored document, as `mcpgen pull` would."""
+    text = DOCUMENT
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    (project / "openapi.yaml").write_text(text)
+
+
+def told(report: pipeline.Report | pipeline.CheckReport | TakeOver) -> list[Diagnostic]:
+    return list(report.problems)
+
+
+def test_the_stub_passes_the_call_on_and_is_recorded(project, take_over, regenerate) -> None:
+    report = take_over()
+    assert (report.exit_code, report.function) == (0, "handlers/pets.py:get_pet")
+    assert (
+        (project / HANDLERS).read_text()
+        == '''\
+"""What this server does its own way with the `pets` tools."""
+
+from mcpgen.runtime import Context, override
+
+from pet_shop_mcp._generated.calls import GetPetsPetIdCall
+from pet_shop_mcp._generated.models import Pet
+
+
+@override("GET /pets/{petId}")
+async def get_pet(ctx: Context, call_next: GetPetsPetIdCall, *, pet_id: int) -> Pet:
+    """Fetch one pet: `GET /pets/{petId}`."""
+    return await call_next(ctx, pet_id=pet_id)
+'''
+    )
+    assert pipeline.check(project).exit_code == 0
+    before = tree(project)
+    again = regenerate()
+    assert (again.exit_code, again.written, tree(project)) == (0, (), before)
+
+
+@pytest.mark.parametrize("name", [GET_PET, "get_pet", "getPet"])
+def test_an_operation_is_found_by_key_tool_and_operation_id(take_over, name) -> None:
+    assert take_over(name, dry_run=True).operation == GET_PET
+
+
+def test_a_dry_run_writes_nothing(project, take_over) -> None:
+    before = tree(project)
+    report = take_over(dry_run=True)
+    assert HANDLERS in report.written
+    assert "call_next" in report.text
+    assert tree(project) == before
+
+
+def test_an_unknown_operation_is_refused_with_a_suggestion(project, take_over) -> None:
+    before = tree(project)
+    report = take_over("get_pets")
+    (problem,) = told(report)
+    assert (report.exit_code, problem.code) == (2, "unknown-operation")
+    assert problem.help == "did you mean `get_pet`?"
+    assert tree(project) == before
+
+
+def test_a_second_stub_says_that_there_is_one(project, take_over) -> None:
+    take_over()
+    before = tree(project)
+    report = take_over()
+    assert (report.exit_code, str(report.at)) == (0, f"{HANDLERS}:9:11")
+    assert tree(project) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Mine."""\n\nfrom mcpgen.runtime import Context\n\nget_pet = 1\n',
+        "x=1   # not formatted\n",
+        "import os\nX = os.sep\nfrom mcpgen.runtime import Context, override",
+    ],
+)
+def test_what_a_module_holds_stays_when_a_stub_joins_it(project, take_over, text) -> None:
+    (project / HANDLERS).write_text(text)
+    take_over()
+    joined = (project / HANDLERS).read_text()
+    kept = [line for line in text.splitlines() if not line.startswith("from mcpgen")]
+    assert [line for line in joined.splitlines() if line in kept and line] == list(
+        filter(None, kept)
+    )
+    compile(joined, HANDLERS, "exec")
+    assert joined.count("import Context") == 1 or "import Context, override" in joined
+    assert pipeline.check(project).exit_code == 0
+
+
+def test_a_module_that_is_no_python_is_left_alone(project, take_over) -> None:
+    (project / HANDLERS).write_text("from mcpgen.runtime import override\n@override('GET")
+    before = tree(project)
+    report = take_over()
+    assert (report.exit_code, told(report)[0].code) == (1, "handler-unreadable")
+    assert tree(project) == before
+
+
+def test_a_renamed_operation_id_needs_nothing(project, take_over, regenerate) -> None:
+    take_over()
+    change(project, ("operationId: getPet", "operationId: fetchPet"))
+    regenerate()
+    assert pipeline.check(project).exit_code == 0
+    assert "get_pet" in (project / GENERATED).read_text()
+
+
+def test_a_moved_tag_and_another_order_need_nothing(project, take_over, regenerate) -> None:
+    take_over()
+    before = (project / HANDLERS).read_bytes()
+    change(project, ("tags: [pets]", "tags: [animals]"))
+    report = regenerate()
+    assert report.exit_code == 0
+    assert (project / HANDLERS).read_bytes() == before
+    assert pipeline.check(project).exit_code == 0
+    imported(project)
+
+
+def imported(project: Path) -> None:
+    """Import the handlers as a server does when it starts."""
+    code = (
+        "from mcpgen.runtime.package import ServerPackage\n"
+        "ServerPackage.load('pet_shop_mcp').load_hot({})"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=project / "src", check=True, timeout=60)
+
+
+def test_a_moved_path_is_told_with_the_operation_of_the_same_id(
+    project, take_over, regenerate
+) -> None:
+    take_over()
+    change(
+        project,
+        ("  /pets/{petId}:", "  /animals/{animalId}:"),
+        ("name: petId", "name: animalId"),
+    )
+    report = regenerate()
+    removed = told(report)[-1]
+    assert (report.exit_code, removed.code) == (1, "override-of-removed-operation")
+    assert removed.message == "override of removed operation `GET /pets/{petId}`"
+    assert removed.help.startswith("if it is `GET /animals/{animalId}` now, name that;")
+    assert str(removed.at) == f"{HANDLERS}:9:11"
+    checked = pipeline.check(project)
+    assert (checked.exit_code, told(checked)) == (1, [removed])
+
+
+def test_a_moved_path_without_its_id_is_told_by_its_end(project, take_over, regenerate) -> None:
+    take_over()
+    change(
+        project,
+        ("  /pets/{petId}:", "  /v2/pets/{id}:"),
+        ("name: petId", "name: id"),
+        ("operationId: getPet", "operationId: fetchIt"),
+    )
+    assert "if it is `GET /v2/pets/{id}` now" in told(regenerate())[-1].help
+
+
+def test_an_operation_of_another_method_is_never_suggested(project, take_over, regenerate) -> None:
+    take_over()
+    change(project, ("    get:\n      operationId: getPet", "    post:\n      operationId: getPet"))
+    removed = told(regenerate())[-1]
+    assert removed.code == "override-of-removed-operation"
+    assert removed.help == (
+        "remove the override, or make it a tool of its own with `@features.tool()`"
+    )
+
+
+def test_a_deleted_operation_leaves_the_handler_and_is_told_until_it_is_gone(
+    project, take_over, regenerate
+) -> None:
+    take_over()
+    before = (project / HANDLERS).read_bytes()
+    start, end = DOCUMENT.index("  /pets/"), DOCUMENT.index("  /orders")
+    change(project, (DOCUMENT[start:end], ""))
+    report = regenerate()
+    assert (report.exit_code, GENERATED in report.deleted) == (1, True)
+    assert (project / HANDLERS).read_bytes() == before
+    assert pipeline.check(project).exit_code == 1
+    (project / HANDLERS).unlink()
+    assert regenerate().exit_code == 0
+    assert pipeline.check(project).exit_code == 0
+    assert not (project / ".mcpgen/overridden.json").exists()
+
+
+def test_a_changed_operation_is_told_until_it_is_accepted(
+    project, take_over, accept, regenerate
+) -> None:
+    take_over()
+    change(
+        project,
+        (
+            PET_ID,
+            f"{PET_ID}, {{name: depth, in: query, required: true, schema: {{type: integer}}}}",
+        ),
+    )
+    report = regenerate()
+    changed = told(report)[-1]
+    assert (report.exit_code, changed.code) == (0, "overridden-operation-changed")
+    assert "input `depth`" in changed.message
+    assert changed.help == f'`mcpgen ack "{GET_PET}"` once the override is right for it'
+    assert (pipeline.check(project).exit_code, told(pipeline.check(project))) == (1, [changed])
+    assert accept().written
+    assert pipeline.check(project).exit_code == 0
+    assert accept().written == ()
+
+
+def test_other_words_for_an_operation_do_not_matter(project, take_over, regenerate) -> None:
+    take_over()
+    change(project, ("summary: Fetch one pet", "summary: Give a pet back"))
+    regenerate()
+    assert pipeline.check(project).exit_code == 0
+
+
+def test_only_what_is_overridden_can_be_accepted(accept) -> None:
+    report = accept()
+    assert (report.exit_code, told(report)[0].code) == (2, "not-overridden")
+
+
+def test_a_tool_by_hand_that_the_document_adds_is_told(project, regenerate) -> None:
+    (project / HANDLERS).write_text(
+        "from mcpgen.runtime import Context, Features\n\nfeatures = Features()\n\n\n"
+        '@features.tool()\ndef find_pet(ctx: Context) -> str:\n    """Find."""\n    return ""\n'
+    )
+    assert pipeline.check(project).exit_code == 0
+    change(project, ("operationId: listOrders", "operationId: findPet"), ("/orders", "/found"))
+    report = regenerate()
+    twice = told(report)[-1]
+    assert (report.exit_code, twice.code, str(twice.at)) == (
+        1,
+        "tool-defined-twice",
+        f"{HANDLERS}:6:2",
+    )
+    assert twice.message == "the tool `find_pet` is defined twice: here, and by `GET /found`"
+    assert told(pipeline.check(project)) == [twice]
+
+
+def test_an_ejected_body_is_told_when_the_generated_one_changes(
+    project, take_over, accept, regenerate
+) -> None:
+    take_over(replaces=True)
+    assert "return await ctx.api.request(" in (project / HANDLERS).read_text()
+    assert pipeline.check(project).exit_code == 0
+    change(
+        project,
+        (PET_ID, f"{PET_ID}, {{name: deep, in: query, schema: {{type: boolean}}}}"),
+    )
+    codes = {problem.code: problem for problem in told(regenerate())}
+    assert '+    query={"deep": deep},' in codes["ejected-body-changed"].why
+    assert pipeline.check(project).exit_code == 1
+    accept()
+    assert pipeline.check(project).exit_code == 0
+
+
+def test_an_edit_of_a_generated_handler_moves_to_its_override(
+    project, take_over, regenerate
+) -> None:
+    generated = project / GENERATED
+    pristine = generated.read_text()
+    edited = pristine.replace("\n    return await", "\n    log(pet_id)\n    return await").replace(
+        "from mcpgen.runtime import", "from math import log\n\nfrom mcpgen.runtime import"
+    )
+    generated.write_text(edited)
+    refused = regenerate()
+    assert refused.exit_code == 4
+    assert "`mcpgen override get_pet` moves the edit to `handlers/`" in told(refused)[-1].help
+    report = take_over()
+    assert (report.exit_code, [problem.code for problem in told(report)]) == (0, ["edit-moved"])
+    written = (project / HANDLERS).read_text()
+    assert "from math import log\n" in written
+    assert "    log(pet_id)\n    return await ctx.api.request(\n" in written
+    assert generated.read_text() == pristine
+    assert pipeline.check(project).exit_code == 0
+    assert regenerate().exit_code == 0
+
+
+def test_an_edit_beside_the_handler_stays_and_is_told(project, take_over) -> None:
+    generated = project / GENERATED
+    edited = generated.read_text().replace("\n    return await", "\n    helper()\n    return await")
+    generated.write_text(edited + "\n\ndef helper() -> None: ...\n")
+    (note,) = told(take_over())
+    assert note.message.endswith("has other edits still")
+    assert "def helper()" in generated.read_text()
+    assert "    helper()" not in generated.read_text()
+    assert pipeline.check(project).exit_code == 4
+
+
+def test_an_override_by_hand_has_to_be_recorded_and_one_that_fits_nothing_mended(
+    project, take_over, regenerate
+) -> None:
+    take_over()
+    written = (project / HANDLERS).read_text()
+    (project / ".mcpgen/overridden.json").unlink()
+    assert {problem.code for problem in told(pipeline.check(project))} == {"stale"}
+    regenerate()
+    assert pipeline.check(project).exit_code == 0
+    (project / HANDLERS).write_text(written.replace("/pets/", "/pet/") + written)
+    codes = [problem.code for problem in told(regenerate())]
+    assert codes == ["override-of-unknown-operation"]
+    (project / HANDLERS).write_text(written + written.partition("import Pet\n")[2])
+    assert [problem.code for problem in told(regenerate())] == ["overridden-twice"]
+
+
+def test_what_is_remembered_survives_a_module_that_is_broken_for_a_while(
+    project, take_over, regenerate
+) -> None:
+    take_over()
+    written = (project / HANDLERS).read_text()
+    remembered = (project / ".mcpgen/overridden.json").read_bytes()
+    (project / HANDLERS).write_text(written + "def (")
+    report = regenerate()
+    assert (report.exit_code, told(report)[0].code) == (1, "handler-unreadable")
+    assert (project / ".mcpgen/overridden.json").read_bytes() == remembered
+    assert pipeline.check(project).exit_code == 1
+    (project / HANDLERS).write_text(written)
+    assert pipeline.check(project).exit_code == 0
+
+
+def test_the_type_checker_finds_an_override_of_an_outdated_signature(
+    project, take_over, regenerate
+) -> None:
+    take_over()
+    (project / "tests/test_custom.py").unlink()
+    assert types(project) == ""
+    change(project, (PET_ID, PET_ID.replace("integer", "string")))
+    regenerate()
+    found = types(project)
+    assert f"{HANDLERS}:9: error: " in found  # the signature
+    assert 'expected "str"' in found  # what it does with it
+
+
+def types(project: Path) -> str:
+    """What the project's own strict type check says of its sources."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", f"{PACKAGE}/handlers"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_check_imports_neither_the_handlers_nor_the_slow_libraries(project, take_over) -> None:
+    take_over()
+    with (project / HANDLERS).open("a") as file:
+        file.write("\nraise SystemExit('imported')\n")
+    code = (
+        "import sys; from pathlib import Path; from mcpgen import pipeline\n"
+        "report = pipeline.check(Path())\n"
+        "assert report.exit_code == 0, list(report.problems)\n"
+        "assert not {'copier', 'datamodel_code_generator', 'jinja2'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=project, check=True, timeout=60)
