@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from mcpgen.ir.api import Api, Operation, SecurityScheme, Server
-from mcpgen.ir.hosts import is_private
 from mcpgen.ir.tool_plan import EnvironmentVariable
 from mcpgen.plan.descriptions import first_sentence, one_line
 from mcpgen.plan.naming import digest, snake_case
+from mcpgen.runtime.hosts import is_private
 
 _PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
     "basic": (("username", False), ("password", True)),

@@ -6,7 +6,7 @@ import re
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from mcpgen.ir.api import Server, ServerVariable
-from mcpgen.ir.hosts import is_private
+from mcpgen.runtime.hosts import is_private
 from mcpgen.spec.lower_source import Node, Source, object_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")

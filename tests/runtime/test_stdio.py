@@ -261,6 +261,50 @@ def test_an_idle_server_leaves_at_once(server: StdioProcess, how: Any, is_hot: b
     assert "Traceback" not in server.stderr
 
 
+# Writes down each timer that is set and each wait that is entered, with or without asyncio.
+WATCHING = """
+import asyncio, time
+from pathlib import Path
+
+def watch(owner, name):
+    taken = getattr(owner, name)
+    def watched(*given, **named):
+        Path(f"waited-{name}").touch()
+        return taken(*given, **named)
+    setattr(owner, name, watched)
+
+watch(asyncio, "wait")
+watch(asyncio, "wait_for")
+watch(time, "sleep")
+watch(asyncio.SelectorEventLoop, "call_at")
+from mcpgen.runtime.transports import stdio_loop
+stdio_loop._new_event_loop = asyncio.SelectorEventLoop
+from small_mcp.__main__ import main
+main()
+"""
+
+
+@pytest.mark.requirement("N033")
+@pytest.mark.parametrize("in_flight", [False, True], ids=["idle", "in flight"])
+@pytest.mark.parametrize("is_hot", [False, True], ids=["cold", "hot"])
+@pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT], ids=str)
+def test_only_a_call_in_flight_is_waited_for(
+    folder: Path, how: Any, is_hot: bool, in_flight: bool
+) -> None:
+    with StdioProcess(folder, python=("-c", WATCHING)) as server:
+        server.ask(call(1, "echo", "") if is_hot else request(1, "tools/list"))
+        if in_flight:
+            server.send(call(2, "started", "begun"))
+            wait_until_exists(folder / "begun")
+        if isinstance(how, signal.Signals):
+            server.signal(how)
+        else:
+            server.close_stdin()
+        assert server.wait() == 0
+    waited = {path.name.removeprefix("waited-") for path in folder.glob("waited-*")}
+    assert "wait" in waited if in_flight else not waited
+
+
 @pytest.mark.parametrize("how", ["end of input", signal.SIGTERM, signal.SIGINT], ids=str)
 def test_calls_in_flight_are_finished_before_leaving(
     server: StdioProcess, folder: Path, how: Any

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.hosts import is_private
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.testing.client import LEGACY, MODERN, Client, RpcError
 from mcpgen.runtime.testing.compare import (
@@ -24,7 +25,6 @@ from mcpgen.runtime.testing.description import Description, base_path
 from mcpgen.runtime.testing.mock import MockUpstream
 from mcpgen.runtime.testing.replies import Reply
 from mcpgen.runtime.tools import Toolbox
-from mcpgen.runtime.upstream.base_url import is_private
 
 _USABLE_URL = re.compile(r"https?://[A-Za-z0-9.\-:]+(/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?\Z")
 _SOMEWHERE = "https://upstream.example"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.hosts import is_private
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _URL = re.compile(r"https?://[A-Za-z0-9.\-_~\[\]:%]+(?:/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?\Z")
@@ -81,16 +81,6 @@ class BaseUrls:
         if allowed and value not in allowed:
             raise ConfigurationError(f"{setting} must be one of {', '.join(map(str, allowed))}")
         return value
-
-
-def is_private(host: str) -> bool:
-    """Whether `host` is spelled as this machine, or as an address that is not public."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return False
 
 
 def _folded(name: str) -> str:
