@@ -104,18 +104,15 @@ def _listed(tool: ToolPlan) -> JsonObject:
 def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     operation = tool.operation
     argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
+    arguments = {place: argument.name for place, argument in argument_of.items()}
     fixed = {(item.location, item.wire_name) for item in tool.fixed}
     request: JsonObject = {
         "method": operation.method,
         "path": operation.path,
         "parameters": [
-            _travel(parameter)
-            if (parameter.location, parameter.name) in fixed
-            else {
-                **_travel(parameter),
-                "argument": argument_of[parameter.location, parameter.name].name,
-            }
+            {**_travel(parameter), **_given({"argument": arguments.get(place, "")})}
             for parameter in operation.parameters
+            if (place := (parameter.location, parameter.name)) in arguments or place in fixed
         ],
         "accept": list(tool.accept),
     }

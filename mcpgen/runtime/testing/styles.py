@@ -113,18 +113,20 @@ _SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
 
 
 def _split_shapes(text: str, separator: str, decode: Callable[[str], str]) -> Iterator[Shape]:
-    """Split at raw separators, or else at encoded ones."""
+    """Split at raw separators, or else at encoded ones; a lone item may have one in it."""
     yield decode(text)
     spellings = {",": r",", "|": r"\||%7[Cc]", " ": r"\+|%20"}
     items = re.split(spellings[separator], text) if text else []
+    splits = [items]
     if separator == "," and len(items) == 1:
-        items = re.split(r"%2[Cc]", text)
-    decoded = [decode(item) for item in items]
-    yield list(decoded)
-    if not text:
-        yield [""]
-    if decoded and len(decoded) % 2 == 0:
-        yield {decoded[at]: decoded[at + 1] for at in range(0, len(decoded), 2)}
+        splits.append(re.split(r"%2[Cc]", text))
+    for split in splits:
+        decoded = [decode(item) for item in split]
+        yield list(decoded)
+        if not text:
+            yield [""]
+        if decoded and len(decoded) % 2 == 0:
+            yield {decoded[at]: decoded[at + 1] for at in range(0, len(decoded), 2)}
 
 
 def _spread(
