@@ -56,16 +56,21 @@ peers: $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 pythons: $(foreach version,$(OTHER_PYTHONS),.cache/pythons/$(version)/done)
 
 # Where there is no such Python, the tests that compare it are skipped with a visible line.
-.cache/pythons/%/done: pyproject.toml tests/constraints.txt
+.cache/pythons/%/done: pyproject.toml tests/constraints.txt | $(INSTALLED)
 	@mkdir -p $(@D)
-	@python=$$(command -v python$* || ls -d "$$HOME"/.pyenv/versions/$*.*/bin/python 2>/dev/null | tail -n 1); \
-	if [ -z "$$python" ]; then echo "SKIPPED: there is no Python $*"; else \
-	    echo "== install mcpgen[cli] for Python $*"; \
-	    "$$python" -m venv --clear $(@D)/venv && \
-	    $(@D)/venv/bin/python -m pip --disable-pip-version-check --quiet install \
-	        --constraint tests/constraints.txt --editable '.[cli]'; \
-	fi
-	@touch $@
+	@if $(BIN)/python -c 'import sys; sys.exit("%d.%d" % sys.version_info[:2] != "$*")'; then \
+	    touch $@; exit; \
+	fi; \
+	for python in python$* "$$HOME"/.pyenv/versions/$*.*/bin/python; do \
+	    if "$$python" -c '' 2>/dev/null; then \
+	        echo "== install mcpgen[cli] for Python $*"; \
+	        "$$python" -m venv --clear $(@D)/venv && \
+	        $(@D)/venv/bin/python -m pip --disable-pip-version-check --quiet install \
+	            --constraint tests/constraints.txt --editable '.[cli]' && \
+	        touch $@; exit; \
+	    fi; \
+	done; \
+	echo 'SKIPPED: there is no Python $*'
 
 corpus: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus
