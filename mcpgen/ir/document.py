@@ -24,6 +24,14 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Secret:
+    """A credential that stands in a document: its text, and the place of the string with it."""
+
+    tokens: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """An OpenAPI document as decoded JSON, with a way back to the text.
 
@@ -42,4 +50,5 @@ class Document:
     files: tuple[SourceFile, ...]  # the root file first, then by name
     locate: Callable[[str], Location]  # JSON Pointer into `root` -> place in the text
     left_out: tuple[LeftOut, ...] = ()  # operations that resolving found unusable, told already
+    secrets: tuple[Secret, ...] = ()  # credentials in `root`
     etag: str = ""  # what the server calls it that it was fetched from

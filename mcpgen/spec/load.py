@@ -77,6 +77,7 @@ def _document(
         url=url,
         files=(SourceFile(name, content),),
         locate=lambda pointer: file.location(pointer_tokens(pointer)),
+        secrets=file.mask(),
     )
 
 

@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation, Parameter, SecurityRequirement, Server
 from mcpgen.ir.document import Document
-from mcpgen.ir.json_types import JsonSchema
 from mcpgen.spec import lower_swagger as swagger
 from mcpgen.spec.lower_content import ContentLowering
 from mcpgen.spec.lower_parameters import ParameterLowering, merge
-from mcpgen.spec.lower_references import names_reached
 from mcpgen.spec.lower_schema import SchemaLowering
 from mcpgen.spec.lower_security import read_schemes, read_security
 from mcpgen.spec.lower_servers import read_servers
@@ -58,11 +56,7 @@ class _Lowering:
         )
         found = list(self._operations())
         schemas = self.schemas.finish()
-        operations = [
-            with_roots(operation, schemas)
-            for operation in found
-            if self._is_servable(operation, schemas)
-        ]
+        operations = [with_roots(operation, schemas) for operation in found]
         info = root.child("info")
         return Api(
             title=info.text("title"),
@@ -198,25 +192,6 @@ class _Lowering:
             else:
                 kept.append(parameter)
         return kept
-
-    def _is_servable(self, operation: Operation, schemas: dict[str, JsonSchema]) -> bool:
-        """Whether all that a request needs is there; leaves the operation out if not."""
-        if not self.schemas.broken:
-            return True
-        needed: list[JsonSchema] = [parameter.schema for parameter in operation.parameters]
-        if operation.request_body is not None:
-            needed += [item.schema or {} for item in operation.request_body.content]
-        for name in sorted(names_reached(needed, schemas)):
-            if name in self.schemas.broken:
-                refused = OperationRefusedError(
-                    "unresolved-ref",
-                    f"the request needs a schema that is missing: {self.schemas.broken[name]}",
-                    operation.at,
-                    "add the schema, or correct the reference",
-                )
-                self._leave_out(operation.key, refused)
-                return False
-        return True
 
     def _leave_out(self, key: str, refused: OperationRefusedError) -> None:
         self.source.problems.warning(

@@ -38,12 +38,10 @@ _BESIDE_REFERENCE_IN_3_0 = frozenset(
 class SchemaLowering:
     """Translates schemas on demand, and those that they refer to when all others are known.
 
-    `broken` tells, by name, which definitions stand for something that is not there; they accept
-    any value, and whoever needs them in a request cannot be served.
+    What is not there accepts any value: resolving told of it, and left its operations out.
     """
 
     def __init__(self, source: Source) -> None:
-        self.broken: dict[str, str] = {}
         self._source = source
         self._is_3_0 = source.version in ("2.0", "3.0")
         self._names = SchemaNames(source)
@@ -67,7 +65,6 @@ class SchemaLowering:
         names = self._names.settle(self._definitions)
         for holder, pointer in self._references:
             holder["$ref"] = f"#/$defs/{names[pointer]}"
-        self.broken = {names[pointer]: reason for pointer, reason in self.broken.items()}
         schemas = {names[pointer]: self._definitions[pointer] for pointer in self._definitions}
         for name, pointer in break_cycles(schemas):
             self._source.warn(
@@ -115,7 +112,7 @@ class SchemaLowering:
                 continue
             self._keyword(out, keyword, value, pointer, depth)
         if is_reference:
-            self._refer(out, schema["$ref"], pointer)
+            self._refer(out, schema["$ref"])
         elif isinstance(schema.get("$dynamicRef"), str):
             self._refer_dynamically(out, schema["$dynamicRef"], pointer)
         if "discriminator" in schema:
@@ -175,20 +172,9 @@ class SchemaLowering:
             f"{pointer}/{escape(keyword)}",
         )
 
-    def _refer(self, out: JsonObject, reference: str, pointer: str) -> None:
+    def _refer(self, out: JsonObject, reference: str) -> None:
         target = self._source.target(reference)
-        if target is None or not isinstance(target.value, dict | bool):
-            place = self._source.at(f"{pointer}/$ref").location()
-            self._source.problems.warning(
-                "unresolved-ref",
-                f"no schema is at `{reference}`",
-                at=place,
-                why="requests that need it cannot be made; responses are taken as they come",
-            )
-            key = reference.lstrip("#")
-            self.broken[key] = f"no schema is at `{reference}` ({place})"
-        else:
-            key = target.pointer
+        key = reference.lstrip("#") if target is None else target.pointer
         if key not in self._definitions:
             self._definitions[key] = {}
             self._pending.append(key)
@@ -218,4 +204,4 @@ class SchemaLowering:
                 f"{pointer}/$dynamicRef",
             )
         else:
-            self._refer(out, "#" + found, pointer)
+            self._refer(out, "#" + found)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.document import Document, SourceFile
 from mcpgen.ir.json_pointer import json_pointer
-from mcpgen.spec.secrets import REDACTED, find_secrets
+from mcpgen.spec.secrets import REDACTED
 
 _LINE = re.compile(r"(?:[^\r\n]*(?:\r\n|\r|\n))|[^\r\n]+")
 
@@ -22,7 +22,7 @@ def without_secrets(document: Document, problems: Problems) -> Document:
         RejectedError: a credential is spelled in its file in a way that it cannot be found there.
     """
     files = {file.name: file for file in document.files}
-    for secret in find_secrets(document.root):
+    for secret in document.secrets:
         at = document.locate(json_pointer(secret.tokens))
         name = _file_of(at, document)
         text = _redacted(files[name].content.decode("utf-8", "surrogateescape"), at, secret.text)

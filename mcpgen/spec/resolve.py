@@ -21,6 +21,7 @@ from mcpgen.spec.document_files import BrokenReferenceError, DocumentFiles, Open
 from mcpgen.spec.grammar import METHODS, Kind, grammar_of
 from mcpgen.spec.limits import DEFAULT_LIMITS, Limits
 from mcpgen.spec.references import References, Target, describe
+from mcpgen.spec.secrets import find_secrets
 
 _MAX_OPERATIONS_NAMED = 3
 
@@ -69,7 +70,14 @@ def resolve(document: Document, problems: Problems, *, limits: Limits = DEFAULT_
     if not files.others and not walk.rewrites:
         return replace(document, left_out=left_out)
     root, locate = bundled(document, files, walk.rewrites)
-    return replace(document, root=root, locate=locate, files=files.sources, left_out=left_out)
+    return replace(
+        document,
+        root=root,
+        locate=locate,
+        files=files.sources,
+        left_out=left_out,
+        secrets=find_secrets(root),
+    )
 
 
 class _Walk:

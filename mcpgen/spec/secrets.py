@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mcpgen.ir.document import Secret
 from mcpgen.ir.json_pointer import Path, path_tokens
 from mcpgen.ir.json_types import JsonValue
 
@@ -26,28 +26,12 @@ _SHOWN_TO_READERS = frozenset({"description", "example", "examples", "summary"})
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """A credential's text and the place of the string that holds it."""
-
-    tokens: tuple[str, ...]
-    text: str
-
-
 def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
     """Find credentials in server URLs, in security schemes, and in defaults of secret parameters.
 
     Examples are left alone: documents show made-up credentials there, and nothing sends them.
     """
-    if _LAST and _LAST[0][0] is root:
-        return _LAST[0][1]
-    found = tuple(_walk(root))
-    _LAST[:] = [(root, found)]
-    return found
-
-
-# Loading, validating and redacting ask about the same root, which none of them changes.
-_LAST: list[tuple[JsonValue, tuple[Secret, ...]]] = []
+    return tuple(_walk(root))
 
 
 def _walk(root: JsonValue) -> Iterator[Secret]:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.document import Secret
 from mcpgen.ir.json_pointer import json_pointer
 from mcpgen.ir.json_types import JsonValue
 from mcpgen.spec.json_reader import JsonPositions, read_json
@@ -34,14 +35,19 @@ class ReadFile:
     value: JsonValue
     source: SourceText
     positions: Positions
-    _is_masked: bool = False
+    _secrets: tuple[Secret, ...] | None = None
+
+    def mask(self) -> tuple[Secret, ...]:
+        """Hide the credentials in the file from excerpts of it, and give them."""
+        if self._secrets is None:
+            self._secrets = find_secrets(self.value)
+            self.source.secrets = tuple(secret.text for secret in self._secrets)
+        return self._secrets
 
     def location(self, tokens: tuple[str, ...]) -> Location:
         """The place of what stands at `tokens`, or the nearest place on the way to it."""
-        if not self._is_masked:
-            # Only now: a document without problems never shows an excerpt.
-            self.source.secrets = tuple(secret.text for secret in find_secrets(self.value))
-            self._is_masked = True
+        if self._secrets is None:  # not before: a file without problems never shows an excerpt
+            self.mask()
         offset, width = self.positions.offset(tokens)
         return self.source.location(offset, json_pointer(tokens), width)
 

@@ -14,7 +14,6 @@ from mcpgen.spec.findings import Findings
 from mcpgen.spec.judging import judge
 from mcpgen.spec.meta_schema import violations
 from mcpgen.spec.operation_checks import check_operations
-from mcpgen.spec.secrets import find_secrets
 from mcpgen.spec.text_checks import suspicious_texts
 
 _JUDGED_BYTES = 2 * 1024 * 1024
@@ -49,7 +48,7 @@ def validate(
 
 def _check_secrets(findings: Findings) -> None:
     """Warn of credentials, without showing them: excerpts mask what is found here."""
-    for secret in find_secrets(findings.document.root):
+    for secret in findings.document.secrets:
         findings.warn(
             "secret-in-document",
             "a credential stands in the document",
@@ -93,7 +92,7 @@ def _ask_outside(findings: Findings, cache_folder: Path | None) -> None:
     if not new:
         return
     message = new[0].message
-    for secret in find_secrets(findings.document.root):
+    for secret in findings.document.secrets:
         message = message.replace(secret.text, "***")
     more = f" (and {len(new) - 1} times more)" if len(new) > 1 else ""
     findings.problems.warning(
