@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 from mcpgen.changelog.schema_references import SAYS_NOTHING
 from mcpgen.changelog.schema_values import ALL_KINDS, allowed, kinds, shown
@@ -13,6 +14,16 @@ def alternatives(schema: JsonObject) -> Sequence[JsonSchema] | None:
     """What `anyOf` lists, or else `oneOf`; None where neither is there."""
     listed: Sequence[JsonSchema] | None = schema.get("anyOf", schema.get("oneOf"))
     return listed
+
+
+def is_exclusive(schema: JsonObject) -> bool:
+    """Whether a value must fit exactly one of the alternatives (`oneOf`)."""
+    return "oneOf" in schema and "anyOf" not in schema
+
+
+def is_apart(schemas: Iterable[JsonObject]) -> bool:
+    """Whether no value fits two of these schemas."""
+    return all(is_disjoint(one, other) for one, other in combinations(schemas, 2))
 
 
 def without_alternatives(schema: JsonObject) -> JsonObject:

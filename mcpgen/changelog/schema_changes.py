@@ -13,7 +13,8 @@ from typing import Any
 
 from mcpgen.changelog.composition import (
     alternatives,
-    is_disjoint,
+    is_apart,
+    is_exclusive,
     label,
     split_by_type,
     without_alternatives,
@@ -124,7 +125,11 @@ class _Comparison:
     def run(self, old: JsonSchema, new: JsonSchema) -> None:
         """Compare everything below two schemas, each pair once, without recursion."""
         self._pending.append((old, new, ""))
-        while self._pending:
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Compare what is pending, and what that leads to."""
+        while self._pending and self._depth <= _MAX_SUPPOSITIONS:
             old, new, path = self._pending.pop()
             # The schemas are kept beside their identities, which hold only while they live.
             pair = (self._old.identity(old), self._new.identity(new))
@@ -141,8 +146,7 @@ class _Comparison:
         for keyword, kind in _TEXTS.items():
             if canonical(old.get(keyword)) != canonical(new.get(keyword)):
                 self._add(path, kind, _text_detail(keyword, old.get(keyword), new.get(keyword)))
-        old_members, new_members = alternatives(old), alternatives(new)
-        if old_members is not None or new_members is not None:
+        while alternatives(old) is not None or alternatives(new) is not None:
             if not self._compare_composition(old, new, path):
                 return
             old, new = without_alternatives(old), without_alternatives(new)
@@ -206,23 +210,35 @@ class _Comparison:
         """Compare `anyOf` or `oneOf`; say whether there is more beside it to compare."""
         before, after = alternatives(old), alternatives(new)
         if before is not None and after is not None:
-            self._compare_alternatives(before, after, path, is_one_of="oneOf" in new)
+            self.compare_alternatives(before, after, path)
+            self._compare_exclusiveness(old, new, path)
             return True
         with_it = old if after is None else new
         if without_alternatives(with_it).keys() - SAYS_NOTHING:
             effect = Effect.NARROWED if before is None else Effect.WIDENED
             self._tell(path, "type", effect, "has other alternatives")
             return True
-        self._compare_alternatives(
+        self.compare_alternatives(
             split_by_type(old) if before is None else before,
             split_by_type(new) if after is None else after,
             path,
-            is_one_of="oneOf" in new,
         )
+        self._compare_exclusiveness(old, new, path)
         return False
 
-    def _compare_alternatives(
-        self, old: Sequence[JsonSchema], new: Sequence[JsonSchema], path: str, *, is_one_of: bool
+    def _compare_exclusiveness(self, old: JsonObject, new: JsonObject, path: str) -> None:
+        """Doubt a `oneOf` that changed: what widens one member may make a value fit two."""
+        if not is_exclusive(new) or is_apart(map(self._new.resolved, alternatives(new) or ())):
+            return
+        supposed = self._supposed()
+        supposed.compare_alternatives(alternatives(old) or [old], alternatives(new) or [new], path)
+        supposed.go_on()
+        if not is_exclusive(old) or any(one.kind not in TELLING for one in supposed.found):
+            detail = "is one of several that may overlap, which changed"
+            self._tell(path, "type", Effect.UNDECIDED, detail)
+
+    def compare_alternatives(
+        self, old: Sequence[JsonSchema], new: Sequence[JsonSchema], path: str
     ) -> None:
         """Compare what `anyOf` or `oneOf` lists: alike ones first, then those of one label."""
         lost, gained = self._unmatched(old, new)
@@ -237,10 +253,7 @@ class _Comparison:
                 self._tell(path, "type", Effect.NARROWED, f"can no longer be {name}")
         for after in gained:
             name = label(self._new.resolved(after), after)
-            others = [self._new.resolved(other) for other in new if other is not after]
-            is_apart = all(is_disjoint(self._new.resolved(after), other) for other in others)
-            effect = Effect.WIDENED if is_apart or not is_one_of else Effect.UNDECIDED
-            self._tell(path, "type", effect, f"can now be {name}")
+            self._tell(path, "type", Effect.WIDENED, f"can now be {name}")
 
     def _unmatched(
         self, old: Sequence[JsonSchema], new: Sequence[JsonSchema]
@@ -269,12 +282,20 @@ class _Comparison:
 
     def _fits(self, old: JsonSchema, new: JsonSchema) -> bool:
         """Whether every value of the old schema certainly is one of the new."""
-        if self._depth == _MAX_SUPPOSITIONS:
-            return False
-        supposed = _Comparison(self._old, self._new, Effect.NARROWED, self._budget, self._depth + 1)
-        supposed._seen = dict(self._seen)
+        supposed = self._supposed()
         supposed.run(old, new)
         return all(one.kind in _HARMLESS and one.is_certain for one in supposed.found)
+
+    def _supposed(self) -> _Comparison:
+        """Give a comparison whose findings are not told; pairs that were compared count as alike.
+
+        One inside too many others is undecided from the start.
+        """
+        supposed = _Comparison(self._old, self._new, Effect.NARROWED, self._budget, self._depth + 1)
+        supposed._seen = dict(self._seen)
+        if supposed._depth > _MAX_SUPPOSITIONS:
+            supposed._tell("", "constraint", Effect.UNDECIDED, "nests too deep")
+        return supposed
 
     def _compare_parts(self, old: JsonObject, new: JsonObject, path: str) -> None:
         """Compare what `allOf` joins."""

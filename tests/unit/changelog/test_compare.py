@@ -336,9 +336,16 @@ def test_an_enum_that_loses_one_value_and_gains_another_is_both() -> None:
     ],
 )
 def test_what_cannot_be_decided_counts_as_the_more_severe_and_says_so(old: Any, new: Any) -> None:
-    (change,) = of_input(old, new).changes
+    change, *others = of_input(old, new).changes
     assert (change.level, change.is_certain) == (MAJOR, False)
+    assert all(other.level is MINOR for other in others)
     assert change.message.endswith(", which may break clients")
+
+
+def test_a_text_inside_alternatives_that_may_overlap_stays_a_text() -> None:
+    old = {"oneOf": [inputs(a=TEXT), inputs(a=TEXT, b=TEXT)]}
+    new = {"oneOf": [inputs(a=TEXT), inputs(a={**TEXT, "description": "New."}, b=TEXT)]}
+    assert found(of_input(old, new)) == [("input-text", PATCH)]
 
 
 def test_a_reference_is_followed_and_told_of_once() -> None:
