@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from difflib import SequenceMatcher
 from typing import Any
 
 from mcpgen.emit.merge_values import Edits, KeyPath, merge_values
@@ -70,15 +71,23 @@ def _set(holder: Any, key: str, value: Any, spelled: Any) -> None:
     from tomlkit.items import Array
 
     array = holder.get(key)
-    if not (isinstance(array, Array) and isinstance(value, list)):
+    is_list = isinstance(array, Array) and isinstance(value, list)
+    if is_list and all(isinstance(entry, str) for entry in (*array, *value)):
+        _change_entries(array, value)
+    else:
         holder[key] = spelled
-        return
-    for number in reversed(range(len(array))):
-        if array[number] not in value:
-            if len(array) == len(value):
-                array[number] = value[number]
-            else:
-                del array[number]
-    for number, entry in enumerate(value):
-        if number >= len(array) or array[number] != entry:
-            array.insert(number, entry)
+
+
+def _change_entries(array: Any, value: list[str]) -> None:
+    """Bring an array to `value`; an entry that takes another's place has the comment beside it."""
+    steps = SequenceMatcher(None, list(array), value, autojunk=False).get_opcodes()
+    for kind, start, stop, new_start, new_stop in reversed(steps):
+        if kind == "equal":
+            continue
+        in_place = min(stop - start, new_stop - new_start)
+        for number in range(in_place):
+            array[start + number] = value[new_start + number]
+        for number in reversed(range(start + in_place, stop)):
+            del array[number]
+        for number in range(in_place, new_stop - new_start):
+            array.insert(start + number, value[new_start + number])

@@ -65,7 +65,7 @@ def _take(mark: Path) -> None:
     try:
         while True:
             try:
-                os.link(own, mark)  # as O_EXCL does, it fails where there is one
+                _put(own, mark)
                 break
             except FileExistsError:
                 _refuse_or_clear(mark)
@@ -74,6 +74,22 @@ def _take(mark: Path) -> None:
     for left in mark.parent.glob(f"{mark.name}.*"):
         if not _is_running(_process(left)):
             left.unlink(missing_ok=True)
+
+
+def _put(own: Path, mark: Path) -> None:
+    """Let the file `own` appear at `mark`.
+
+    Raises:
+        FileExistsError: there is one.
+    """
+    try:
+        os.link(own, mark)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links: whole in all but the rarest case
+        handle = os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(own.read_bytes())
 
 
 def _refuse_or_clear(mark: Path) -> None:

@@ -6,6 +6,8 @@ import json
 import tomllib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcpgen.emit.merge import Merged, merge
 
@@ -210,3 +212,61 @@ def test_however_the_user_spells_their_settings_the_result_says_what_it_should(y
         assert found["tool"]["ruff"]["line-length"] == 99
         assert found["tool"]["ruff"]["lint"]["select"] == ["E", "F", "UP"]
         assert found["tool"]["new"] == {"a": 1}
+
+
+MINE = [
+    ('name = "pets-mcp"', 'name = "pets-mcp"  # 1'),
+    ('readme = "README.md"', '# 2\nreadme = "MINE.md"\n# 3'),
+    ('["mcpgen>=0.4,<0.5"]', '[\n  # 4\n  "mcpgen>=0.4,<0.5",  # 5\n  "httpx",\n]'),
+    ("[tool.ruff]", "# 6\n[tool.mine]\n# 7\na.b = 1\n\n# 8\n[tool.ruff]"),
+    ("line-length = 100", "line-length = 120  # 9"),
+    ('["E", "F"]', '[\n"E",  # 10\n"F",\n# 11\n]\n# 12'),
+    ("[project]\n", "# 13\n[project]\n\n# 14\n"),
+    ("\n[tool.ruff.lint]\n", "\n[[mine]]\nx = [{y = 1}]  # 15\n\n[tool.ruff.lint]\n"),
+]
+NEW = [
+    ('name = "pets-mcp"', 'name = "dogs-mcp"\nlicense = "MIT"'),
+    ('readme = "README.md"\n', ""),
+    ("<0.5", "<0.6"),
+    ('["mcpgen>=0.4,<0.5"]', '["mcpgen>=0.4,<0.5", "more>=1"]'),
+    ("line-length = 100\n", "line-length = 99\nsrc = ['src']\n"),
+    ('"E", "F"]', '"E", "UP"]'),
+    ("[tool.ruff]", "[project.urls]\n# theirs\nhome = 'x'\n\n[tool.ruff]"),
+    ("[tool.ruff.lint]", "[tool.other]\nx = 1\n[tool.other.deep]\ny = 2\n\n[tool.ruff.lint]"),
+]
+
+
+@given(st.sets(st.sampled_from(MINE)), st.sets(st.sampled_from(NEW)))
+def test_no_comment_is_lost_and_every_value_is_somebodys(
+    mine: set[tuple[str, str]], new: set[tuple[str, str]]
+) -> None:
+    yours, ours = PYPROJECT, PYPROJECT
+    for old, text in mine:
+        yours = yours.replace(old, text)
+    for old, text in new:
+        ours = ours.replace(old, text)
+    result = pyproject(yours, ours)
+    assert set(comments(yours)) <= set(comments(result.content.decode()))
+    found = dict(leaves(tomllib.loads(result.content.decode())))
+    theirs, changed = dict(leaves(tomllib.loads(yours))), dict(leaves(tomllib.loads(ours)))
+    for key, value in found.items():
+        if isinstance(value, list):
+            assert all(entry in [*theirs.get(key, []), *changed.get(key, [])] for entry in value)
+        else:
+            assert value in (theirs.get(key), changed.get(key))
+    contested = {key for key in result.contested if not key.endswith(".mcpgen")}
+    assert {key for key in theirs if found.get(key) == theirs[key]} >= contested
+
+
+def comments(text: str) -> list[str]:
+    return [line.partition("#")[2] for line in text.splitlines() if "#" in line]
+
+
+def leaves(values: object, at: str = "") -> list[tuple[str, object]]:
+    if not isinstance(values, dict):
+        return [(at, values)]
+    return [
+        leaf
+        for key, value in values.items()
+        for leaf in leaves(value, f"{at}.{key}" if at else key)
+    ]

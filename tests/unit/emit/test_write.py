@@ -175,6 +175,16 @@ def test_the_mark_of_a_dead_process_holds_nobody(tmp_path: Path) -> None:
         assert (tmp_path / ".mcpgen/running").read_text() == str(os.getpid())
 
 
+def test_two_runs_do_not_meet_where_the_disk_knows_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(writing.os, "link", refuse)
+    test_two_runs_do_not_meet(tmp_path)
+
+
 def test_the_mark_goes_when_a_run_fails(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), exclusive(tmp_path):
         raise RuntimeError
