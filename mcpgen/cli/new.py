@@ -56,8 +56,15 @@ def new(
 ) -> int:
     """Make a server package from an API description, or an empty one."""
     from mcpgen.cli import questions
+    from mcpgen.factory.workspace.members import WorkspaceRefusedError, default_answers
 
     answers = dict(questions.parse_answer(pair) for pair in data or ())
+    place = Path(source) if empty and source else directory
+    try:
+        answers = default_answers(place or Path("new")) | answers
+    except WorkspaceRefusedError as refused:
+        printer.problems(refused.problems)
+        return printer.finish(ExitCode(refused.exit_code).outcome, refused.exit_code)
     if empty:
         if directory is not None or name or include or exclude or no_models or strict:
             raise MisuseError(

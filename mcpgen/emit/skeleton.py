@@ -17,7 +17,7 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.safe_text import SafeText
 
 ANSWERS_FILE = ".copier-answers.yml"
-QUESTIONS = ("name", "namespace", "python_version")
+QUESTIONS = ("name", "namespace", "python_version", "github_workflow", "pre_commit")
 
 
 class AnswerRefusedError(Exception):

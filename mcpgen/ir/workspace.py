@@ -42,6 +42,15 @@ class DefaultsEntry(_Entry, frozen=True):
     owner: Owners | None = None
     namespace: Text | None = None
     python_version: Text | None = None
+    github_workflow: Literal["no", "yes"] | None = None
+    pre_commit: Literal["no", "yes"] | None = None
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """What is answered to the questions that `mcpgen new` asks."""
+        given = {"namespace": self.namespace, "python_version": self.python_version}
+        given |= {"github_workflow": self.github_workflow, "pre_commit": self.pre_commit}
+        return {question: answer for question, answer in given.items() if answer is not None}
 
 
 class FileEntry(_Entry, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from importlib.metadata import version
 
 from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.safe_text import SafeText
@@ -51,6 +52,7 @@ def skeleton_facts(
         "environment_file": _environment_file(plan.environment),
         "environment_json": _environment_json(plan.environment),
         "environment_markdown": _environment_table(plan),
+        "mcpgen_version": SafeText(version("mcpgen")),
         "selection_yaml": _selection(include, exclude, has_models),
         "tools_markdown": _tool_table(plan.tools),
     }

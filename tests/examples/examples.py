@@ -48,6 +48,14 @@ def bring_up_to_date(directory: Path) -> None:
         raise RuntimeError(f"{directory} gave exit code {code}")
 
 
+def in_workspace(command: str) -> None:
+    """Run a command of `mcpgen ws` in generated_examples/."""
+    with contextlib.chdir(COMMITTED):
+        code = run(["ws", command, "-q"])
+    if code:
+        raise RuntimeError(f"mcpgen ws {command} gave exit code {code}")
+
+
 def update() -> None:
     """Make the committed examples anew."""
     for name in NAMES:
@@ -57,6 +65,7 @@ def update() -> None:
         make(name, directory, by_hand)
     for name in BY_HAND:
         bring_up_to_date(COMMITTED / f"{name}-mcp")
+    in_workspace("generate")
 
 
 if __name__ == "__main__":

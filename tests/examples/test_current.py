@@ -16,6 +16,7 @@ from tests.examples.examples import (
     NAMES,
     REPOSITORY,
     bring_up_to_date,
+    in_workspace,
     make,
     written_by_hand,
 )
@@ -66,6 +67,10 @@ def test_generating_a_server_again_leaves_it_as_it_is(name: str, tmp_path: Path)
     bring_up_to_date(again)
 
     assert tree(again) == tree(COMMITTED / f"{name}-mcp"), "`make update-examples` mends that"
+
+
+def test_the_workspace_of_the_examples_is_current() -> None:
+    in_workspace("check")  # raises, after it said what is not
 
 
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])

@@ -94,6 +94,22 @@ class Workspace:
         return found
 
 
+def default_answers(target: Path) -> dict[str, str]:
+    """Give what the workspace around a new server's folder answers to the skeleton's questions.
+
+    Raises:
+        WorkspaceRefusedError: its file cannot be followed.
+    """
+    for folder in target.resolve().parents:
+        if (folder / WORKSPACE_FILE).is_file():
+            problems = Problems()
+            settings = read_workspace(folder, problems)
+            if settings is None:
+                raise WorkspaceRefusedError(problems, REJECTED)
+            return settings.file.defaults.answers
+    return {}
+
+
 def open_workspace(here: Path) -> Workspace:
     """Find the workspace that the folder `here` lies in, and its servers.
 

@@ -24,16 +24,22 @@ def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
     document = tmp_path / "api.yaml"
     document.touch()
 
-    order = answering(f"{document}{ENTER}pets{ENTER}{ENTER}{ENTER}{ENTER}", None, None, "", {})
+    order = answering(f"{document}{ENTER}pets{ENTER * 6}", None, None, "", {})
 
     assert order.source == str(document)
     assert order.name == "pets"
     assert order.directory == Path("pets-mcp")
-    assert order.answers == {"namespace": "com.example", "python_version": "3.13"}
+    assert order.answers == {
+        "namespace": "com.example",
+        "python_version": "3.13",
+        "github_workflow": "no",
+        "pre_commit": "no",
+    }
 
 
 def test_what_was_given_is_not_asked_for() -> None:
     given = {"namespace": "org.pets", "python_version": "3.12"}
+    given |= {"github_workflow": "yes", "pre_commit": "no"}
 
     order = answering("", "a.yaml", Path("there"), "pets", given)
 
@@ -41,7 +47,7 @@ def test_what_was_given_is_not_asked_for() -> None:
 
 
 def test_everything_but_the_source_may_be_left_to_the_generator() -> None:
-    order = answering(f"{ENTER}{ENTER}{ENTER}{ENTER}", "https://pets.example/a.json", None, "", {})
+    order = answering(ENTER * 6, "https://pets.example/a.json", None, "", {})
 
     assert order.name == ""
     assert order.directory is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,20 @@ def test_its_files_and_their_owners() -> None:
         "src/petstore_mcp/handlers/__init__.py": Owner.OWNED,
         "tests/test_custom.py": Owner.OWNED,
     }
+
+
+def test_what_checks_it_elsewhere_is_written_when_asked_for() -> None:
+    files = skeleton(github_workflow="yes", pre_commit="yes", python_version="3.12")
+
+    pinned = f"mcpgen[cli]=={version('mcpgen')}"
+    job = yaml.safe_load(files[".github/workflows/mcpgen.yml"])["jobs"]["check"]
+    assert job["steps"][1]["with"] == {"python-version": "3.12"}
+    assert job["steps"][2] == {"run": f'pipx run --spec "{pinned}" mcpgen check'}
+    [repository] = yaml.safe_load(files[".pre-commit-config.yaml"])["repos"]
+    [hook] = repository["hooks"]
+    assert (hook["entry"], hook["additional_dependencies"]) == ("mcpgen check", [pinned])
+    answers = yaml.safe_load(files[".copier-answers.yml"])
+    assert (answers["github_workflow"], answers["pre_commit"]) == ("yes", "yes")
 
 
 def test_the_package_is_installable_metadata() -> None:

@@ -96,6 +96,29 @@ def test_a_slip_in_its_file_is_told_with_its_place(
     assert (finding["line"], finding["column"]) == place
 
 
+def test_a_new_server_takes_the_answers_of_its_workspace(workspace: Path) -> None:
+    file = workspace / "mcpgen-workspace.yaml"
+    defaults = 'defaults: {namespace: org.shop, pre_commit: "yes", '
+    file.write_text(SETTINGS.replace("defaults: {", defaults))
+
+    words = ["--defaults", "--data", "namespace=org.dogs"]
+    assert run(["new", "--empty", "dog", "servers/dog", *words]) == 0
+
+    answers = (workspace / "servers/dog/.copier-answers.yml").read_text()
+    assert 'namespace: "org.dogs"\n' in answers
+    assert 'pre_commit: "yes"\n' in answers
+    assert (workspace / "servers/dog/.pre-commit-config.yaml").is_file()
+
+
+def test_a_new_server_waits_for_a_sound_workspace(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workspace / "mcpgen-workspace.yaml").write_text("version: 2\n")
+    assert run(["new", "--empty", "dog", "servers/dog"]) == 3
+    assert "mcpgen-workspace.yaml:1:10" in capsys.readouterr().err
+    assert not (workspace / "servers/dog").exists()
+
+
 def test_a_workspace_inside_another_is_refused(
     workspace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
