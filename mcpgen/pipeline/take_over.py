@@ -14,7 +14,7 @@ from mcpgen.emit.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overr
 from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.emit.write import BusyError, exclusive, roll_forward, write
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-from mcpgen.ir.hand_written import Hook, Overridden
+from mcpgen.ir.hand_written import HandlerSource, Hook, Overridden
 from mcpgen.ir.surface import SurfaceTool
 from mcpgen.pipeline.options import (
     CONFLICT,
@@ -166,63 +166,96 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
     # Imported here: `check` does without templates and the formatter.
     from mcpgen.emit.handler_file import names_in, with_function
     from mcpgen.render.stub import override_stub
-    from mcpgen.spec.generated_handler import read_handler
 
-    path, pristine, edited = _generated_module(run, found)
-    handler = read_handler(edited, found.tool_name)
-    original = read_handler(pristine, found.tool_name)
-    package = path.split("/")[1]
-    call_type = _call_type(run, package, found.key)
-    if handler is None or original is None or not call_type:
+    try:
+        made = _find_generated(run, found)
+    except SyntaxError as error:
+        made = None
+        run.problems.error(
+            "hand-edit",
+            f"the module of `{found.tool_name}` was edited, and is no Python: {error.msg}",
+            help="mend it, so that the edit can move to `handlers/`",
+        )
+    if made is None:
         run.problems.error(
             "handler-missing",
-            f"{path} has no handler of `{found.tool_name}`",
-            at=Location(path),
-            help="`mcpgen generate --force` writes it anew",
+            f"no generated handler of `{found.tool_name}` can be read",
+            help="`mcpgen generate --force` writes it anew, and keeps a copy of what was edited",
         )
         return TakeOver(run.problems, STALE, found.key)
-    is_edited = handler != original
-    module = f"handlers/{PurePosixPath(path).name}"
-    on_disk = read_file(run.target, f"src/{package}/{module}")
-    function = handler.function
+    module = f"handlers/{PurePosixPath(made.path).name}"
+    path = f"src/{made.package}/{module}"
+    on_disk = read_file(run.target, path)
+    function = made.handler.function
     if function in names_in(on_disk):
         function = f"{function}_override"
+    has_body = replaces or made.is_edited
     stub = override_stub(
-        handler, found.key, call_type, package, function=function, replaces=replaces or is_edited
+        made.handler,
+        found.key,
+        made.call_type,
+        made.package,
+        function=function,
+        replaces=has_body,
     )
-    file = with_function(
-        f"src/{package}/{module}",
-        on_disk,
-        f"What this server does its own way with the `{PurePosixPath(path).stem}` tools.",
-        stub.text,
-        stub.imports,
-    )
+    about = f"What this server does its own way with the `{PurePosixPath(path).stem}` tools."
+    file = with_function(path, on_disk, about, stub.text, stub.imports)
     entry = Overridden(
         f"{module}:{function}",
         without_words(found.tool),
         _operation_ids(run).get(found.key, ""),
-        body=original.body if replaces or is_edited else "",
+        body=made.original.body if has_body else "",
     )
-    files: FileSet = (file,)
-    if is_edited:
-        files += (_restored(run, path, pristine, edited, found.tool_name),)
-    done = _commit(run, files, {found.key: entry})
+    restored = (_restored(run, made, found.tool_name),) if made.is_edited else ()
+    done = _commit(run, (file, *restored), {found.key: entry})
     text = file.content.decode()
     text = text[text.rindex("@override(") :]
     return TakeOver(run.problems, DONE, found.key, entry.override, text=text, written=done)
 
 
-def _generated_module(run: _Run, found: _Operation) -> tuple[str, str, str]:
-    """Give the path of the module with an operation's handler, as it was made and as it is."""
+@dataclass(frozen=True, slots=True)
+class _Generated:
+    """The generated handler of an operation, as it lies in the project and as it was made."""
+
+    path: str
+    text: str
+    pristine: str
+    handler: HandlerSource
+    original: HandlerSource
+    call_type: str
+
+    @property
+    def package(self) -> str:
+        return self.path.split("/")[1]
+
+    @property
+    def is_edited(self) -> bool:
+        return self.handler != self.original
+
+
+def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
+    """Find the generated handler; None where it was deleted.
+
+    Raises:
+        SyntaxError: its module was edited, and is no Python.
+    """
+    from mcpgen.spec.generated_handler import read_handler
+
     marker = f'@tools.handler("{found.tool_name}")'
     for file in sorted(run.target.glob("src/*/_generated/tools/*.py")):
         text = file.read_text("utf-8")
-        if marker in text:
-            path = file.relative_to(run.target).as_posix()
-            locked = run.lock.files.get(path)
-            is_edited = locked is None or not locked.is_untouched(text.encode())
-            return path, _made_anew(run, path) if is_edited else text, text
-    return "src//_generated/tools/", "", ""
+        if marker not in text:
+            continue
+        path = file.relative_to(run.target).as_posix()
+        locked = run.lock.files.get(path)
+        is_edited = locked is None or not locked.is_untouched(text.encode())
+        pristine = _made_anew(run, path) if is_edited else text
+        handler = read_handler(text, found.tool_name)
+        original = read_handler(pristine, found.tool_name)
+        call_type = _call_type(run, path.split("/")[1], found.key)
+        if handler is not None and original is not None and call_type:
+            return _Generated(path, text, pristine, handler, original, call_type)
+    return None
 
 
 def _made_anew(run: _Run, path: str) -> str:
@@ -246,11 +279,12 @@ def _made_anew(run: _Run, path: str) -> str:
     return made.get(path, b"").decode()
 
 
-def _restored(run: _Run, path: str, pristine: str, edited: str, tool: str) -> PlannedFile:
+def _restored(run: _Run, made: _Generated, tool: str) -> PlannedFile:
     from mcpgen.spec.generated_handler import restored
 
-    text = restored(edited, pristine, tool)
-    if text == pristine:
+    path = made.path
+    text = restored(made.text, made.pristine, tool)
+    if text == made.pristine:
         message = f"your edit of `{tool}` moved to `handlers/`; {path} is as it was generated"
     else:
         message = f"your edit of `{tool}` moved to `handlers/`; {path} has other edits still"

@@ -331,6 +331,22 @@ def test_an_edit_beside_the_handler_stays_and_is_told(project, take_over) -> Non
     assert pipeline.check(project).exit_code == 4
 
 
+@pytest.mark.parametrize(
+    ("edit", "codes"),
+    [
+        (lambda text: text + "def (", ["hand-edit", "handler-missing"]),
+        (lambda text: text.replace("get_pet", "pet"), ["handler-missing"]),
+    ],
+    ids=["no Python", "no handler"],
+)
+def test_a_generated_module_that_is_spoilt_is_left_alone(project, take_over, edit, codes) -> None:
+    (project / GENERATED).write_text(edit((project / GENERATED).read_text()))
+    before = tree(project)
+    report = take_over()
+    assert (report.exit_code, sorted(problem.code for problem in told(report))) == (1, codes)
+    assert tree(project) == before
+
+
 def test_an_override_by_hand_has_to_be_recorded_and_one_that_fits_nothing_mended(
     project, take_over, regenerate
 ) -> None:
