@@ -61,8 +61,8 @@ def _take(mark: Path) -> None:
     """
     own = mark.with_name(f"{mark.name}.{os.getpid()}")
     own.unlink(missing_ok=True)
-    _write_through(own, str(os.getpid()).encode(), 0o666)
     try:
+        _write_through(own, str(os.getpid()).encode(), 0o666)
         while True:
             try:
                 _put(own, mark)
