@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.reconcile import Changes, Unmerged
+from mcpgen.ir.file_set import Owner
 
 
 def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: Problems) -> None:
@@ -25,9 +26,11 @@ def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: 
             + "; `mcpgen generate --force` overwrites it and keeps a copy in .mcpgen/rescued/",
         )
     for path, copy in changes.rescued.items():
+        is_shared = changes.files[path].owner is Owner.MERGED
+        where = f"a marked block of {path}" if is_shared else path
         problems.warning(
             "rescued",
-            f"{path} held text that mcpgen did not write, and is overwritten",
+            f"{where} held text that mcpgen did not write, and is overwritten",
             at=Location(path),
             why="mcpgen rewrites it, and what it held is none of the versions that mcpgen knows",
             help=f"take what you need from {copy}",

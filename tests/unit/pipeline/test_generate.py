@@ -117,6 +117,22 @@ def test_edits_of_a_shared_file_and_its_new_version_are_brought_together(
     assert "| Get a pet |" in readme.read_text()
 
 
+def test_text_inside_a_marked_block_is_overwritten_only_after_a_copy_was_kept(
+    project: Path, regenerate: Regenerate
+) -> None:
+    readme = project / "README.md"
+    original = readme.read_text()
+    mine = original.replace("| Fetch one pet |", "| My own words |")
+    readme.write_text(mine)
+    change_document(project, "description: Pets.", "description: Animals.")
+    report = regenerate()
+    [problem] = report.problems
+    assert (report.exit_code, problem.code) == (0, "rescued")
+    assert problem.message.startswith("a marked block of README.md held text")
+    assert readme.read_text() == original.replace("Pets.", "Animals.")
+    assert (project / ".mcpgen/rescued/README.md.txt").read_text() == mine
+
+
 def test_a_conflict_is_told_and_holds_up_the_next_run_until_it_is_settled(
     project: Path, regenerate: Regenerate
 ) -> None:
