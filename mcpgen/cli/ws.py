@@ -88,6 +88,21 @@ def check(
     return _show(printer, lambda progress: commands.check(request, progress))
 
 
+def pull(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+    dry_run: _DryRun = False,
+) -> int:
+    """Fetch the documents of servers anew, without a question; `generate` then follows them."""
+    from mcpgen.factory.workspace import commands
+
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.pull(request, progress, is_dry_run=dry_run))
+
+
 def changelog(
     printer: Printer,
     servers: _Servers = None,
@@ -156,6 +171,7 @@ def add_to(app: typer.Typer) -> None:
     ws.command("list")(command(list_servers))
     ws.command("generate")(command(generate))
     ws.command("check")(command(check))
+    ws.command("pull")(command(pull))
     ws.command("changelog")(command(changelog))
     ws.command("test")(command(run_tests))
     ws.command("upgrade")(command(upgrade))

@@ -95,6 +95,16 @@ def check(request: Request, progress: Progress) -> WorkspaceReport:
     )
 
 
+def pull(request: Request, progress: Progress, *, is_dry_run: bool) -> WorkspaceReport:
+    """Fetch the documents of servers anew from where they came."""
+    workspace = open_workspace(request.here)
+    _refuse_other_version(workspace)
+    task = partial(tasks.pull_server, is_dry_run, GenerateOptions())
+    servers, unaffected = _unchecked(workspace, request)
+    outcomes = run_fleet(task, servers, request.jobs or usable_cores(), progress)
+    return WorkspaceReport(workspace.root, _worst(outcomes), outcomes, unaffected)
+
+
 def changelog(
     request: Request,
     against: str | None,

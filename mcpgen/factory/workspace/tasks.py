@@ -15,7 +15,7 @@ from mcpgen.factory.workspace.fleet import Outcome
 from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.suite import run_suite
 from mcpgen.ir.version_pin import VersionPin
-from mcpgen.pipeline import Level, changelog, check, generate
+from mcpgen.pipeline import Level, changelog, check, generate, pull, write_pull
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
@@ -60,6 +60,25 @@ def generate_server(options: GenerateOptions, server: Server) -> Outcome:
         _placed(report.problems, server),
         facts={"written": list(report.written), "deleted": list(report.deleted)},
         text="\n".join(change.diff for change in report.diffs),
+    )
+
+
+def pull_server(is_dry_run: bool, options: GenerateOptions, server: Server) -> Outcome:
+    """Fetch a server's document anew from where it came."""
+    fetched = pull(server.target, None, options, _unheard)
+    if any(problem.code == "no-document" for problem in fetched.problems):
+        return Outcome(server.path, DONE, "has no document")
+    exit_code = fetched.exit_code
+    if exit_code == DONE and fetched.files and not is_dry_run:
+        exit_code = write_pull(fetched)
+    level = fetched.changelog.level.word if fetched.changelog else "none"
+    summary = f"{fetched.outcome.value}, tools: {level}" if exit_code == DONE else "not pulled"
+    return Outcome(
+        server.path,
+        exit_code,
+        summary,
+        _placed(fetched.problems, server),
+        facts={"written": list(fetched.written), "level": level},
     )
 
 

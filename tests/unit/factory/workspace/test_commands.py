@@ -290,6 +290,23 @@ def test_upgrade_to_what_cannot_be_changes_nothing(ws: Ws, workspace: Path, to: 
     assert (workspace / "mcpgen-workspace.yaml").read_text() == before
 
 
+def test_each_document_is_fetched_from_where_it_came(ws: Ws, workspace: Path) -> None:
+    source = workspace / "new.yaml"
+    document = workspace / "servers/bee/openapi.yaml"
+    source.write_text(document.read_text().replace("Fetch one pet", "Fetch a pet"))
+    lock = workspace / "servers/bee/mcpgen.lock"
+    lock.write_text(lock.read_text().replace('"petshop.yaml"', '"../new.yaml"'))
+    before = document.read_text()
+
+    code, report = ws("pull", "--dry-run", "--jobs", "1")
+    assert (code, ended(report)["servers/bee"]) == (1, 0)
+    assert document.read_text() == before
+
+    code, report = ws("pull", "bee", "--jobs", "1")
+    assert (code, report["servers"][0]["level"]) == (0, "patch")
+    assert document.read_text() == source.read_text()
+
+
 def test_changes_of_the_tools_are_graded_for_each_server(ws: Ws, workspace: Path) -> None:
     ws("check", "--affected")
     document = workspace / "servers/bee/openapi.yaml"
