@@ -284,7 +284,8 @@ def _pattern_of(media_type: str) -> str:
     """What matches a media type, or every one within a range."""
     if not is_range(media_type):
         return _IN_PATTERNS.sub(r"\\\g<0>", media_type)
-    return base_type(media_type).replace("*", _WORD)
+    parts = base_type(media_type).split("*")
+    return _WORD.join(_IN_PATTERNS.sub(r"\\\g<0>", part) for part in parts)
 
 
 def _default_type(media_type: str) -> str:

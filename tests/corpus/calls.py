@@ -75,6 +75,7 @@ async def _sent(package: str, cases: list[dict[str, Any]]) -> list[Call]:
 
 def _call(case: dict[str, Any], contract: dict[str, Any], requests: list[HttpRequest]) -> Call:
     request = contract["request"]
+    expected = case["expect"]["request"]
     call: Call = {
         "operation": case["expect"]["operation"],
         "case": case["id"],
@@ -84,11 +85,14 @@ def _call(case: dict[str, Any], contract: dict[str, Any], requests: list[HttpReq
     for parameter in request["parameters"]:
         if parameter["argument"] in case["arguments"]:
             value = case["arguments"][parameter["argument"]]
+            own = expected.get(parameter["in"])  # in the API's own names, within objects too
+            if isinstance(own, dict):
+                value = own.get(parameter["name"], value)
             call["values"].setdefault(parameter["in"], {})[parameter["name"]] = value
     body = request.get("body")
     if body and body["argument"] in case["arguments"]:
-        call["body"] = case["arguments"][body["argument"]]
-        call["content_type"] = case["expect"]["request"]["content_type"]
+        call["body"] = expected["body"]
+        call["content_type"] = expected["content_type"]
         call["media_type"] = _described(body["media_types"], call["content_type"])
     call["ours"] = as_json(requests[0]) if requests else {"refused": "nothing was sent"}
     return call

@@ -175,17 +175,18 @@ def encode_body(rule: MediaTypeRule, value: Any, files: FileReader) -> EncodedBo
         UnsendableError: the value has no spelling in this media type.
     """
     kind = kind_of_body(rule.media_type)
+    named = rule.chosen or rule.media_type
     if kind is BodyKind.JSON:
-        return EncodedBody(rule.media_type, json_text(value).encode())
+        return EncodedBody(named, json_text(value).encode())
     if kind is BodyKind.JSON_LINES:
         items = value if isinstance(value, (list, tuple)) else [value]
-        return EncodedBody(rule.media_type, "".join(f"{json_text(i)}\n" for i in items).encode())
+        return EncodedBody(named, "".join(f"{json_text(i)}\n" for i in items).encode())
     if kind is BodyKind.URLENCODED:
-        return EncodedBody(rule.media_type, urlencoded(value, rule.encoding))
+        return EncodedBody(named, urlencoded(value, rule.encoding))
     if kind is BodyKind.MULTIPART:
         return _multipart(rule, value, files)
     if rule.xml_root:
-        return EncodedBody(rule.media_type, _xml_bytes(value, rule))
+        return EncodedBody(named, _xml_bytes(value, rule))
     if kind is BodyKind.TEXT and not rule.is_binary:
         media_type = _one_of_range(rule, "")
         return EncodedBody(media_type, _text_bytes(value, media_type))

@@ -220,10 +220,12 @@ def _chosen_type(wanted: str, known: str) -> str:
 
 
 def is_range_of(option: str, media_type: str) -> bool:
-    """Whether `option` is a range that `media_type` is in."""
+    """Whether `option` is a range that `media_type` is in: `image/*`, `application/*+xml`."""
     if option == "*/*":
         return "/" in media_type
-    return option.endswith("/*") and media_type.startswith(option[:-1])
+    before, star, after = option.partition("*")
+    has_room = len(media_type) > len(before) + len(after)
+    return bool(star) and has_room and media_type.startswith(before) and media_type.endswith(after)
 
 
 def _names_binary(content_type: str) -> bool:

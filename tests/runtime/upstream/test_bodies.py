@@ -296,6 +296,20 @@ def test_media_type_within_a_range_is_that_of_the_caller_then_that_of_the_file()
             rule.choose(media_type)
 
 
+def test_media_type_within_a_range_of_one_suffix_is_that_of_the_caller() -> None:
+    declared = [{"media_type": "application/*+xml"}]
+    rule = BodyRule.from_json({"argument": "body", "media_types": declared})
+    sent = encode_body(rule.choose("application/soap+xml"), "<a/>", FileReader())
+    assert sent.content_type == "application/soap+xml"
+    declared = [{"media_type": "application/*+json"}]
+    rule = BodyRule.from_json({"argument": "body", "media_types": declared})
+    sent = encode_body(rule.choose("application/hal+json"), {}, FileReader())
+    assert (sent.content_type, sent.content) == ("application/hal+json", b"{}")
+    for media_type in ("application/+json", "application/xml", "text/a+json"):
+        with pytest.raises(UnsendableError):
+            rule.choose(media_type)
+
+
 def test_a_data_uri_brings_no_header_of_its_own() -> None:
     with pytest.raises(UnsendableError, match="media type in its `data:` URI"):
         FileReader().read("data:image/png\r\nX-Evil: 1;base64,AAEC")

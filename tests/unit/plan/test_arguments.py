@@ -103,6 +103,11 @@ def test_why_a_body_cannot_be_written_is_told(
     [
         (["image/*"], ["image/png", "image/svg+xml"], ["image/*", "text/plain", "image/png; a=b"]),
         (["*/*"], ["a/b"], ["a", "a/b/c"]),
+        (
+            ["application/*+xml", "text/x"],
+            ["application/a+xml"],
+            ["application/+xml", "text/a+xml"],
+        ),
         (["text/*", "application/a+b"], ["text/x", "application/a+b"], ["application/aab"]),
     ],
 )
