@@ -44,11 +44,13 @@ def exclusive(target: Path) -> Iterator[None]:
     """
     mark = target / _RUNNING
     mark.parent.mkdir(exist_ok=True)
-    _take(mark)
     try:
-        yield
+        _take(mark)
+        try:
+            yield
+        finally:
+            mark.unlink(missing_ok=True)
     finally:
-        mark.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             mark.parent.rmdir()  # where the run made it and put nothing there
 

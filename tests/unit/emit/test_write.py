@@ -185,6 +185,16 @@ def test_two_runs_do_not_meet_where_the_disk_knows_no_links(
     test_two_runs_do_not_meet(tmp_path)
 
 
+def test_a_full_disk_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writing.os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space"), exclusive(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_mark_goes_when_a_run_fails(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), exclusive(tmp_path):
         raise RuntimeError
