@@ -17,7 +17,7 @@ def ack(
     dry_run: DryRun = False,
 ) -> int:
     """Say that the override of an operation is right for what the operation is now."""
-    from mcpgen.pipeline import GenerateOptions
+    from mcpgen.pipeline.options import GenerateOptions
     from mcpgen.pipeline.take_over import ack as accept
 
     with printer.progress() as progress:

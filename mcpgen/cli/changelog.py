@@ -14,7 +14,7 @@ from mcpgen.cli.report import Printer
 
 if TYPE_CHECKING:
     from mcpgen.changelog import Level
-    from mcpgen.pipeline import ChangelogReport
+    from mcpgen.pipeline.changelog import ChangelogReport
 
 
 class FailOn(enum.StrEnum):
@@ -57,8 +57,8 @@ def changelog(
     """
     if markdown + github + printer.as_json > 1:
         raise MisuseError("--markdown, --github and --json are three forms of one answer")
-    from mcpgen import pipeline
     from mcpgen.changelog import Level, formats
+    from mcpgen.pipeline import commands as pipeline
 
     level = Level[fail_on.name] if fail_on else None
     with printer.progress() as progress:

@@ -23,7 +23,7 @@ def check(
     ] = False,
 ) -> int:
     """Say whether a package is current and its generated files unedited; write nothing."""
-    from mcpgen.pipeline import check as check_package
+    from mcpgen.pipeline.check import check as check_package
 
     report = check_package(directory, ignore_toolchain=ignore_toolchain)
     printer.problems(report.problems)

@@ -12,7 +12,7 @@ from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer, counted, visible
 
 if TYPE_CHECKING:
-    from mcpgen.pipeline import Report
+    from mcpgen.pipeline.options import Report
 
 
 def generate(
@@ -32,7 +32,7 @@ def generate(
     ] = False,
 ) -> int:
     """Generate a package again; what you wrote stays as it is."""
-    from mcpgen import pipeline
+    from mcpgen.pipeline import commands as pipeline
 
     options = pipeline.GenerateOptions(dry_run=dry_run, force=force, diff=diff)
     with printer.progress() as progress:

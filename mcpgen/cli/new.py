@@ -82,8 +82,8 @@ def new(
             help="`mcpgen new openapi.yaml`, with the path or the URL of your API description",
         )
 
-    from mcpgen import pipeline
     from mcpgen.cli.summary import summarise
+    from mcpgen.pipeline import commands as pipeline
 
     options = pipeline.Options(
         name=name,
@@ -104,8 +104,8 @@ def new(
 def _new_by_hand(
     printer: Printer, name: str, directory: Path | None, answers: dict[str, str]
 ) -> int:
-    from mcpgen import pipeline
     from mcpgen.cli.summary import summarise_by_hand
+    from mcpgen.pipeline import commands as pipeline
 
     with printer.progress() as progress:
         report = pipeline.new_by_hand(name, directory, answers, progress)

@@ -41,7 +41,7 @@ def take_over(
     printer: Printer, operation: str, directory: Path, *, is_dry_run: bool, replaces: bool
 ) -> int:
     """Write an override, with `replaces` as a copy of the generated body."""
-    from mcpgen.pipeline import GenerateOptions
+    from mcpgen.pipeline.options import GenerateOptions
     from mcpgen.pipeline.take_over import override as write_override
 
     options = GenerateOptions(dry_run=is_dry_run)

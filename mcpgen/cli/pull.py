@@ -11,7 +11,7 @@ from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer, visible
 
 if TYPE_CHECKING:
-    from mcpgen.pipeline import Pull
+    from mcpgen.pipeline.pull import Pull
 
 
 def pull(
@@ -41,7 +41,7 @@ def pull(
     A terminal is asked before anything is written. `mcpgen generate` then brings the package up to
     date; it never uses the network.
     """
-    from mcpgen import pipeline
+    from mcpgen.pipeline import commands as pipeline
 
     options = pipeline.GenerateOptions(force=force)
     with printer.progress() as progress:
@@ -76,7 +76,7 @@ def _confirmed() -> bool:
 
 def _show(printer: Printer, fetched: Pull) -> None:
     from mcpgen.cli.changes import changelog_facts, show_changes, summed_up
-    from mcpgen.pipeline import PullOutcome
+    from mcpgen.pipeline.pull import PullOutcome
 
     found = fetched.changelog
     printer.fact(

@@ -17,7 +17,7 @@ from mcpgen.cli.report import Printer, counted, visible
 if TYPE_CHECKING:
     from mcpgen.factory.workspace.commands import Request, WorkspaceReport
     from mcpgen.factory.workspace.fleet import Outcome
-    from mcpgen.pipeline import Progress
+    from mcpgen.pipeline.options import Progress
 
 _Servers = Annotated[
     list[str] | None,
@@ -67,7 +67,7 @@ def generate(
 ) -> int:
     """Generate servers again, and the inventory at the root."""
     from mcpgen.factory.workspace import commands
-    from mcpgen.pipeline import GenerateOptions
+    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(dry_run=dry_run, diff=diff)
     request = _request(servers, affected, jobs)
@@ -118,8 +118,9 @@ def changelog(
     jobs: _Jobs = None,
 ) -> int:
     """Say what changed in the tools of servers, graded."""
+    from mcpgen.changelog import Level
     from mcpgen.factory.workspace import commands
-    from mcpgen.pipeline import GenerateOptions, Level
+    from mcpgen.pipeline.options import GenerateOptions
 
     level = Level[fail_on.name] if fail_on else None
     request = _request(servers, affected, jobs)
@@ -158,7 +159,7 @@ def upgrade(
 ) -> int:
     """Generate servers with the mcpgen that is installed, within the pin or a new one."""
     from mcpgen.factory.workspace import commands
-    from mcpgen.pipeline import GenerateOptions
+    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(dry_run=dry_run, diff=diff)
     request = _request(servers, jobs=jobs)

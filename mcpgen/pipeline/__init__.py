@@ -1,36 +1,4 @@
-"""Where the stages are joined: `new`, `generate`, `pull`, `check` and `changelog`."""
+"""Where the stages are joined into what the commands do.
 
-from mcpgen.changelog import Level
-from mcpgen.pipeline.changelog import ChangelogReport, changelog
-from mcpgen.pipeline.check import check
-from mcpgen.pipeline.generate import generate
-from mcpgen.pipeline.new import new, new_by_hand
-from mcpgen.pipeline.options import (
-    CheckReport,
-    FileDiff,
-    GenerateOptions,
-    Options,
-    Progress,
-    Report,
-)
-from mcpgen.pipeline.pull import Pull, PullOutcome, pull, write_pull
-
-__all__ = [
-    "ChangelogReport",
-    "CheckReport",
-    "FileDiff",
-    "GenerateOptions",
-    "Level",
-    "Options",
-    "Progress",
-    "Pull",
-    "PullOutcome",
-    "Report",
-    "changelog",
-    "check",
-    "generate",
-    "new",
-    "new_by_hand",
-    "pull",
-    "write_pull",
-]
+Each module is imported by itself: `check` needs a tenth of what `generate` does.
+"""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mcpgen.changelog import Changelog
 from mcpgen.diagnostics import Problems
-from mcpgen.emit.base import Skeletons
-from mcpgen.ir.file_set import FileSet
-from mcpgen.ir.tool_plan import ServerPlan
+
+if TYPE_CHECKING:  # `check` makes none of these, and starts quicker without them
+    from mcpgen.changelog import Changelog
+    from mcpgen.emit.base import Skeletons
+    from mcpgen.ir.file_set import FileSet
+    from mcpgen.ir.tool_plan import ServerPlan
 
 Progress = Callable[[str], None]
 """Hears what the run is doing now, in a few words."""

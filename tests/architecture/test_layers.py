@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "ir": {"ir", "diagnostics"},
     **{stage: {stage, "ir", "diagnostics"} for stage in STAGES},
     "pipeline": {"pipeline", *STAGES, "ir", "diagnostics"},
-    "factory": {"factory", "pipeline", "runtime", "ir", "diagnostics"},
+    "factory": {"factory", "pipeline", "changelog", "runtime", "ir", "diagnostics"},
     "cli": {"cli", "factory", "pipeline", *STAGES, "ir", "diagnostics", "runtime"},
     "__main__": {"cli"},
 }

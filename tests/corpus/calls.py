@@ -15,9 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mcpgen import pipeline
 from mcpgen.diagnostics import Problems
-from mcpgen.pipeline import Options
+from mcpgen.pipeline import commands as pipeline
+from mcpgen.pipeline.options import Options
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.testing import Client
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse

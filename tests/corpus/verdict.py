@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
-from mcpgen import pipeline
 from mcpgen.diagnostics import Diagnostic, Severity
-from mcpgen.pipeline import Options, Report
+from mcpgen.pipeline import commands as pipeline
 from mcpgen.pipeline import stages as stages  # here, so that every child has it already
-from mcpgen.pipeline.options import DONE, REJECTED
+from mcpgen.pipeline.options import DONE, REJECTED, Options, Report
 from mcpgen.runtime.testing.suite import Suite
 from tests.corpus.documents import CorpusDocument
 from tests.corpus.profile import departures

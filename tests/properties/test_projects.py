@@ -12,8 +12,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcpgen import pipeline
 from mcpgen.diagnostics import RejectedError
+from mcpgen.pipeline import commands as pipeline
 from tests.properties.documents import documents, project_files, shuffled
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"

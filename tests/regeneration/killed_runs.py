@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 from tests.regeneration import projects
 
 CHANGES_THE_DISK = ("fsync", "link", "mkdir", "open", "rename", "replace", "rmdir", "unlink")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 
 HEAD = """\
 openapi: 3.1.0

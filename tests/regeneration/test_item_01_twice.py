@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 from tests.corpus.documents import CORPUS
 from tests.properties.documents import documents
 from tests.regeneration import projects

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 from tests.regeneration import projects
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is missing")

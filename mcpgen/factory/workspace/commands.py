@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from mcpgen.changelog import Level
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.workspace import pinning, root_files, tasks
 from mcpgen.factory.workspace.fleet import Outcome, Task, run_fleet, usable_cores
@@ -20,8 +21,7 @@ from mcpgen.factory.workspace.members import (
 )
 from mcpgen.factory.workspace.stamps import Stamps, installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
-from mcpgen.pipeline import GenerateOptions, Level, Progress
-from mcpgen.pipeline.options import DONE, STALE, USAGE
+from mcpgen.pipeline.options import DONE, STALE, USAGE, GenerateOptions, Progress
 
 
 @dataclass(frozen=True, slots=True)

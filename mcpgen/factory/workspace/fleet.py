@@ -13,7 +13,8 @@ from typing import Any
 
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
-from mcpgen.pipeline import ChangelogReport, Progress
+from mcpgen.pipeline.changelog import ChangelogReport
+from mcpgen.pipeline.options import Progress
 
 BUG = 70
 _PRELOADED = ["mcpgen.pipeline.stages", "mcpgen.pipeline.generate"]

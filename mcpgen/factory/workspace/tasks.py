@@ -10,12 +10,13 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from mcpgen.changelog import Level
 from mcpgen.diagnostics import Diagnostic, Location, Problems
 from mcpgen.factory.workspace.fleet import Outcome
 from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.suite import run_suite
 from mcpgen.ir.version_pin import VersionPin
-from mcpgen.pipeline import Level, changelog, check, generate, pull, write_pull
+from mcpgen.pipeline.commands import changelog, check, generate, pull, write_pull
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,

@@ -11,16 +11,14 @@ from typing import Any
 
 import pytest
 
-import mcpgen
 from mcpgen.cli.app import run
 
 
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Stand in for the generator, so that only the command line is tested."""
-    stand_in = ModuleType("mcpgen.pipeline")
-    monkeypatch.setitem(sys.modules, "mcpgen.pipeline", stand_in)
-    monkeypatch.setattr(mcpgen, "pipeline", stand_in, raising=False)
+    stand_in = ModuleType("mcpgen.pipeline.check")
+    monkeypatch.setitem(sys.modules, "mcpgen.pipeline.check", stand_in)
     return stand_in
 
 

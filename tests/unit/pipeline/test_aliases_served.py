@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from mcpgen import pipeline
 from mcpgen.cli.packages import find_package
+from mcpgen.pipeline import commands as pipeline
 from mcpgen.runtime.testing import MockUpstream
 from mcpgen.runtime.testing.client import Client
 

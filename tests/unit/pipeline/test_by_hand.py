@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.pipeline import GenerateOptions, check, generate, new_by_hand
+from mcpgen.pipeline.commands import GenerateOptions, check, generate, new_by_hand
 from mcpgen.spec.manifest import read_manifest
 
 

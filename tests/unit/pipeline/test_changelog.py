@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
 from mcpgen.changelog import Level
+from mcpgen.pipeline import commands as pipeline
 from tests.unit.pipeline.conftest import silent
 
 SURFACE = ".mcpgen/surface.json"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
@@ -121,8 +121,8 @@ def test_nothing_is_written(project: Path) -> None:
 
 def test_it_loads_neither_the_stages_nor_what_they_need(project: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from mcpgen import pipeline;"
-        f"assert pipeline.check(Path({str(project)!r})).exit_code == 0;"
+        "import sys; from pathlib import Path; from mcpgen.pipeline.check import check;"
+        f"assert check(Path({str(project)!r})).exit_code == 0;"
         "print(*sorted(sys.modules))"
     )
     done = subprocess.run(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 from tests.unit.pipeline.conftest import silent
 
 Regenerate = Callable[..., pipeline.Report]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 from mcpgen.pipeline import known_current
 from mcpgen.pipeline.options import CONFLICT, DONE
 from tests.unit.pipeline.conftest import silent

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
 from mcpgen.emit.lock import parse_lock
+from mcpgen.pipeline import commands as pipeline
 from mcpgen.pipeline import stages
 from tests.unit.pipeline.conftest import DOCUMENT, silent
 

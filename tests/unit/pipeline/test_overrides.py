@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
 from mcpgen.diagnostics import Diagnostic
+from mcpgen.pipeline import commands as pipeline
 from mcpgen.pipeline.take_over import TakeOver, ack, override
 from tests.unit.pipeline.conftest import DOCUMENT, silent
 
@@ -409,8 +409,8 @@ def test_check_imports_neither_the_handlers_nor_the_slow_libraries(project, take
     with (project / HANDLERS).open("a") as file:
         file.write("\nraise SystemExit('imported')\n")
     code = (
-        "import sys; from pathlib import Path; from mcpgen import pipeline\n"
-        "report = pipeline.check(Path())\n"
+        "import sys; from pathlib import Path; from mcpgen.pipeline.check import check\n"
+        "report = check(Path())\n"
         "assert report.exit_code == 0, list(report.problems)\n"
         "assert not {'copier', 'datamodel_code_generator', 'jinja2'} & sys.modules.keys()"
     )

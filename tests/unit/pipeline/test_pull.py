@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from mcpgen import pipeline
-from mcpgen.pipeline import PullOutcome
+from mcpgen.pipeline import commands as pipeline
+from mcpgen.pipeline.pull import PullOutcome
 from tests.unit.pipeline.conftest import DOCUMENT, silent
 
 Pull = Callable[..., pipeline.Pull]

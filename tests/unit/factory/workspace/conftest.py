@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
+from mcpgen.pipeline import commands as pipeline
 from tests.unit.pipeline.conftest import DOCUMENT, silent
 
 SETTINGS = """\

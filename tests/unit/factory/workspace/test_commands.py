@@ -11,7 +11,8 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.workspace import tasks
-from mcpgen.pipeline import CheckReport, known_current
+from mcpgen.pipeline import known_current
+from mcpgen.pipeline.options import CheckReport
 
 Ws = Callable[..., tuple[int, dict[str, Any]]]
 
