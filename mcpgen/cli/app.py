@@ -21,6 +21,7 @@ from mcpgen.cli import (
     new,
     override,
     pull,
+    schema,
     tools,
     ws,
 )
@@ -47,6 +48,7 @@ app.command("ack")(command(ack.ack))
 app.command("tools")(command(tools.tools))
 app.command("call")(command(call.call, has_json_flag=False))
 app.command("mock")(command(mock.mock))
+app.command("schema")(command(schema.schema))
 ws.add_to(app)
 
 

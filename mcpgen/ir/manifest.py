@@ -17,6 +17,7 @@ from msgspec import UNSET, Meta, Struct
 from mcpgen.diagnostics import Location
 
 MANIFEST_FILE = "mcpgen.yaml"
+MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # for editors; the manifest names it
 
 JsonSchema: TypeAlias = dict[str, Any] | bool
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]

@@ -20,7 +20,8 @@ from mcpgen.emit.proof import prove
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
-from mcpgen.ir.file_set import FileSet, PlannedFile
+from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
@@ -28,7 +29,7 @@ from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.transliteration import plain_ascii
-from mcpgen.render import render
+from mcpgen.render import json_text, render
 from mcpgen.render.environment import template_root
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.spec.load import load
@@ -36,6 +37,7 @@ from mcpgen.spec.lower import lower
 from mcpgen.spec.manifest import NAME_RULE, is_server_name
 from mcpgen.spec.redact import without_secrets
 from mcpgen.spec.resolve import resolve
+from mcpgen.spec.typed_file import json_schema
 from mcpgen.spec.validate import validate
 
 
@@ -258,6 +260,8 @@ def make_project(
         PlannedFile(path, content, owner_of(path, plan.package))
         for path, content in document.items()
     )
+    schema = json_text.pretty(json_schema(Manifest))
+    files += (PlannedFile(MANIFEST_SCHEMA_FILE, schema, Owner.GENERATED),)
     prove(files, plan.package)
     files = tuple(sorted(files, key=lambda file: file.path))
     return Project(plan, files, functools.partial(_shipped_skeletons, skeleton))
