@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lock import Lock, with_lf
@@ -19,6 +20,11 @@ from mcpgen.plan.policy import Policy
 from mcpgen.spec.fetch import is_url
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
+from mcpgen.spec.validate import JUDGED_BYTES
+
+# A larger document is judged by openapi-spec-validator where it enters, by `new` and `pull`; at
+# each change of it, that would take most of the time of `generate`.
+_JUDGED_AGAIN_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +73,20 @@ def plan_project(
         return Planned(plan_by_hand(intent.manifest.server.name), {})
     path = sources[0].document
     source = lock.document.source
+    judged_bytes = JUDGED_BYTES
     if document is None:
+        judged_bytes = _JUDGED_AGAIN_BYTES
         progress(f"reading {path}")
         document = load(str(target / path), problems)
         if is_url(source):  # relative server URLs are meant relative to where it came from
             document = replace(document, url=source)
     understood = stages.understand_document(
-        document, problems, progress, outside_judge=options.outside_judge, cache=options.cache
+        document,
+        problems,
+        progress,
+        outside_judge=options.outside_judge,
+        judged_bytes=judged_bytes,
+        cache=options.cache,
     )
     policy = Policy(intent, lock.operations)
     plan = stages.plan_server(understood.api, policy, problems, strict=options.strict)

@@ -38,7 +38,7 @@ from mcpgen.spec.manifest import NAME_RULE, is_server_name
 from mcpgen.spec.redact import without_secrets
 from mcpgen.spec.resolve import resolve
 from mcpgen.spec.typed_file import json_schema
-from mcpgen.spec.validate import validate
+from mcpgen.spec.validate import JUDGED_BYTES, validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +86,25 @@ def understand_document(
     progress: Progress,
     *,
     outside_judge: bool | None = None,
+    judged_bytes: int = JUDGED_BYTES,
     cache: Path | None = None,
 ) -> Understood:
     """Resolve, validate and lower a document.
 
     `outside_judge` asks openapi-spec-validator however large the document is, or never; None
-    leaves out the large ones, which it takes many seconds for.
+    leaves out those larger than `judged_bytes`, which it takes many seconds for.
 
     Raises:
         RejectedError: nothing can be made of it; `problems` says why.
     """
     document = resolve(document, problems)
     progress("checking the document")
-    judging = {"judged_bytes": sys.maxsize} if outside_judge else {}
     validate(
         document,
         problems,
         outside_judge=outside_judge is not False,
+        judged_bytes=sys.maxsize if outside_judge else judged_bytes,
         cache_folder=(cache or user_cache()) / "judged",
-        **judging,
     )
     progress("understanding its operations")
     return Understood(without_secrets(document, problems), lower(document, problems))

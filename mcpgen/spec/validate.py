@@ -16,7 +16,7 @@ from mcpgen.spec.meta_schema import violations
 from mcpgen.spec.operation_checks import check_operations
 from mcpgen.spec.text_checks import suspicious_texts
 
-_JUDGED_BYTES = 2 * 1024 * 1024
+JUDGED_BYTES = 2 * 1024 * 1024
 
 
 def validate(
@@ -24,7 +24,7 @@ def validate(
     problems: Problems,
     *,
     outside_judge: bool = True,
-    judged_bytes: int = _JUDGED_BYTES,
+    judged_bytes: int = JUDGED_BYTES,
     cache_folder: Path | None = None,
 ) -> None:
     """Report what is wrong with a resolved document; errors only where nothing could be served.
