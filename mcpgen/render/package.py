@@ -63,7 +63,7 @@ def _add_tools(
             "_generated/models/__init__.py", models=models_view(plan)
         )
     data |= {
-        "tests/generated/cases.json": json_text.pretty(list(cases)),
+        "tests/generated/cases.json": json_text.blocks(cases),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
     for group in plan.groups:

@@ -20,7 +20,11 @@ MAY_IMPORT = {
     "__main__": {"cli"},
 }
 # Leaves of the runtime that the generator needs too, since a server has the runtime alone.
-BELOW_EVERYTHING = ("mcpgen.runtime.hosts", "mcpgen.runtime.testing.samples")
+BELOW_EVERYTHING = (
+    "mcpgen.runtime.hosts",
+    "mcpgen.runtime.testing.failures",
+    "mcpgen.runtime.testing.samples",
+)
 
 MODULES = modules()
 

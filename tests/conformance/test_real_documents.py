@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.packages import find_package
+from mcpgen.runtime.testing.cases import Case, read_cases
 from mcpgen.runtime.testing.client import LEGACY, MODERN, Client
 from tests.conformance.conftest import SERVED
 from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run, run_json, running
@@ -81,9 +82,9 @@ async def install(project: Path, site: Path) -> None:
 
 async def check_server(server: RunningServer, project: Path, tool_count: int) -> None:
     """List all tools in both eras and transports, and send every case of the generated suite."""
-    suite = json.loads((project / "tests" / "generated" / "cases.json").read_bytes())
-    cases = [case for case in suite if not case["expect"]["is_error"]]
-    called = {case["tool"] for case in cases}
+    entries = json.loads((project / "tests" / "generated" / "cases.json").read_bytes())
+    cases = [case for case in read_cases(entries) if case.group == "calls"]
+    called = {case.tool for case in cases}
     for revision in (LEGACY, MODERN):
         async with await Client.over_stdio(
             server.command, server.environment, revision=revision
@@ -98,13 +99,13 @@ async def check_server(server: RunningServer, project: Path, tool_count: int) ->
     assert uncalled <= tool_count // 50, f"{package.name}: {uncalled} tools have no case"
 
 
-async def send_cases(client: Client, cases: list[dict[str, Any]], server: RunningServer) -> None:
+async def send_cases(client: Client, cases: list[Case], server: RunningServer) -> None:
     """Call tools; each call must reach the API as the request that the document describes."""
     server.upstream.forget()
     for start in range(0, len(cases), IN_FLIGHT):
         batch = cases[start : start + IN_FLIGHT]
         results = await asyncio.gather(
-            *(client.call_tool(case["tool"], case["arguments"]) for case in batch)
+            *(client.call_tool(case.tool, case.arguments) for case in batch)
         )
         wrong = [
             f"{case['id']}: {result['content'][0].get('text', '')[:300]}"

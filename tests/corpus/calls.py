@@ -19,7 +19,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.pipeline import commands as pipeline
 from mcpgen.pipeline.options import Options
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.testing import Client
+from mcpgen.runtime.testing import Case, Client, read_cases
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
 from mcpgen.spec.load import load
 from tests.corpus.documents import CorpusDocument
@@ -43,12 +43,13 @@ def calls_of(document: CorpusDocument) -> tuple[Any, list[Call]]:
         if report.plan is None or len(read.files) > 1:
             return None, []
         sys.path.insert(0, str(target / "src"))
-        cases = json.loads((target / "tests" / "generated" / "cases.json").read_bytes())
+        entries = json.loads((target / "tests" / "generated" / "cases.json").read_bytes())
+        cases = [case for case in read_cases(entries) if case.group == "calls"]
         calls = asyncio.run(_sent(str(report.plan.package), cases))
     return read.root, calls
 
 
-async def _sent(package: str, cases: list[dict[str, Any]]) -> list[Call]:
+async def _sent(package: str, cases: list[Case]) -> list[Call]:
     server = ServerPackage.load(package)
     contracts: dict[str, Any] = {}
     for group in server.contract["groups"]:
@@ -65,32 +66,30 @@ async def _sent(package: str, cases: list[dict[str, Any]]) -> list[Call]:
     calls = []
     async with Client.in_memory(server, environ, send=send) as client:
         for case in cases:
-            if "untested" in case or "reply" in case or not case["expect"]["request"]:
-                continue
             requests.clear()
-            await client.call_tool(case["tool"], case["arguments"])
-            calls.append(_call(case, contracts[case["tool"]], requests))
+            await client.call_tool(case.tool, case.arguments)
+            calls.append(_call(case, contracts[case.tool], requests))
     return calls
 
 
-def _call(case: dict[str, Any], contract: dict[str, Any], requests: list[HttpRequest]) -> Call:
+def _call(case: Case, contract: dict[str, Any], requests: list[HttpRequest]) -> Call:
     request = contract["request"]
-    expected = case["expect"]["request"]
+    expected = case.expect["request"]
     call: Call = {
-        "operation": case["expect"]["operation"],
-        "case": case["id"],
+        "operation": case.expect["operation"],
+        "case": case.id,
         "values": {},
         "parameters": request["parameters"],
     }
     for parameter in request["parameters"]:
-        if parameter["argument"] in case["arguments"]:
-            value = case["arguments"][parameter["argument"]]
+        if parameter["argument"] in case.arguments:
+            value = case.arguments[parameter["argument"]]
             own = expected.get(parameter["in"])  # in the API's own names, within objects too
             if isinstance(own, dict):
                 value = own.get(parameter["name"], value)
             call["values"].setdefault(parameter["in"], {})[parameter["name"]] = value
     body = request.get("body")
-    if body and body["argument"] in case["arguments"]:
+    if body and body["argument"] in case.arguments:
         call["body"] = expected["body"]
         call["content_type"] = expected["content_type"]
         call["media_type"] = _described(body["media_types"], call["content_type"])

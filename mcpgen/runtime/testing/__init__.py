@@ -9,18 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.testing.cases import Case, read_cases
     from mcpgen.runtime.testing.client import LEGACY, MODERN, Client, NoAnswerError, RpcError
     from mcpgen.runtime.testing.connections import ConnectionLostError
     from mcpgen.runtime.testing.mock import MockUpstream, RecordedRequest
     from mcpgen.runtime.testing.replies import Reply
     from mcpgen.runtime.testing.samples import CannotSampleError, sample
-    from mcpgen.runtime.testing.suite import Case, Suite
+    from mcpgen.runtime.testing.suite import CaseResult, Suite
 
 __all__ = [
     "LEGACY",
     "MODERN",
     "CannotSampleError",
     "Case",
+    "CaseResult",
     "Client",
     "ConnectionLostError",
     "MockUpstream",
@@ -29,16 +31,18 @@ __all__ = [
     "Reply",
     "RpcError",
     "Suite",
+    "read_cases",
     "sample",
 ]
 
 _HOMES = {
+    "cases": ("Case", "read_cases"),
     "client": ("LEGACY", "MODERN", "Client", "NoAnswerError", "RpcError"),
     "connections": ("ConnectionLostError",),
     "mock": ("MockUpstream", "RecordedRequest"),
     "replies": ("Reply",),
     "samples": ("CannotSampleError", "sample"),
-    "suite": ("Case", "Suite"),
+    "suite": ("CaseResult", "Suite"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

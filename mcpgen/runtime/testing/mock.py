@@ -25,7 +25,11 @@ from mcpgen.runtime.testing.replies import (
     usual_response,
 )
 from mcpgen.runtime.testing.security import Secrets, judge_security
-from mcpgen.runtime.upstream.errors import DisconnectedError, ResponseTooLargeError
+from mcpgen.runtime.upstream.errors import (
+    ConnectError,
+    DisconnectedError,
+    ResponseTooLargeError,
+)
 from mcpgen.runtime.upstream.http import HeaderFields, HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
@@ -61,6 +65,10 @@ class _Arrival:
     headers: HeaderFields
     body: bytes
     has_certificate: bool | None
+
+    def __str__(self) -> str:
+        fields = "; ".join(f"{name}: {value}" for name, value in self.headers)
+        return f"{self.method} {self.url} {fields}"
 
     @property
     def path(self) -> str:
@@ -125,8 +133,10 @@ class MockUpstream:
             request.body or b"",
             request.client_certificate is not None,
         )
-        response = await self._answer(arrival)
-        if response is None:
+        response, fault = await self._answer(arrival)
+        if fault == "refused":
+            raise ConnectError("could not be reached: the connection was refused.")
+        if fault in {"connection", "cut"}:
             raise DisconnectedError("gave no answer: the connection broke.")
         if len(response.body) > request.max_response_bytes:
             raise ResponseTooLargeError(f"answered with over {request.max_response_bytes} bytes.")
@@ -148,15 +158,16 @@ class MockUpstream:
             server, self._server = self._server, None
             await server.stop()
 
-    async def _answer(self, arrival: _Arrival) -> HttpResponse | None:
+    async def _answer(self, arrival: _Arrival) -> tuple[HttpResponse, str]:
+        """The response, and the fault that keeps it from arriving; "" where none does."""
         recorded = self._judge(arrival)
         self.requests.append(recorded)
         if recorded.problems:
-            return recorded.response
+            return recorded.response, ""
         reply = self._reply(recorded.operation)
         if reply.delay_seconds:
             await asyncio.sleep(reply.delay_seconds)
-        return None if reply.fault == "connection" else recorded.response
+        return recorded.response, reply.fault
 
     def _reply(self, operation: str) -> Reply:
         return self._replies.get(operation, self._replies.get("", _NO_REPLY))
@@ -225,8 +236,11 @@ class MockUpstream:
         reply = self._reply(operation.key)
         accept = next((value for name, value in arrival.headers if name.lower() == "accept"), "")
         if reply.body is not None:
-            return HttpResponse(reply.status or 200, reply.headers, reply.body)
-        if reply.status:
+            body = b"" if operation.method == "HEAD" else reply.body
+            return HttpResponse(reply.status or 200, reply.headers, body)
+        if reply.fault == "echo":
+            usual = problem_response(reply.status or 400, f"not understood: {arrival}")
+        elif reply.status:
             usual = other_response(operation, self.api, accept, reply.status)
         else:
             usual = usual_response(operation, self.api, accept)
@@ -314,12 +328,29 @@ class _Server:
             await request.content.read(),
             has_certificate=None,
         )
-        response = await self._mock._answer(arrival)  # noqa: SLF001  (the other half of one class)
-        if response is None:
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response(status=500)
+        response, fault = await self._mock._answer(arrival)  # noqa: SLF001  (the other half of one class)
+        if fault == "cut":
+            return await _cut(request, response)
+        if fault in {"connection", "refused"}:
+            _abort(request)
         return web.Response(status=response.status, headers=response.headers, body=response.body)
+
+
+async def _cut(request: web.BaseRequest, response: HttpResponse) -> web.StreamResponse:
+    """Send half of a body under the length of all of it, and leave."""
+    from aiohttp import web
+
+    cut = web.StreamResponse(status=response.status, headers=response.headers)
+    cut.content_length = len(response.body) + 1
+    await cut.prepare(request)
+    await cut.write(response.body[: len(response.body) // 2])
+    _abort(request)
+    return cut
+
+
+def _abort(request: web.BaseRequest) -> None:
+    if request.transport is not None:
+        request.transport.abort()
 
 
 def _text(value: bytes) -> str:

@@ -30,7 +30,13 @@ class Reply:
     """How an answer differs from the usual one; for a test that wants to see what follows.
 
     Without `body`, a `status` gets what the document has for it, else a problem document
-    (RFC 9457). `fault` is "" or "json" (the body is cut in half), "connection" (no answer comes).
+    (RFC 9457). `fault` is "" or
+
+    - "json": the body is cut in half, and comes whole as far as HTTP can tell;
+    - "cut": the connection breaks in the middle of the body;
+    - "connection": it breaks before there is an answer;
+    - "refused": there is no connection (a mock that was started breaks it instead);
+    - "echo": an error whose detail is the whole request, credentials and all.
     """
 
     status: int = 0  # 0: the success that the document describes

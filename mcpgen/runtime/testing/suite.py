@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.hosts import is_private
 from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.results import STATUS_KEY
+from mcpgen.runtime.testing.cases import Case, read_cases
 from mcpgen.runtime.testing.client import LEGACY, MODERN, Client, RpcError
 from mcpgen.runtime.testing.compare import (
     request_differences,
@@ -24,40 +28,26 @@ from mcpgen.runtime.testing.compare import (
 from mcpgen.runtime.testing.description import Description, base_path
 from mcpgen.runtime.testing.mock import MockUpstream
 from mcpgen.runtime.testing.replies import Reply
-from mcpgen.runtime.tools import Toolbox
+from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
+from mcpgen.runtime.tools import Tool, Toolbox, ToolGroup
+from mcpgen.runtime.transports.memory import MemoryConnection
+from mcpgen.runtime.upstream.client import ApiClient, Surroundings
 
 _USABLE_URL = re.compile(r"https?://[A-Za-z0-9.\-:]+(/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?\Z")
 _SOMEWHERE = "https://upstream.example"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One call: what is called, what the API answers, and what must come of it.
+class CaseResult:
+    """What came of a case; `differences` is empty where all was as it must be."""
 
-    `untested` is "" or why there is no call: its arguments could not be made up.
-    """
+    case: Case
+    differences: tuple[str, ...]
 
-    id: str
-    tool: str
-    arguments: JsonObject
-    reply: JsonObject | None  # how the API's answer differs from the usual one
-    expect: JsonObject  # `is_error`, `operation`, `request` (null: none is sent), `text`
-    untested: str
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> Case:
-        """Read an entry of `cases.json`."""
-        return cls(
-            entry["id"],
-            entry["tool"],
-            entry.get("arguments", {}),
-            entry.get("reply"),
-            entry.get("expect", {}),
-            entry.get("untested", ""),
-        )
-
-    def __str__(self) -> str:
-        return self.id
+    @property
+    def has_passed(self) -> bool:
+        """Whether the case was run, and nothing was off."""
+        return not self.differences and not self.case.untested
 
 
 class Suite:
@@ -71,8 +61,7 @@ class Suite:
     @cached_property
     def cases(self) -> Sequence[Case]:
         """The calls of `cases.json`, in its order."""
-        entries = json.loads((self.folder / "cases.json").read_bytes())
-        return [Case.from_json(entry) for entry in entries]
+        return read_cases(json.loads((self.folder / "cases.json").read_bytes()))
 
     @cached_property
     def _api(self) -> Description:
@@ -91,8 +80,23 @@ class Suite:
 
     def run(self, case: Case) -> None:
         """Call the tool, and compare what was sent and what came back with the case."""
-        differences = asyncio.run(self._differences(case))
+        with _virtual_time() as loop:
+            differences = loop.run(self._differences(case))
         _demand(not differences, "\n  ".join([f"{case.id}:", *differences]))
+
+    def results(
+        self, tools: Collection[str] | None = None, *, cases: Iterable[Case] | None = None
+    ) -> Iterator[CaseResult]:
+        """Run the cases of some tools, or all of them, one after the other in this process.
+
+        A case that could not be made up has no differences and has not passed. `cases` are run in
+        place of those of `cases.json`.
+        """
+        with _virtual_time() as loop:
+            for case in self.cases if cases is None else cases:
+                if tools is None or case.tool in tools:
+                    differences = [] if case.untested else loop.run(self._differences(case))
+                    yield CaseResult(case, tuple(differences))
 
     async def _differences(self, case: Case) -> list[str]:
         operation = case.expect.get("operation", "")
@@ -101,14 +105,33 @@ class Suite:
         mock.prefers = operation
         if case.reply is not None:
             mock.reply_with(Reply.from_json(case.reply))
-        environ = self._environ(base_url)
-        client = Client.in_memory(self._server, environ, send=mock.send)
-        async with client:
-            try:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            async with self._client(case, self._environ(base_url, case.configured), mock) as client:
                 result = await client.call_tool(case.tool, case.arguments)
-            except RpcError as error:
-                return [f"the call was refused by the protocol: {error}"]
-        return [*self._sent(case, mock), *self._came_back(case, mock, result)]
+                waited = loop.time() - started
+        except RpcError as error:
+            return [f"the call was refused by the protocol: {error}"]
+        least = case.expect.get("waits_seconds", 0.0)
+        return [
+            *self._sent(case, mock),
+            *self._came_back(case, mock, result),
+            *([f"waited {waited:g} seconds, expected {least:g}"] if waited < least else []),
+        ]
+
+    def _client(self, case: Case, environ: Mapping[str, str], mock: MockUpstream) -> Client:
+        """A client of a server of one tool, which a call is answered by as by the whole one."""
+        around = Surroundings(clock=asyncio.get_running_loop().time, chance=lambda: 0.5)
+        api = ApiClient(self._server.contract, environ, send=mock.send, surroundings=around)
+        tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
+        runner = CallRunner(Toolbox([ToolGroup("", tools)], api))
+        connection = MemoryConnection(self._server.offering, runner)
+        return Client(connection, MODERN, timeout_seconds=_PATIENCE_SECONDS)
+
+    @property
+    def _tools(self) -> Mapping[str, Tool]:
+        return self._toolbox.tools
 
     def _sent(self, case: Case, mock: MockUpstream) -> Iterator[str]:
         expected = case.expect.get("request")
@@ -116,9 +139,10 @@ class Suite:
             if mock.requests:
                 yield f"`{mock.requests[0]}` was sent, expected nothing to be"
             return
-        if len(mock.requests) != 1:
-            yield f"{len(mock.requests)} requests were sent, expected one"
-        for sent in mock.requests[:1]:
+        attempts = case.expect.get("attempts", 1)
+        if len(mock.requests) != attempts:
+            yield f"{_counted(len(mock.requests))} sent, expected {attempts}"
+        for sent in mock.requests[:attempts]:
             operation = case.expect["operation"]
             if sent.operation != operation:
                 yield f"`{sent.operation or sent}` was called, expected `{operation}`"
@@ -130,14 +154,33 @@ class Suite:
         wanted = case.expect["is_error"]
         if is_error != wanted:
             yield f"isError is {is_error}, expected {wanted}; it says: {text_of(result)[:500]}"
-        for part in case.expect.get("text", {}).get("contains", ()):
+        told = case.expect.get("text", {})
+        for part in told.get("contains", ()):
             if part not in text_of(result):
                 yield f"the text has no `{part}`: {text_of(result)[:500]}"
+        for part in told.get("not_contains", ()):
+            if part in text_of(result):
+                yield f"the text has `{part}`: {text_of(result)[:500]}"
+        status = result.get("_meta", {}).get(STATUS_KEY)
+        if "status" in case.expect and status != case.expect["status"]:
+            yield f"the result tells of the status {status}, expected {case.expect['status']}"
+        yield from self._let_out(result)
         if not is_error and not wanted and len(mock.requests) == 1:
             tool = self._toolbox.tools[case.tool]
             is_wrapped = bool(tool.contract.get("result_key"))
             response = mock.requests[0].response
             yield from result_differences(response, result, is_wrapped=is_wrapped)
+
+    def _let_out(self, result: JsonObject) -> Iterator[str]:
+        """What no result may show: credentials, and how the server is made inside."""
+        shown = json.dumps(result, ensure_ascii=False)
+        for scheme, parts in self._secrets.items():
+            pair = f"{parts.get('username', '')}:{parts.get('password', '')}"
+            spellings = [*parts.values(), b64encode(pair.encode()).decode()]
+            if any(secret in shown for secret in spellings):
+                yield f"the result shows the credential of `{scheme}`"
+        if _TRACEBACK.search(shown):
+            yield f"the result shows a traceback: {shown[:500]}"
 
     # The server as a whole
 
@@ -214,12 +257,14 @@ class Suite:
                 secrets.setdefault(variable["scheme"], {})[part] = f"placeholder-{part}-{at}"
         return secrets
 
-    def _environ(self, base_url: str) -> dict[str, str]:
+    def _environ(self, base_url: str, configured: Collection[str] | None = None) -> dict[str, str]:
+        """Settings with the credentials of some security schemes, or of all of them."""
         contract = self._server.contract
         environ = {
             variable["name"]: self._secrets[variable["scheme"]][variable.get("part", "value")]
             for variable in contract.get("environment", ())
             if variable.get("scheme") and variable.get("part", "value") in _PARTS
+            if configured is None or variable["scheme"] in configured
         }
         if base_url:
             environ[f"{contract['env_prefix']}BASE_URL"] = base_url
@@ -229,6 +274,18 @@ class Suite:
 _PARTS = frozenset(
     {"access_token", "certificate_file", "key_file", "password", "username", "value"}
 )
+
+
+_PATIENCE_SECONDS = 3600.0  # of the clock that jumps, beyond whatever a server waits for
+_TRACEBACK = re.compile(r'Traceback \(most recent|File \\?"[^"]*\.py|[\w/.-]+\.py:\d+')
+
+
+def _virtual_time() -> asyncio.Runner:
+    return asyncio.Runner(loop_factory=VirtualTimeLoop)
+
+
+def _counted(requests: int) -> str:
+    return f"{requests} request{' was' if requests == 1 else 's were'}"
 
 
 def _demand(is_so: bool, message: str) -> None:

@@ -13,6 +13,7 @@ from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.render.contracts import group_contract
 from mcpgen.render.views import handler_module
+from mcpgen.runtime.testing import read_cases
 from mcpgen.spec.manifest import read_manifest
 
 HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n  addPet:\n"
@@ -69,8 +70,8 @@ class Adjusted:
     def sent(self, what: str) -> Any:
         (case,) = [
             case
-            for case in make_cases(self.plan, self.problems)
-            if case["id"] == f"add_pet: {what} arguments"
+            for case in read_cases(make_cases(self.plan, self.problems))
+            if case.id == f"add_pet: {what} arguments"
         ]
         return case
 
@@ -81,8 +82,8 @@ def test_a_fixed_parameter_is_sent_and_not_offered(make: Any) -> None:
     assert adjusted.tool.fixed == (Fixed("query", "format", "json"),)
     assert "query={'petLimit': pet_limit, 'format': 'json'}" in adjusted.request
     case = adjusted.sent("smallest")
-    assert case["expect"]["request"]["query"] == {"format": "json"}
-    assert "format" not in case["arguments"]
+    assert case.expect["request"]["query"] == {"format": "json"}
+    assert "format" not in case.arguments
 
 
 def test_a_fixed_member_of_the_body_is_added_to_what_is_given(make: Any) -> None:
@@ -93,16 +94,16 @@ def test_a_fixed_member_of_the_body_is_added_to_what_is_given(make: Any) -> None
     ]
     assert "body={**body, 'status': 'new'}" in adjusted.request
     case = adjusted.sent("smallest")
-    assert case["expect"]["request"]["body"]["status"] == "new"
-    assert list(case["arguments"]["body"]) == ["name"]
+    assert case.expect["request"]["body"]["status"] == "new"
+    assert list(case.arguments["body"]) == ["name"]
 
 
 def test_a_body_that_needs_no_more_need_not_be_given(make: Any) -> None:
     adjusted = Adjusted(make, "{body.status: {fixed: new}, body.name: {fixed: Rex}}")
     assert adjusted.tool.input_schema["required"] == ["shop"]
     case = adjusted.sent("smallest")
-    assert case["expect"]["request"]["body"] == {"name": "Rex", "status": "new"}
-    assert "body" not in case["arguments"]
+    assert case.expect["request"]["body"] == {"name": "Rex", "status": "new"}
+    assert "body" not in case.arguments
     contract = group_contract(adjusted.plan, adjusted.plan.groups[0])
     assert contract["tools"]["add_pet"]["defaults"] == {"body": {}}
 
@@ -113,7 +114,7 @@ def test_what_is_hidden_is_neither_offered_nor_sent(make: Any) -> None:
     assert "format" not in properties
     assert "note" not in properties["body"]["properties"]
     assert "format" not in adjusted.request
-    assert "format" not in adjusted.sent("largest")["expect"]["request"]["query"]
+    assert "format" not in adjusted.sent("largest").expect["request"]["query"]
 
 
 def test_a_default_is_sent_where_the_call_gives_none(make: Any) -> None:
@@ -121,8 +122,8 @@ def test_a_default_is_sent_where_the_call_gives_none(make: Any) -> None:
     schema = adjusted.tool.input_schema
     assert schema["properties"]["pet_limit"]["default"] == 20
     assert schema["required"] == ["body"]
-    assert adjusted.sent("smallest")["expect"]["request"]["query"] == {"petLimit": 20}
-    assert adjusted.sent("smallest")["expect"]["request"]["path"] == {"shop": "main"}
+    assert adjusted.sent("smallest").expect["request"]["query"] == {"petLimit": 20}
+    assert adjusted.sent("smallest").expect["request"]["path"] == {"shop": "main"}
     contract = group_contract(adjusted.plan, adjusted.plan.groups[0])
     assert contract["tools"]["add_pet"]["defaults"] == {"pet_limit": 20, "shop": "main"}
 

@@ -10,6 +10,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import first_policy
+from mcpgen.runtime.testing import read_cases
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower
 from mcpgen.spec.resolve import resolve
@@ -20,7 +21,7 @@ SPECS = Path(__file__).parents[3] / "specs"
 def cases_of(source: Path, problems: Problems) -> dict[str, Any]:
     api = lower(resolve(load(str(source), problems), problems), problems)
     plan = plan_tools(api, first_policy("thing", models=False), problems)
-    return {case["id"]: case for case in make_cases(plan, problems)}
+    return {case.id: case for case in read_cases(make_cases(plan, problems))}
 
 
 def cases(
@@ -47,9 +48,9 @@ def test_every_tool_of_our_documents_has_calls_and_negative_cases() -> None:
     for name in ("petstore.yaml", "bookshop.yaml"):
         problems = Problems()
         found = cases_of(SPECS / name, problems)
-        tools = {case["tool"] for case in found.values()}
+        tools = {case.tool for case in found.values()}
 
-        assert [case for case in found.values() if "untested" in case] == []
+        assert [case for case in found.values() if case.untested] == []
         for tool in tools:
             kinds = [identity for identity in found if identity.startswith(f"{tool}: ")]
             assert f"{tool}: smallest arguments" in kinds
@@ -69,18 +70,18 @@ def test_smallest_call_has_what_is_required_and_largest_has_everything(tmp_path:
     )
 
     smallest, largest = found["call: smallest arguments"], found["call: largest arguments"]
-    assert smallest["expect"]["request"]["query"] == {"n": 0}
-    assert largest["expect"]["request"]["query"]["n"] == 9
-    assert len(largest["expect"]["request"]["query"]["include[]"]) == 2
-    assert "include[]" not in largest["arguments"]
-    assert len(largest["arguments"]) == 2
+    assert smallest.expect["request"]["query"] == {"n": 0}
+    assert largest.expect["request"]["query"]["n"] == 9
+    assert len(largest.expect["request"]["query"]["include[]"]) == 2
+    assert "include[]" not in largest.arguments
+    assert len(largest.arguments) == 2
 
 
 def test_arguments_of_a_call_differ_where_there_is_room(tmp_path: Path) -> None:
     schema = {"type": "integer", "minimum": 1, "maximum": 50}
     found = cases(tmp_path, {"parameters": [query(name, schema) for name in ("a", "b", "c")]})
 
-    sent = found["call: largest arguments"]["expect"]["request"]["query"]
+    sent = found["call: largest arguments"].expect["request"]["query"]
     assert len(set(sent.values())) == 3
 
 
@@ -88,7 +89,7 @@ def test_values_that_would_not_be_sent_are_not_used(tmp_path: Path) -> None:
     array = {"type": "array", "items": {"type": "string"}}
     found = cases(tmp_path, {"parameters": [query("tags", array, required=True)]})
 
-    assert found["call: smallest arguments"]["arguments"] == {"tags": [""]}
+    assert found["call: smallest arguments"].arguments == {"tags": [""]}
 
 
 def test_first_alternative_with_credentials_is_expected(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_first_alternative_with_credentials_is_expected(tmp_path: Path) -> None:
         components={"securitySchemes": {"one": key, "two": {**key, "name": "X-Two"}}},
     )
 
-    assert found["call: smallest arguments"]["expect"]["request"]["security"] == ["one", "two"]
+    assert found["call: smallest arguments"].expect["request"]["security"] == ["one", "two"]
 
 
 def test_what_cannot_be_made_up_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ def test_what_cannot_be_made_up_is_listed_with_its_reason(tmp_path: Path) -> Non
     found = cases(tmp_path, {"parameters": [query("q", impossible, required=True)]}, problems)
 
     assert list(found) == ["call: smallest arguments"]
-    reason = found["call: smallest arguments"]["untested"]
+    reason = found["call: smallest arguments"].untested
     assert reason.startswith("query parameter `q`, at `/`: no text was found for")
     (note,) = [problem for problem in problems if problem.code == "untested"]
     assert "`call: smallest arguments` has no test" in note.message
@@ -118,8 +119,8 @@ def test_answer_that_cannot_be_made_up_leaves_the_request_tested(tmp_path: Path)
     content = {"application/json": {"schema": {"type": "string", "pattern": "^(?=x)(?!x)$"}}}
     found = cases(tmp_path, {"responses": {"200": {"description": "", "content": content}}})
 
-    assert "no answer of the API could be made up" in found["call: result"]["untested"]
-    assert found["call: smallest arguments"]["reply"] == {"status": 200, "text": ""}
+    assert "no answer of the API could be made up" in found["call: result"].untested
+    assert found["call: smallest arguments"].reply == {"status": 200, "text": ""}
 
 
 def test_valid_example_answers_where_no_value_can_be_made_up(tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_valid_example_answers_where_no_value_can_be_made_up(tmp_path: Path) -> 
     found = cases(tmp_path, {"responses": {"200": {"description": "", "content": content}}})
 
     assert "call: result" not in found
-    assert "reply" not in found["call: smallest arguments"]
+    assert found["call: smallest arguments"].reply is None
 
 
 def test_largest_call_selects_another_media_type(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ def test_largest_call_selects_another_media_type(tmp_path: Path) -> None:
     found = cases(tmp_path, {"requestBody": body})
 
     smallest, largest = found["call: smallest arguments"], found["call: largest arguments"]
-    assert smallest["expect"]["request"]["content_type"] == "application/json"
-    assert "content_type" not in smallest["arguments"]
-    assert largest["arguments"]["content_type"] == "application/x-www-form-urlencoded"
-    assert largest["expect"]["request"]["content_type"] == "application/x-www-form-urlencoded"
+    assert smallest.expect["request"]["content_type"] == "application/json"
+    assert "content_type" not in smallest.arguments
+    assert largest.arguments["content_type"] == "application/x-www-form-urlencoded"
+    assert largest.expect["request"]["content_type"] == "application/x-www-form-urlencoded"

@@ -1,0 +1,5 @@
+"""The cases of the generated tests: calls, what each must send, and what must stop them."""
+
+from mcpgen.plan.cases.entries import make_cases
+
+__all__ = ["make_cases"]

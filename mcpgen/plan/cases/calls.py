@@ -1,0 +1,265 @@
+"""The smallest and the largest call of a tool, and the request that each must send.
+
+Arguments are sampled from the operation's own schemas, and what must be sent is spelled in its own
+names; of the tool plan only the arguments' names and the order of media types are used. So a tool
+that loses, renames or misplaces something cannot agree with its cases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from msgspec import UNSET
+
+from mcpgen.ir.api import Api, MediaType, Operation, Parameter
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.plan.arguments import body_schema
+from mcpgen.plan.cases.travelling import (
+    folded,
+    has_empty,
+    has_null,
+    is_mistaken_for_others,
+    is_same,
+    travels,
+)
+from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_range, kind_of_body
+from mcpgen.plan.property_names import as_offered
+from mcpgen.plan.shapes import Shapes
+from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
+
+PLACES = ("path", "query", "header", "cookie")
+_NOT_EMPTY: JsonObject = {"minItems": 1, "minLength": 1, "minProperties": 1}
+_VARIANTS = 4
+
+
+@dataclass(slots=True)
+class Call:
+    """Arguments of a call, by their names, and the request that they make, by its own."""
+
+    arguments: JsonObject = field(default_factory=dict)
+    request: JsonObject = field(
+        default_factory=lambda: {"path": {}, "query": {}, "header": {}, "cookie": {}}
+    )
+
+    def send(self, parameter: Parameter, value: JsonValue) -> None:
+        """Expect a parameter on the wire."""
+        if parameter.location == "querystring":
+            self.request["querystring"] = value
+        else:
+            self.request[parameter.location][parameter.name] = value
+
+    def beyond(self, other: Call) -> Call:
+        """Give what this call has and `other` has not."""
+        request: JsonObject = {}
+        for place, value in self.request.items():
+            sent = other.request.get(place, UNSET)
+            if place in PLACES:
+                request[place] = _different(value, sent)
+            elif not _is_the_same(value, sent):
+                request[place] = value
+        return Call(_different(self.arguments, other.arguments), request)
+
+
+def _different(values: JsonObject, others: JsonObject) -> JsonObject:
+    return {
+        name: value
+        for name, value in values.items()
+        if not _is_the_same(value, others.get(name, UNSET))
+    }
+
+
+def _is_the_same(one: JsonValue, other: JsonValue) -> bool:
+    """Whether two JSON values are equal; Python takes true for 1."""
+    return one is other or (repr(one) == repr(other))
+
+
+class Calls:
+    """Makes calls of the tools of one API."""
+
+    def __init__(self, api: Api) -> None:
+        self._schemas = api.schemas
+        self.sent = Samples(api.schemas, "request")
+        self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
+
+    def call(self, tool: ToolPlan, which: Which) -> Call:
+        """A call with all that is required or, for "largest", all that there is.
+
+        Raises:
+            CannotSampleError: a value that is needed cannot be made.
+        """
+        operation = tool.operation
+        names = {(item.location, item.wire_name): item.name for item in tool.arguments}
+        security = first_requirement(operation)
+        carried = {self._credential_place(scheme) for scheme in security}
+        call = Call()
+        defaults = {(item.location, item.wire_name): item.default for item in tool.arguments}
+        for parameter in operation.parameters:
+            place = (parameter.location, parameter.name)
+            is_credential = (parameter.location, folded(parameter)) in carried
+            if which == "smallest" and defaults.get(place, UNSET) is not UNSET:
+                call.send(parameter, defaults[place])
+                continue
+            if which == "largest" and is_credential and not parameter.required:
+                continue
+            if parameter.required or which == "largest":
+                value = self._value(parameter, which, list(call.arguments.values()))
+                if is_mistaken_for_others(parameter, value, operation, self._schemas):
+                    if parameter.required:
+                        raise CannotSampleError(
+                            f"members of `{parameter.name}` travel under the names of other"
+                            f" {parameter.location} parameters"
+                        )
+                    continue
+                if place in names:  # what is fixed is no argument
+                    call.arguments[names[place]] = value
+                if not is_credential:
+                    call.send(parameter, value)
+        if operation.request_body and (operation.request_body.required or which == "largest"):
+            self._add_body(call, tool, which, names)
+        call.request["security"] = list(security)
+        if tool.wire_names:
+            self._offer(call, tool)
+        return call
+
+    def _offer(self, call: Call, tool: ToolPlan) -> None:
+        """Call members inside arguments what the tool calls them."""
+        shapes = Shapes(self._schemas, "request")
+        offered = {wire: name for name, wire in tool.wire_names.items()}
+        for argument in tool.arguments:
+            if argument.name in call.arguments:
+                value = call.arguments[argument.name]
+                call.arguments[argument.name] = as_offered(
+                    value, [argument.schema], shapes, offered
+                )
+
+    def _credential_place(self, scheme_id: str) -> tuple[str, str]:
+        scheme = self._schemes.get(scheme_id)
+        if scheme is None or scheme.type != "apiKey":
+            return ("header", "authorization")
+        is_header = scheme.location == "header"
+        return (scheme.location, scheme.name.lower() if is_header else scheme.name)
+
+    def _value(self, parameter: Parameter, which: Which, taken: list[JsonValue]) -> JsonValue:
+        """A value that can travel, unlike those of other arguments where there is room for that.
+
+        A value that is empty would not be sent at all, or not as itself.
+        """
+        schema: JsonSchema = {"allOf": [parameter.schema, _NOT_EMPTY]}
+        fallback: list[JsonValue] = []
+        wishes: tuple[Which, ...] = (which, "example")
+        for wish in wishes:
+            for variant in range(_VARIANTS):
+                value = self._sample(parameter, schema, wish, variant)
+                if travels(parameter, value):
+                    fallback.append(value)
+                    if not any(is_same(value, other) for other in taken):
+                        return value
+        if fallback:
+            return fallback[0]
+        raise CannotSampleError(
+            f"no value of the {parameter.location} parameter `{parameter.name}` can travel there"
+        )
+
+    def _sample(
+        self, parameter: Parameter, schema: JsonSchema, wish: Which, variant: int
+    ) -> JsonValue:
+        try:
+            return self.sent.sample(schema, wish, seed=parameter.name, variant=variant)
+        except CannotSampleError as error:
+            shown = f"{parameter.location} parameter `{parameter.name}`"
+            raise CannotSampleError(f"{shown}, {error}") from None
+
+    def _add_body(
+        self, call: Call, tool: ToolPlan, which: Which, names: dict[tuple[str, str], str]
+    ) -> None:
+        """Add the body: of the default media type, or of the last one for the largest call."""
+        chosen = tool.body[-1 if which == "largest" else 0]
+        media_type = _one_of_range(chosen.media_type)
+        if chosen is not tool.body[0] or media_type != chosen.media_type:
+            call.arguments[names["content_type", ""]] = media_type
+        value = self._body(chosen, which)
+        fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
+        given = value
+        if fixed and isinstance(value, dict):
+            given = {name: member for name, member in value.items() if name not in fixed}
+        if given or not fixed:
+            call.arguments[names["body", ""]] = given
+        call.request["body"] = value
+        call.request["content_type"] = media_type
+
+    def _body(self, media_type: MediaType, which: Which) -> JsonValue:
+        schema = body_schema(media_type)
+        if kind_of_body(media_type) <= Kind.OTHER_JSON:
+            return self.sent.sample(schema, which, seed="body")
+        if kind_of_body(media_type) is Kind.TEXT:
+            return self._text_body(media_type)
+        if kind_of_body(media_type) not in STRUCTURED:
+            return "dGV4dA=="
+        if kind_of_body(media_type) is Kind.XML:
+            return self._xml_body(schema, which)
+        wishes: tuple[Which, ...] = (which, "example", "largest")
+        for wish in wishes:  # a form does not carry what is empty
+            value = self.sent.sample(schema, wish, seed="body")
+            if kind_of_body(media_type) in (Kind.FORM, Kind.MULTIPART):
+                value = _without_nulls(value)
+            is_list = kind_of_body(media_type) is Kind.MULTIPART and isinstance(value, list)
+            if is_list and value and not has_empty(value) and not has_null(value):
+                return value
+            if kind_of_body(media_type) is Kind.LINES or _fits_a_form(value):
+                return value
+        raise CannotSampleError(
+            "no body found that a form can carry: an object without empty lists and objects"
+        )
+
+    def _xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
+        """A value that XML carries whole: it has no empty lists, and no null in an attribute."""
+        wishes: tuple[Which, ...] = (which, "example", "largest", "smallest")
+        for wish in wishes:
+            value = self.sent.sample(schema, wish, seed="body")
+            if value and not has_empty(value) and not has_null(value):
+                return value
+        raise CannotSampleError("no body found that XML can carry: one without what is empty")
+
+    def _text_body(self, media_type: MediaType) -> str:
+        """A text that fits the schema, where that speaks of a text."""
+        if base_type(media_type.media_type).endswith("xml"):
+            return "<text/>"
+        try:
+            value = self.sent.sample(schema_of(media_type), seed="body")
+        except CannotSampleError:
+            value = None
+        return value if isinstance(value, str) else "text"
+
+
+def _one_of_range(media_type: str) -> str:
+    """A media type within a range; any other as it is."""
+    kind = base_type(media_type)
+    if not is_range(kind):
+        return media_type
+    common = {"*/*": "application/octet-stream", "text/*": "text/plain", "image/*": "image/png"}
+    return common.get(kind, kind.replace("*", "octet-stream"))
+
+
+def first_requirement(operation: Operation) -> tuple[str, ...]:
+    """The credentials that are sent where all are configured: the first alternative with any."""
+    for requirement in operation.security:
+        if requirement:
+            return tuple(use.scheme for use in requirement)
+    return ()
+
+
+def schema_of(media_type: MediaType) -> JsonSchema:
+    """The schema of a media type; one without any allows everything."""
+    return True if media_type.schema is None else media_type.schema
+
+
+def _without_nulls(value: JsonValue) -> JsonValue:
+    """An object without the members that are null, which no form can tell from a text."""
+    if not isinstance(value, dict):
+        return value
+    return {name: member for name, member in value.items() if member is not None}
+
+
+def _fits_a_form(value: JsonValue) -> bool:
+    return value == {} or (isinstance(value, dict) and not has_empty(value))

@@ -1,0 +1,173 @@
+"""What `tests/generated/cases.json` says of each tool (`mcpgen.runtime.testing.cases` reads it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.api import MediaType, Operation
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.plan.cases.calls import PLACES, Call, Calls, first_requirement, schema_of
+from mcpgen.plan.media_types import is_json
+from mcpgen.runtime.testing import failures
+from mcpgen.runtime.testing.samples import CannotSampleError, Samples
+
+_UNKNOWN_ARGUMENT = "no_such_argument"
+_UNHEARD_OF = "application/x-unheard-of"
+_CREDENTIAL_PARTS = frozenset({"access_token", "certificate_file", "password", "username", "value"})
+
+
+def make_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject]:
+    """Give the entries of `tests/generated/cases.json`, one a tool, by its name.
+
+    What cannot be made up stands under `untested` with its reason, and each has a note.
+    """
+    making = _Making(plan)
+    entries = [making.entry(tool) for tool in plan.tools]
+    for tool, entry in zip(plan.tools, entries, strict=True):
+        for told in entry.get("untested", ()):
+            problems.note(
+                "untested",
+                f"`{tool.name}: {told['what']}` has no test: {told['why']}",
+                at=tool.operation.at,
+                why="no valid value could be made up from the schema",
+                help="an `example` that is valid is used where there is one",
+            )
+    return entries
+
+
+class _Making:
+    """Makes the entries of one server, whose schemas are read once."""
+
+    def __init__(self, plan: ServerPlan) -> None:
+        self._calls = Calls(plan.api)
+        self._answered = Samples(plan.api.schemas, "response")
+        self._variables: dict[str, list[str]] = {}
+        for variable in plan.environment:
+            if variable.scheme and (variable.part or "value") in _CREDENTIAL_PARTS:
+                self._variables.setdefault(variable.scheme, []).append(variable.name)
+
+    def entry(self, tool: ToolPlan) -> JsonObject:
+        """Give all cases of one tool, with those that cannot be made."""
+        entry: JsonObject = {"tool": tool.name, "operation": tool.operation.key}
+        untested: list[JsonObject] = []
+        if reason := self._why_unanswerable(tool.operation):
+            entry["reply"] = {"status": _success_status(tool.operation), "text": ""}
+            untested.append(_told("result", f"no answer of the API could be made up: {reason}"))
+        try:
+            smallest = self._calls.call(tool, "smallest")
+        except CannotSampleError as error:
+            untested.append(_told("smallest arguments", str(error)))
+        else:
+            entry["calls"] = list(self._made(tool, smallest, untested))
+            entry["refused"] = [_unknown_argument()]
+            entry["failures"] = list(_failures(tool))
+            if first_requirement(tool.operation):
+                entry["variables"] = self._named_variables(first_requirement(tool.operation))
+                entry["credentials"] = list(self._credentials(tool))
+        if untested:
+            entry["untested"] = untested
+        return {key: value for key, value in entry.items() if value != []}
+
+    def _made(
+        self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]
+    ) -> Iterator[JsonObject]:
+        yield _call("smallest arguments", smallest)
+        try:
+            largest = self._calls.call(tool, "largest")
+        except CannotSampleError as error:
+            untested.append(_told("largest arguments", str(error)))
+            return
+        if largest.arguments != smallest.arguments:
+            yield _call("largest arguments", largest.beyond(smallest))
+
+    def _why_unanswerable(self, operation: Operation) -> str:
+        """Say why the mock has no answer of its own; "" where it has."""
+        reasons = (
+            self._why_not_sampled(media_type)
+            for response in operation.responses
+            for media_type in response.content
+            if response.status.startswith("2") and is_json(media_type.media_type)
+        )
+        return next(filter(None, reasons), "")
+
+    def _why_not_sampled(self, media_type: MediaType) -> str:
+        try:
+            self._answered.exemplary(schema_of(media_type), media_type.examples)
+        except CannotSampleError as error:
+            return str(error)
+        return ""
+
+    def _credentials(self, tool: ToolPlan) -> Iterator[JsonObject]:
+        """Which credentials travel, or are asked for, where not all of them are configured."""
+        alternatives = [
+            tuple(use.scheme for use in requirement) for requirement in tool.operation.security
+        ]
+        settings: list[tuple[str, ...]] = [()]
+        for names in alternatives:
+            settings += [tuple(other for other in names if other != name) for name in names]
+            if len(alternatives) > 1:
+                settings.append(names)
+        for configured in dict.fromkeys(settings):
+            yield {"configured": list(configured), **self._outcome(configured, alternatives)}
+
+    def _outcome(
+        self, configured: tuple[str, ...], alternatives: Sequence[tuple[str, ...]]
+    ) -> JsonObject:
+        """What travels: the first alternative that is configured, and nothing only if it may."""
+        for names in alternatives:
+            if names and set(names) <= set(configured):
+                return {"sends": list(names)}
+        if () in alternatives:
+            return {"sends": []}
+        missing = [name for name in alternatives[0] if name not in configured]
+        return {"needs": self._named_variables(missing)}
+
+    def _named_variables(self, schemes: Sequence[str]) -> list[str]:
+        names = [name for scheme in schemes for name in self._variables.get(scheme, ())]
+        return list(dict.fromkeys(names))
+
+
+def _call(what: str, call: Call) -> JsonObject:
+    request = {
+        place: value for place, value in call.request.items() if place not in PLACES or value
+    }
+    return {"what": what, "arguments": call.arguments, "request": request}
+
+
+def _told(what: str, reason: str) -> JsonObject:
+    return {"what": what, "why": reason}
+
+
+def _unknown_argument() -> JsonObject:
+    return {
+        "what": "an unknown argument",
+        "arguments": {_UNKNOWN_ARGUMENT: 1},
+        "says": _UNKNOWN_ARGUMENT,
+    }
+
+
+def _failures(tool: ToolPlan) -> Iterator[str]:
+    """What the API may do wrong: what the document says, and what any API does."""
+    documented = (response.status for response in tool.operation.responses)
+    statuses = {status for status in documented if status.isdigit() and int(status) >= 400}
+    yield from sorted(statuses.union(failures.GENERAL_STATUSES), key=int)
+    yield failures.REDIRECT
+    if first_requirement(tool.operation):
+        yield failures.ECHO
+    if tool.operation.method != "HEAD":
+        yield failures.BAD_JSON
+        accepted = (*tool.accept, *tool.also_answered)
+        if tool.returns.source != "None" and not any(map(_accepts_unheard_of, accepted)):
+            yield failures.WRONG_MEDIA_TYPE
+    yield from (failures.NO_CONTENT, failures.TIMEOUT, failures.REFUSED, failures.RESET)
+
+
+def _accepts_unheard_of(media_type: str) -> bool:
+    return media_type.partition(";")[0].strip().lower() in {"*/*", "application/*", _UNHEARD_OF}
+
+
+def _success_status(operation: Operation) -> int:
+    documented = [item.status for item in operation.responses if item.status.startswith("2")]
+    return min((int(status) for status in documented if status.isdigit()), default=200)

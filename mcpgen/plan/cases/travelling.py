@@ -1,0 +1,98 @@
+"""What can travel where, and be told apart from everything else when it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mcpgen.ir.api import Operation, Parameter
+from mcpgen.ir.json_types import JsonSchema, JsonValue
+
+
+def travels(parameter: Parameter, value: JsonValue) -> bool:
+    """Whether a value can be told apart from others where it travels."""
+    if parameter.content_type:
+        return True
+    if has_empty(value):
+        return False
+    texts = list(_texts(value))
+    if parameter.location == "path":
+        return all(text.isprintable() and text not in {"", ".", ".."} for text in texts)
+    is_composite = isinstance(value, list | dict)
+    separators = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(parameter.style, "")
+    if parameter.location == "header" or parameter.style == "cookie":
+        if not all(text.isascii() and text.isprintable() for text in texts):
+            return False
+        separators = ",=" if is_composite else ""
+        if any(text != text.strip() for text in texts):
+            return False
+    if parameter.style == "cookie":
+        separators += ' ",;\\'
+    return not any(set(separators) & set(text) for text in texts)
+
+
+def is_mistaken_for_others(
+    parameter: Parameter, value: JsonValue, operation: Operation, schemas: Mapping[str, JsonSchema]
+) -> bool:
+    """Whether members of an exploded object travel as if they were other parameters' values."""
+    if not (_is_spread(parameter) and isinstance(value, dict)):
+        return False
+    others: set[str] = set()
+    for other in operation.parameters:
+        if other is not parameter and other.location == parameter.location:
+            others.add(other.name)
+            if _is_spread(other):
+                others |= _declared(other.schema, schemas)
+    return not others.isdisjoint(value)
+
+
+def _is_spread(parameter: Parameter) -> bool:
+    return parameter.explode and parameter.style in ("form", "cookie")
+
+
+def _declared(schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 5) -> set[str]:
+    """The names of the properties of an object's schema."""
+    if not isinstance(schema, dict) or not depth:
+        return set()
+    parts = [schemas.get(schema.get("$ref", "").removeprefix("#/$defs/"), {})]
+    parts += [part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ())]
+    return set(schema.get("properties", ())).union(
+        *(_declared(part, schemas, depth - 1) for part in parts)
+    )
+
+
+def has_empty(value: JsonValue) -> bool:
+    """Whether there is an empty list or object in a value, which styles cannot spell."""
+    if isinstance(value, dict):
+        return not value or any(has_empty(item) for item in value.values())
+    if isinstance(value, list):
+        return not value or any(has_empty(item) for item in value)
+    return False
+
+
+def has_null(value: JsonValue) -> bool:
+    """Whether there is a null in a value, or it is one."""
+    if isinstance(value, dict):
+        return any(map(has_null, value.values()))
+    return any(map(has_null, value)) if isinstance(value, list) else value is None
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def is_same(one: JsonValue, other: JsonValue) -> bool:
+    """Whether two JSON scalars are equal; Python takes true for 1."""
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
+
+
+def folded(parameter: Parameter) -> str:
+    """The name by which a parameter is compared: case means nothing in headers."""
+    return parameter.name.lower() if parameter.location == "header" else parameter.name
