@@ -1,4 +1,9 @@
-"""The servers in generated_examples/: those made from a document in specs/, and by hand."""
+"""The servers in generated_examples/, and what each is made from.
+
+`specs/<name>.yaml` is the document of a server, `specs/<name>/` has what a person decided about it
+(`mcpgen.yaml`, overlays), copied into the project. Handlers and tests of a person's own are written
+where they are committed, and stay.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,17 @@ from mcpgen.cli.app import run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMITTED = REPOSITORY / "generated_examples"
-NAMES = ("bookshop", "petstore")
+SPECS = REPOSITORY / "specs"
+NAMES = (
+    "bookshop",
+    "chatdesk",
+    "meta-ads",
+    "n8n",
+    "petstore",
+    "reonomy",
+    "search-console",
+    "twilio",
+)
 BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are written, and stay
 
 
@@ -32,13 +47,15 @@ def make(name: str, directory: Path, by_hand: Mapping[str, bytes]) -> None:
 
 
 def written_by_hand(name: str) -> dict[str, bytes]:
-    """Read what people wrote of a committed server: its `handlers/`, and its own tests."""
+    """Read what people wrote of a server, by its path in the project.
+
+    That is what stands in `specs/<name>/`, and the `handlers/` and tests that are committed.
+    """
     root = COMMITTED / f"{name}-mcp"
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for pattern in ("src/*/handlers/*.py", "tests/*.py")
-        for path in root.glob(pattern)
-    }
+    files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
+    for pattern in ("src/*/handlers/*.py", "tests/*.py"):
+        files += [(root, path) for path in sorted(root.glob(pattern))]
+    return {path.relative_to(base).as_posix(): path.read_bytes() for base, path in files}
 
 
 def bring_up_to_date(directory: Path) -> None:

@@ -1,0 +1,9 @@
+"""Tests of your own; mcpgen wrote this file once and never touches it again."""
+
+from importlib.metadata import version
+
+from chatdesk_mcp import __version__
+
+
+def test_the_installed_server_is_this_one() -> None:
+    assert version("chatdesk-mcp") == __version__
