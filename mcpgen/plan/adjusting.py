@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from msgspec import UNSET
 
 from mcpgen.diagnostics import Location, OperationRefusedError
-from mcpgen.ir.api import MediaType, Operation
+from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import OperationEntry, ParameterEntry
 from mcpgen.ir.tool_plan import Fixed
@@ -258,17 +258,13 @@ class _Adjusting:
                 for name, schema in found.items()
             })  # fmt: skip
         text = self.wish.description
-        return replace(
+        return _with_parameter(
             operation,
-            parameters=tuple(
-                replace(
-                    parameter,
-                    schema=change(parameter.schema),
-                    description=text or parameter.description,
-                )
-                if (parameter.location, parameter.name) == self.place
-                else parameter
-                for parameter in operation.parameters
+            self.place,
+            lambda parameter: replace(
+                parameter,
+                schema=change(parameter.schema),
+                description=text or parameter.description,
             ),
         )
 
@@ -324,31 +320,27 @@ def _with(schema: JsonSchema, **keywords: JsonValue) -> JsonSchema:
     return {**schema, **keywords} if isinstance(schema, dict) else schema
 
 
-def _optional(operation: Operation, place: WirePlace) -> Operation:
+def _with_parameter(
+    operation: Operation, place: WirePlace, change: Callable[[Parameter], Parameter]
+) -> Operation:
     return replace(
         operation,
         parameters=tuple(
-            replace(parameter, required=False)
-            if (parameter.location, parameter.name) == place
-            else parameter
+            change(parameter) if (parameter.location, parameter.name) == place else parameter
             for parameter in operation.parameters
         ),
     )
+
+
+def _optional(operation: Operation, place: WirePlace) -> Operation:
+    return _with_parameter(operation, place, lambda found: replace(found, required=False))
 
 
 def _required(operation: Operation, place: WirePlace, shapes: Shapes) -> Operation:
     """The operation with what is fixed at `place` required, as it is always sent."""
     location, wire_name = place
     if location != "body":
-        return replace(
-            operation,
-            parameters=tuple(
-                replace(parameter, required=True)
-                if (parameter.location, parameter.name) == place
-                else parameter
-                for parameter in operation.parameters
-            ),
-        )
+        return _with_parameter(operation, place, lambda found: replace(found, required=True))
 
     def with_member(item: MediaType) -> MediaType:
         if item.schema is None or wire_name not in _properties(item.schema, shapes):
