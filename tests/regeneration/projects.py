@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from mcpgen.pipeline import commands as pipeline
 
@@ -52,6 +57,24 @@ CHANGED_DOCUMENT = HEAD + PETS.replace("Fetch one", "Get a") + USERS + SCHEMAS
 GENERATED = "src/pet_shop_mcp/_generated"
 HANDLERS = "src/pet_shop_mcp/handlers/__init__.py"
 FOREIGN = (f"{GENERATED}/notes.txt", "notes.md", "tests/generated/mine.csv", "data/deep/x.bin")
+
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is missing")
+
+
+def git(folder: Path, *arguments: str, code: int = 0) -> str:
+    """Run git, with none of the user's settings; give what it prints."""
+    settings = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0"]
+    done = subprocess.run(
+        ["git", *settings, *arguments],
+        cwd=folder,
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
 
 
 def silent(_: str) -> None:

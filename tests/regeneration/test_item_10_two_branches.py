@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from mcpgen.pipeline import commands as pipeline
 from tests.regeneration import projects
+from tests.regeneration.projects import git, needs_git
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is missing")
+pytestmark = needs_git
 
 SHOPS = projects.ORDERS.replace("rder", "hop").replace("/ohops", "/shops")
 PETS_MORE = (
@@ -25,14 +25,6 @@ PETS_MORE = (
       responses: {"204": {description: Gone.}}
 """
 )
-
-
-def git(folder: Path, *arguments: str, code: int = 0) -> None:
-    settings = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "gc.auto=0"]
-    done = subprocess.run(
-        ["git", *settings, *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stdout + done.stderr
 
 
 def branch(project: Path, cache: Path, name: str, document: str) -> None:
