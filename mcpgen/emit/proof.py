@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 
 import msgspec
@@ -25,6 +25,13 @@ _STATEMENTS = (
 _LEAVES = (ast.Constant, ast.Name, ast.expr_context)
 _NEVER = (ast.Lambda, ast.JoinedStr, ast.comprehension, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 _CALLABLES = frozenset({"ToolGroup.load", "TypedDict", "ctx.api.request", "tools.handler"})
+_WORKFLOWS = "/_generated/workflows.py"
+_CALLABLES_OF_WORKFLOWS = frozenset(
+    {
+        "Workflow", "bool", "compare", "flow.call", "flow.call_each", "flow.items",
+        "flow.require", "value_at", "without_absent",
+    }
+)  # fmt: skip
 _MODULES = frozenset({"__future__", "mcpgen.runtime", "typing"})
 
 
@@ -56,7 +63,8 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
         case ".py":
             tree = ast.parse(file.content)
             if f"src/{package}/_generated/" in file.path:
-                _prove_code(tree, package)
+                is_workflows = file.path.endswith(_WORKFLOWS)
+                _prove_code(tree, package, _joins_steps if is_workflows else _is_never)
         case ".json" if not file.path.startswith("openapi"):
             msgspec.json.decode(file.content)
         case ".jsonl":
@@ -66,9 +74,12 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
             tomllib.loads(file.content.decode())
 
 
-def _prove_code(tree: ast.Module, package: Identifier) -> None:
+def _prove_code(
+    tree: ast.Module, package: Identifier, is_emitted: Callable[[ast.AST], bool]
+) -> None:
+    """Refuse what no template emits; `is_emitted` knows what only some of them do."""
     for node in _nodes(tree):
-        if _is_foreign(node, package):
+        if _is_foreign(node, package) and not is_emitted(node):
             line = getattr(node, "lineno", 0)
             raise ValueError(f"line {line}: no template emits {ast.unparse(node):.60}")
 
@@ -99,6 +110,25 @@ def _is_foreign(node: ast.AST, package: Identifier) -> bool:
             return not isinstance(node, _STATEMENTS)
         case _:
             return isinstance(node, _NEVER)
+
+
+def _is_never(_: ast.AST) -> bool:
+    return False
+
+
+def _joins_steps(node: ast.AST) -> bool:
+    """Whether this is what only workflows have: their calls, and a list of arguments."""
+    match node:
+        case ast.comprehension():
+            return True
+        case ast.Expr(value=ast.Call(func=function)):
+            return ast.unparse(function) == "flow.require"
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr="get" | "header")):
+            return True  # of a step
+        case ast.Call(func=function):
+            return ast.unparse(function) in _CALLABLES_OF_WORKFLOWS
+        case _:
+            return False
 
 
 def _is_known(module: str, package: Identifier) -> bool:

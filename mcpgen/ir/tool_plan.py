@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.workflow import Condition, Criterion, ObjectOf, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,43 @@ class ToolGroupPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class StepPlan:
+    """A step that is sure to fit its operation; every expression names where its value is from."""
+
+    id: str
+    variable: Identifier
+    tool: str
+    operation: str  # its key
+    arguments: ObjectOf
+    condition: Condition | None
+    items: Value | None  # the list that it runs for
+    criteria: tuple[Criterion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowPlan:
+    """One workflow: what clients see of it, and its steps."""
+
+    name: str
+    function: Identifier
+    title: str
+    description: str
+    arguments: tuple[Argument, ...]
+    input_schema: JsonObject
+    output_schema: JsonObject
+    result_key: str
+    annotations: JsonObject
+    steps: tuple[StepPlan, ...]
+    output: Value
+    token_cost: int
+
+    @property
+    def key(self) -> str:
+        """Names it where tools are named by their operations: "workflow:buy_book"."""
+        return f"workflow:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class EnvironmentVariable:
     """A setting of the server that is read from the environment."""
 
@@ -145,6 +183,7 @@ class ServerPlan:
     models: tuple[ModelModule, ...]  # by module; empty with `--no-models`
     left_out: tuple[LeftOut, ...] = field(default=())
     unselected: tuple[str, ...] = ()  # keys of the operations that `include` and `exclude` leave
+    workflows: tuple[WorkflowPlan, ...] = ()  # by name
 
     @property
     def has_document(self) -> bool:

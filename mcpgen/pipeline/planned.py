@@ -17,10 +17,12 @@ from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project_folder import read_file
 from mcpgen.plan.by_hand import plan_by_hand
 from mcpgen.plan.policy import Policy
+from mcpgen.spec.arazzo import ArazzoDocuments
 from mcpgen.spec.fetch import is_url
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.validate import JUDGED_BYTES
+from mcpgen.spec.workflows import read_workflows
 
 # A larger document is judged by openapi-spec-validator where it enters, by `new` and `pull`; at
 # each change of it, that would take most of the time of `generate`.
@@ -88,7 +90,8 @@ def plan_project(
         judged_bytes=judged_bytes,
         cache=options.cache,
     )
-    policy = Policy(intent, lock.operations)
+    workflows = read_workflows(intent, ArazzoDocuments(target, sources, problems).read, problems)
+    policy = Policy(intent, lock.operations, workflows)
     plan = stages.plan_server(understood.api, policy, problems, strict=options.strict)
     return Planned(plan, vendored_at(path, understood.document))
 

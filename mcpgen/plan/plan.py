@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
-
-import msgspec
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation
@@ -39,8 +36,10 @@ from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names, wire_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
+from mcpgen.plan.token_cost import token_cost
 from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
 from mcpgen.plan.types import Types
+from mcpgen.plan.workflows import plan_workflows
 
 _MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
@@ -122,6 +121,9 @@ class _Planning:
             left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
             unselected=tuple(
                 sorted({operation.key for operation in api.operations} - names.keys())
+            ),
+            workflows=plan_workflows(
+                self.policy.workflows, tools, self.left_out, self.schemas, self.problems
             ),
         )
 
@@ -210,7 +212,7 @@ class _Planning:
             fixed=adjusted.fixed,
             wire_names=wire_names(inputs.full or inputs.listed, self.offered),
         )
-        return replace(tool, token_cost=_token_cost(tool))
+        return replace(tool, token_cost=token_cost(tool))
 
     def _adjusted(self, operation: Operation, entry: OperationEntry) -> Adjusted:
         """The operation as the manifest has it; where that cannot be followed, as it is."""
@@ -299,17 +301,3 @@ def _also_answered(operation: Operation) -> tuple[str, ...]:
         for item in response.content
     }
     return tuple(sorted(names - set(_accept(operation))))
-
-
-def _token_cost(tool: ToolPlan) -> int:
-    """A quarter of the bytes that the tool takes in a listing, rounded up."""
-    listed = {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "annotations": tool.annotations,
-    }
-    if tool.output_schema is not None:
-        listed["outputSchema"] = tool.output_schema
-    return math.ceil(len(msgspec.json.encode(listed)) / 4)

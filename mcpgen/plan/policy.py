@@ -13,6 +13,7 @@ from mcpgen.ir.manifest import (
     SelectRule,
     ServerEntry,
 )
+from mcpgen.ir.workflow import Workflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Policy:
 
     intent: LocatedManifest
     issued_names: Mapping[str, str] = field(default_factory=dict)
+    workflows: tuple[Workflow, ...] = ()  # of the manifest and its Arazzo documents, read
 
     @property
     def manifest(self) -> Manifest:

@@ -22,7 +22,14 @@ from mcpgen.ir.api import (
     ServerVariable,
 )
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
-from mcpgen.ir.tool_plan import Argument, EnvironmentVariable, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.ir.tool_plan import (
+    Argument,
+    EnvironmentVariable,
+    ServerPlan,
+    ToolGroupPlan,
+    ToolPlan,
+    WorkflowPlan,
+)
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
@@ -40,17 +47,28 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         },
         "environment": [_environment_variable(variable) for variable in plan.environment],
         "groups": [str(group.module) for group in plan.groups],
-    } | _given({"aliases": aliases})
+    } | _given({"aliases": aliases, "workflows": bool(plan.workflows)})
 
 
 def listing(plan: ServerPlan) -> list[JsonObject]:
     """Give the Tool objects of `_generated/listing.jsonl`, by name."""
-    return [{"name": tool.name, **_listed(tool)} for tool in plan.tools]
+    tools: list[ToolPlan | WorkflowPlan] = [*plan.tools, *plan.workflows]
+    return [
+        {"name": tool.name, **_listed(tool)} for tool in sorted(tools, key=lambda tool: tool.name)
+    ]
 
 
 def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
     """Give `_generated/tools/<module>.json`: the tools of one tag."""
     return {"tag": group.tag, "tools": {tool.name: _tool(plan, tool) for tool in group.tools}}
+
+
+def workflows_contract(plan: ServerPlan) -> JsonObject:
+    """Give `_generated/workflows.json`: the workflows, as the tools of one group."""
+    return {
+        "tag": "workflows",
+        "tools": {workflow.name: _workflow(workflow) for workflow in plan.workflows},
+    }
 
 
 def upstream(api: Api) -> dict[str, JsonValue]:
@@ -70,7 +88,7 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     entry: JsonObject = {
         "operation": tool.operation.key,
         "listing": _listed(tool),
-        "arguments": {argument.name: str(argument.identifier) for argument in tool.arguments},
+        "arguments": _keywords(tool.arguments),
         "result_key": tool.result_key,
         "request": _request(plan, tool),
     }
@@ -80,7 +98,7 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "argument": "max_pages",
             **_given({**described, "cursor": list(tool.pagination.cursor)}),
         }
-    if defaults := {a.name: a.default for a in tool.arguments if a.default is not UNSET}:
+    if defaults := _defaults(tool.arguments):
         entry["defaults"] = defaults
     if tool.wire_names:
         entry["wire_names"] = dict(tool.wire_names)
@@ -89,7 +107,30 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     return entry
 
 
-def _listed(tool: ToolPlan) -> JsonObject:
+def _workflow(workflow: WorkflowPlan) -> JsonObject:
+    entry: JsonObject = {
+        "operation": workflow.key,
+        "listing": _listed(workflow),
+        "arguments": _keywords(workflow.arguments),
+        "result_key": workflow.result_key,
+        "steps": [{"id": step.id, "operation": step.operation} for step in workflow.steps],
+    }
+    if defaults := _defaults(workflow.arguments):
+        entry["defaults"] = defaults
+    return entry
+
+
+def _keywords(arguments: Iterable[Argument]) -> JsonObject:
+    """Give the handler's keyword for each argument."""
+    return {argument.name: str(argument.identifier) for argument in arguments}
+
+
+def _defaults(arguments: Iterable[Argument]) -> JsonObject:
+    """Give what the handler gets of arguments that a call leaves out."""
+    return {item.name: item.default for item in arguments if item.default is not UNSET}
+
+
+def _listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
     listed: JsonObject = {
         "title": tool.title,
         "description": tool.description,

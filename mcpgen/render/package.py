@@ -19,6 +19,7 @@ from mcpgen.render.views import (
     package_view,
     tests_view,
 )
+from mcpgen.render.workflow_views import workflows_module
 
 
 def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
@@ -66,6 +67,11 @@ def _add_tools(
         "tests/generated/cases.json": json_text.blocks(cases),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
+    if plan.workflows:
+        texts[f"{package}/workflows.py"] = _template(
+            "_generated/workflows.py", module=workflows_module(plan)
+        )
+        data[f"{package}/workflows.json"] = json_text.pretty(contracts.workflows_contract(plan))
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
         texts[f"{package}/tools/{module}.py"] = _template(

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.safe_text import SafeText
-from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
+from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
 from mcpgen.render.filters import (
     Markdown,
     doc_text,
@@ -54,7 +54,7 @@ def skeleton_facts(
         "environment_markdown": _environment_table(plan),
         "mcpgen_version": SafeText(version("mcpgen")),
         "selection_yaml": _selection(include, exclude, has_models),
-        "tools_markdown": _tool_table(plan.tools),
+        "tools_markdown": _tool_table(plan),
     }
 
 
@@ -96,11 +96,19 @@ def _environment_table(plan: ServerPlan) -> Markdown:
     return Markdown("\n".join(["| variable | what it is | required |", "|---|---|---|", *rows]))
 
 
-def _tool_table(tools: Iterable[ToolPlan]) -> Markdown:
+def _tool_table(plan: ServerPlan) -> Markdown:
+    told = {tool.name: (tool.operation.key, purpose(tool)) for tool in plan.tools}
+    told |= {
+        workflow.name: (
+            f"workflow of {len(workflow.steps)} steps",
+            first_sentence(workflow.description),
+        )
+        for workflow in plan.workflows
+    }
     rows = [
-        f"| {markdown_code(tool.name)} | {markdown_code(tool.operation.key)} |"
-        f" {markdown_text(shorten(purpose(tool), 120))} |"
-        for tool in tools
+        f"| {markdown_code(name)} | {markdown_code(operation)} |"
+        f" {markdown_text(shorten(does, 120))} |"
+        for name, (operation, does) in sorted(told.items())
     ]
     return Markdown("\n".join(["| tool | operation | does |", "|---|---|---|", *rows]))
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 
 from mcpgen.ir.surface import Surface, SurfaceTool
-from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.render.json_text import compact, entry_a_line
 
 
 def surface_of(plan: ServerPlan) -> Surface:
     """Give what the clients of a planned server will rely on."""
-    return Surface({tool.name: _tool(tool) for tool in plan.tools}, plan.instructions)
+    tools = {tool.name: _tool(tool) for tool in plan.tools}
+    tools |= {workflow.name: _workflow(workflow) for workflow in plan.workflows}
+    return Surface(tools, plan.instructions)
 
 
 def surface_file(surface: Surface) -> bytes:
@@ -38,6 +40,17 @@ def _tool(tool: ToolPlan) -> SurfaceTool:
         ),
         aliases=tool.aliases,
         document_name=tool.document_name,
+    )
+
+
+def _workflow(workflow: WorkflowPlan) -> SurfaceTool:
+    return SurfaceTool(
+        operation=workflow.key,
+        title=workflow.title,
+        description=workflow.description,
+        input_schema=workflow.input_schema,
+        annotations=workflow.annotations,
+        output_schema=workflow.output_schema,
     )
 
 

@@ -134,27 +134,27 @@ def models_view(plan: ServerPlan) -> ModelsView:
     names = {name for module in plan.models for name in module.definitions}
     return ModelsView(
         title=package_view(plan).title,
-        imports=_imports(_models_by_module(plan, names)),
+        imports=imports(_models_by_module(plan, names)),
         names=tuple(literal(str(name)) for name in sorted(names)),
     )
 
 
 def calls_module(plan: ServerPlan) -> CallsModule:
     """Spell the types of all handlers."""
-    names = _NamesUsed()
+    names = NamesUsed()
     calls = tuple(
         _call(tool, names) for tool in sorted(plan.tools, key=lambda tool: tool.call_type)
     )
     return CallsModule(
         title=package_view(plan).title,
-        typing_imports=_imports({"typing": {"Protocol"} | names.typing}),
-        runtime_imports=_imports({"mcpgen.runtime": {"Context"} | names.runtime}),
-        model_imports=_imports(_models_by_module(plan, names.models)),
+        typing_imports=imports({"typing": {"Protocol"} | names.typing}),
+        runtime_imports=imports({"mcpgen.runtime": {"Context"} | names.runtime}),
+        model_imports=imports(_models_by_module(plan, names.models)),
         calls=calls,
     )
 
 
-def _call(tool: ToolPlan, names: _NamesUsed) -> CallView:
+def _call(tool: ToolPlan, names: NamesUsed) -> CallView:
     returns = names.spell(tool.returns)
     return CallView(
         name=identifier(tool.call_type),
@@ -176,7 +176,7 @@ def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
         ValueError: the plan has a name or a type that cannot be written; a bug in the planner.
     """
     contract_file = f"{group.module}.json"
-    names = _NamesUsed()
+    names = NamesUsed()
     handlers = tuple(_handler(tool, names) for tool in group.tools)
     return HandlerModule(
         title=doc_text(
@@ -184,9 +184,9 @@ def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
             f" {contract_file}."
         ),
         contract_file=literal(contract_file),
-        typing_imports=_imports({"typing": names.typing}),
-        runtime_imports=_imports({"mcpgen.runtime": {"Context", "ToolGroup"} | names.runtime}),
-        model_imports=_imports(_models_by_module(plan, names.models)),
+        typing_imports=imports({"typing": names.typing}),
+        runtime_imports=imports({"mcpgen.runtime": {"Context", "ToolGroup"} | names.runtime}),
+        model_imports=imports(_models_by_module(plan, names.models)),
         handlers=handlers,
     )
 
@@ -196,7 +196,7 @@ def _tag(group: ToolGroupPlan) -> str:
 
 
 @dataclass(slots=True)
-class _NamesUsed:
+class NamesUsed:
     """What a module has to import, collected while its handlers are spelled."""
 
     typing: set[str]
@@ -216,14 +216,14 @@ class _NamesUsed:
         return source
 
 
-def _handler(tool: ToolPlan, names: _NamesUsed) -> HandlerView:
+def _handler(tool: ToolPlan, names: NamesUsed) -> HandlerView:
     _refuse_shadowing(tool)
     returns = names.spell(tool.returns)
     function = identifier(tool.function)
     return HandlerView(
         tool_name=literal(tool.name),
         function=function,
-        signature=_signature(function, tool.arguments, returns, names),
+        signature=signature(function, tool.arguments, returns, names),
         returns=returns,
         docstring=docstring(tool),
         request=_request(tool, returns),
@@ -241,21 +241,22 @@ def _refuse_shadowing(tool: ToolPlan) -> None:
         raise ValueError(f"`{tool.name}` has two arguments of one name")
 
 
-def _signature(
-    function: Source, arguments: Iterable[Argument], returns: Source, names: _NamesUsed
+def signature(
+    function: Source, arguments: Iterable[Argument], returns: Source, names: NamesUsed
 ) -> Source:
+    """Spell a handler's parameters, one a line where they are too long for one."""
     spelled = _parameters(arguments, names)
     line = f"async def {function}({spelled}) -> {returns}:"
     # The comma makes the formatter give each parameter a line of its own.
     return Source(f"{spelled}," if len(line) > LINE_LENGTH else spelled)
 
 
-def _parameters(arguments: Iterable[Argument], names: _NamesUsed) -> Source:
+def _parameters(arguments: Iterable[Argument], names: NamesUsed) -> Source:
     parameters = [_parameter(argument, names) for argument in arguments]
     return Source(", ".join(["ctx: Context", *(["*"] if parameters else []), *parameters]))
 
 
-def _parameter(argument: Argument, names: _NamesUsed) -> Source:
+def _parameter(argument: Argument, names: NamesUsed) -> Source:
     annotation = names.spell(argument.annotation)
     name = identifier(argument.identifier)
     if argument.required or argument.default is not UNSET:
@@ -377,7 +378,8 @@ def _module_of(models: Iterable[ModelModule], name: Identifier) -> Identifier:
     raise ValueError(f"no model module defines {name}")
 
 
-def _imports(modules: Mapping[str, set[str]]) -> tuple[ImportView, ...]:
+def imports(modules: Mapping[str, set[str]]) -> tuple[ImportView, ...]:
+    """Spell the imports of names, by module."""
     return tuple(
         ImportView(
             module=Source(".".join(identifier(part) for part in module.split("."))),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.overrides import CallNext, after, before, override
     from mcpgen.runtime.serving import serve
     from mcpgen.runtime.tools import ToolGroup
+    from mcpgen.runtime.workflows import Workflow, compare, value_at, without_absent
 
 __all__ = [
     "ABSENT",
@@ -67,14 +68,18 @@ __all__ = [
     "ToolError",
     "ToolGroup",
     "ToolResult",
+    "Workflow",
     "after",
     "ask_form",
     "ask_model",
     "ask_roots",
     "ask_url",
     "before",
+    "compare",
     "override",
     "serve",
+    "value_at",
+    "without_absent",
 ]
 
 _HOMES = {
@@ -107,6 +112,7 @@ _HOMES = {
     "overrides": ("CallNext", "after", "before", "override"),
     "serving": ("serve",),
     "tools": ("ToolGroup",),
+    "workflows": ("Workflow", "compare", "value_at", "without_absent"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

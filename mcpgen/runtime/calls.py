@@ -27,6 +27,7 @@ from mcpgen.runtime.protocol.server import ServerProtocol
 if TYPE_CHECKING:
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.sealing import StateSealer
+    from mcpgen.runtime.tools import Run
 
 MAX_IN_FLIGHT: Final = 1000
 CLIENT_TIMEOUT_SECONDS: Final = 60.0
@@ -48,6 +49,10 @@ class Tools(Protocol):
 
     async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
         """Run a tool; raise `UnknownToolError` or `InvalidArgumentsError` where that is so."""
+        ...
+
+    async def run(self, name: str, arguments: JsonObject, context: Context) -> Run:
+        """Run a tool for another one; raise `ToolError` where it fails."""
         ...
 
     async def aclose(self) -> None:
@@ -157,7 +162,12 @@ class CallRunner:
         try:
             state = self._sealing.open(call.request_state, call) if call.request_state else None
             context = Context(
-                call, flush=flush, ask=self._ask_client, announce=self.publish, state=state
+                call,
+                flush=flush,
+                ask=self._ask_client,
+                announce=self.publish,
+                state=state,
+                tools=self._tools,
             )
             try:
                 result = await self._handler_of(call, context)

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from mcpgen.runtime.content import Content, JsonObject, Text
 from mcpgen.runtime.errors import ProtocolError, ToolError
@@ -17,10 +17,20 @@ from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.shapes import content_block
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.tools import Run
     from mcpgen.runtime.upstream.client import ToolApi
 
 NOTIFICATION_BURST: Final = 32  # of progress and log messages, for each call
 NOTIFICATIONS_PER_SECOND: Final = 20.0
+MAX_NESTING: Final = 8  # of tools that call tools
+
+
+class RunsTools(Protocol):
+    """What runs a tool for another one: `mcpgen.runtime.tools.Toolbox`."""
+
+    async def run(self, name: str, arguments: JsonObject, context: Context) -> Run:
+        """Run it; raise `ToolError` where it fails."""
+        ...
 
 
 class UrlRequiredError(BaseException):
@@ -114,7 +124,10 @@ class Context:
         "_asked",
         "_at",
         "_call",
+        "_called",
         "_flush",
+        "_scope",
+        "_tools",
         "_used",
         "api",
         "state",
@@ -133,8 +146,13 @@ class Context:
         ask: Callable[[Call, str, JsonObject], asyncio.Future[JsonObject]],
         announce: Callable[[Change], None],
         state: JsonObject | None = None,
+        tools: RunsTools | None = None,
+        scope: str = "",
     ) -> None:
-        """Give a handler its call; `state` is what `to_json` gave in the round before."""
+        """Give a handler its call; `state` is what `to_json` gave in the round before.
+
+        `tools` runs those that the handler calls itself; `scope` is that of such a call.
+        """
         self._call = call
         self._flush = flush
         self._ask = ask
@@ -142,6 +160,9 @@ class Context:
         self._used: JsonObject = state["answers"] if state else {}
         self.state = state["state"] if state else {}
         self._asked = 0
+        self._called = 0
+        self._tools = tools
+        self._scope = scope  # "" but in a call within the call: "fill-1/"
         self._allowance: float = NOTIFICATION_BURST
         self._at = 0.0
 
@@ -155,9 +176,11 @@ class Context:
     ) -> None:
         """Tell the client how far the call is, if it wants to know.
 
-        Each `progress` is more than the one before; reports that come too fast are left out.
+        Each `progress` is more than the one before; reports that come too fast are left out, and
+        so are those of a tool that another one called.
         """
-        if self._call.progress_token is not None and self._may_notify():
+        is_wanted = self._call.progress_token is not None and not self._scope
+        if is_wanted and self._may_notify():
             self._call.report_progress(progress, total, message)
             self._flush()
 
@@ -231,7 +254,7 @@ class Context:
         call, request = self._call, self._shaped(ask_url(message, url, elicitation_id))
         if not call.revision.is_modern:
             raise UrlRequiredError(request["params"])
-        key = self._key(key, request["method"])
+        key = self._scope + self._key(key, request["method"])
         answer = call.input_responses.get(key)
         if answer is not None and not _elicited(answer).is_accepted:
             raise ToolError(f"The user would not go to {url}, which this call needs.")
@@ -273,21 +296,49 @@ class Context:
         Raises:
             ClientCannotError: the client cannot do one of them; none was asked.
         """
-        call = self._call
-        shaped = {key: self._shaped(request) for key, request in requests.items()}
+        scope, call = self._scope, self._call
+        shaped = {f"{scope}{key}": self._shaped(it) for key, it in requests.items()}
         if call.revision.is_modern:
             answers = {**call.input_responses, **self._used}
             given = {key: answers[key] for key in shaped if key in answers}
-            self._used = {**self._used, **given}
+            self._used.update(given)  # in place: calls within the call have them as well
             if len(given) < len(shaped):
                 raise InputRequiredError({k: it for k, it in shaped.items() if k not in given})
-            return given
+            return {key.removeprefix(scope): answer for key, answer in given.items()}
         pending = {
             key: self._ask(call, request["method"], request["params"])
             for key, request in shaped.items()
         }
         self._flush()
-        return {key: await answer for key, answer in pending.items()}
+        return {key.removeprefix(scope): await answer for key, answer in pending.items()}
+
+    async def call_tool(self, name: str, arguments: JsonObject) -> Any:
+        """Call a generated tool of this server, checked and overridden as for a client.
+
+        Gives what its handler gives: what the API answered, decoded.
+
+        Raises:
+            ToolError: there is no such tool, the arguments break its schema, or it failed.
+        """
+        self._called += 1
+        return (await self.run_tool(name, arguments, f"{name}-{self._called}")).value
+
+    async def run_tool(self, name: str, arguments: JsonObject, scope: str) -> Run:
+        """Call a generated tool and give all that came of it.
+
+        `scope` tells this call from others of the handler, the same in every round.
+
+        Raises:
+            ToolError: as `call_tool`.
+        """
+        if self._tools is None:
+            raise ToolError("This server has no generated tools that could be called.")
+        inner = self._within(scope)
+        try:
+            return await self._tools.run(name, arguments, inner)
+        except InputRequiredError:
+            self.state = {**self.state, f"{scope}/": inner.state}
+            raise
 
     def _may_notify(self) -> bool:
         """Take one from what the call may say: a burst, and then so many a second."""
@@ -307,6 +358,20 @@ class Context:
         """Give a question the name it was given, or one that is the same in every round."""
         self._asked += 1
         return key or f"{method.partition('/')[0]}-{self._asked}"
+
+    def _within(self, scope: str) -> Context:
+        """Give the context of a call within this one: what it asks and remembers is its own."""
+        if self._scope.count("/") >= MAX_NESTING:
+            raise ToolError(f"Tools call each other more than {MAX_NESTING} deep.")
+        return Context(
+            self._call,
+            flush=self._flush,
+            ask=self._ask,
+            announce=self._announce,
+            state={"answers": self._used, "state": self.state.get(f"{scope}/", {})},
+            tools=self._tools,
+            scope=f"{self._scope}{scope}/",
+        )
 
     def _shaped(self, request: ClientRequest) -> JsonObject:
         """Give the request as this revision has it.

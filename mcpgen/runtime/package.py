@@ -72,6 +72,8 @@ class ServerPackage:
             import_module(f"{self.name}._generated.tools.{group}").tools
             for group in self.contract.get("groups", ())
         ]
+        if self.contract.get("workflows"):
+            groups.append(import_module(f"{self.name}._generated.workflows").tools)
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
         hooks = hooks_of(map(_imported, self._handler_modules(_HOOK_WORDS)))
         aliases = self.contract.get("aliases", {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import FunctionType, MappingProxyType
@@ -11,17 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from mcpgen.runtime.absent import ABSENT, Absent
 from mcpgen.runtime.content import JsonObject, ToolResult
 from mcpgen.runtime.errors import (
     ClientCannotError,
     ConfigurationError,
     InvalidArgumentsError,
     ProtocolError,
+    ToolError,
     UnknownToolError,
 )
 from mcpgen.runtime.overrides import Hook, hooked_handlers
 from mcpgen.runtime.results import ResultShape, result_of, result_of_exception, with_notes
-from mcpgen.runtime.upstream.client import ApiClient
+from mcpgen.runtime.upstream.client import ApiClient, ToolApi
+from mcpgen.runtime.upstream.http import HeaderFields
 from mcpgen.runtime.upstream.pagination import PaginationRule
 from mcpgen.runtime.upstream.parameters import UnsendableError
 from mcpgen.runtime.upstream.rules import RequestRules
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.validation import SchemaValidator
 
+_NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
 Handler = Callable[..., Awaitable[Any]]
 HandlerT = TypeVar("HandlerT", bound=Handler)
 
@@ -127,7 +132,7 @@ class Tool:
         Raises:
             ConfigurationError: the contract asks for what cannot be sent.
         """
-        return RequestRules.from_json(self.contract["request"])
+        return RequestRules.from_json(self.contract.get("request", _NO_REQUEST))
 
     def checked(self, arguments: JsonObject) -> dict[str, Any]:
         """Arguments by the handler's keywords, once they are known to fit the schema.
@@ -193,6 +198,25 @@ def _unknown(arguments: JsonObject, known: Mapping[str, str]) -> str:
     from mcpgen.runtime.validation import unknown_names
 
     return unknown_names((), [name for name in arguments if name not in known], list(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a tool gave to another one that called it.
+
+    `value` is what the API answered, decoded, or what an override made of it; without a request
+    there is no `status`.
+    """
+
+    operation: str
+    value: Any
+    status: int | None = None
+    headers: HeaderFields = ()
+
+    def header(self, name: str) -> str | Absent:
+        """The text of a response's header, whatever its case."""
+        wanted = name.lower()
+        return next((text for key, text in self.headers if key.lower() == wanted), ABSENT)
 
 
 class ToolGroup:
@@ -301,19 +325,9 @@ class Toolbox:
             ProtocolError: the handler ended the request itself.
             ClientCannotError: the client lacks what the handler asked of it.
         """
-        tool = self._tools.get(name) or self._aliases.get(name)
-        if tool is None:
-            raise UnknownToolError(name)
+        tool = self._find(name)
         try:
-            keywords = tool.checked(arguments)
-            api = context.api = self._client.bind(tool.name, tool.rules)
-            if self._features is not None:
-                api.read_resource = partial(self._features.read_resource, context=context)
-            if tool.pagination is not None:
-                api.paging = self._client.paging(tool.pagination, arguments)
-            value = await self._handlers[tool.name](context, **keywords)
-            if value is None:
-                value = api.last_value  # what the document does not promise is not thrown away
+            value, api = await self._handled(tool, arguments, context)
             response = api.last_response
             is_cut_off = response is not None and response.is_cut_off
             result = result_of(value, self._shape_of(tool), is_cut_off=is_cut_off)
@@ -324,6 +338,44 @@ class Toolbox:
             raise
         except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)
             return result_of_exception(error, tool=name)
+
+    async def run(self, name: str, arguments: JsonObject, context: Context) -> Run:
+        """Call a tool from within another one: checked, hooked and sent as if a client had.
+
+        Raises:
+            ToolError: there is no such tool, the arguments break its schema, or it failed.
+        """
+        try:
+            tool = self._find(name)
+            value, api = await self._handled(tool, arguments, context)
+        except UnknownToolError:
+            raise ToolError(f"No tool is named `{name}`.") from None
+        except InvalidArgumentsError as error:
+            raise ToolError(str(error)) from None
+        response = api.last_response
+        if response is None:
+            return Run(tool.operation, value)
+        return Run(tool.operation, value, response.status, response.headers)
+
+    def _find(self, name: str) -> Tool:
+        tool = self._tools.get(name) or self._aliases.get(name)
+        if tool is None:
+            raise UnknownToolError(name)
+        return tool
+
+    async def _handled(
+        self, tool: Tool, arguments: JsonObject, context: Context
+    ) -> tuple[Any, ToolApi]:
+        """What the handler gives, and the view of the API that it had."""
+        keywords = tool.checked(arguments)
+        api = context.api = self._client.bind(tool.name, tool.rules)
+        if self._features is not None:
+            api.read_resource = partial(self._features.read_resource, context=context)
+        if tool.pagination is not None:
+            api.paging = self._client.paging(tool.pagination, arguments)
+        value = await self._handlers[tool.name](context, **keywords)
+        # What the document does not promise is not thrown away.
+        return (api.last_value if value is None else value), api
 
     def _shape_of(self, tool: Tool) -> ResultShape:
         shape = self._shapes.get(tool.name)

@@ -129,9 +129,11 @@ class Suite:
         connection = MemoryConnection(self._server.offering, runner)
         return Client(connection, MODERN, timeout_seconds=_PATIENCE_SECONDS)
 
-    @property
+    @cached_property
     def _tools(self) -> Mapping[str, Tool]:
-        return self._toolbox.tools
+        """The tools of one operation each; `WorkflowSuite` is for those of several."""
+        tools = self._toolbox.tools
+        return {name: tool for name, tool in tools.items() if "request" in tool.contract}
 
     def _sent(self, case: Case, mock: MockUpstream) -> Iterator[str]:
         expected = case.expect.get("request")
@@ -207,7 +209,7 @@ class Suite:
     def check_operations(self) -> None:
         """Every operation is called by one tool, and every tool calls one of the operations."""
         called: dict[str, list[str]] = {key: [] for key in self._api.operations}
-        for name, tool in self._toolbox.tools.items():
+        for name, tool in self._tools.items():
             request = tool.contract["request"]
             _demand(
                 tool.operation == f"{request['method']} {request['path']}",
@@ -230,7 +232,7 @@ class Suite:
     def check_cases(self) -> None:
         """Every tool has a call that sends something, or a case that says why it has none."""
         covered = {case.tool for case in self.cases if case.untested or case.expect.get("request")}
-        missing = sorted(self._toolbox.tools.keys() - covered)
+        missing = sorted(self._tools.keys() - covered)
         _demand(not missing, f"no case calls {', '.join(missing)}")
 
     def check_handlers(self) -> None:

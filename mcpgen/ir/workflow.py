@@ -1,0 +1,164 @@
+"""Workflows as they are understood: their steps, and the expressions that join them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from mcpgen.diagnostics import Location
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+
+Tokens: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value without members: a text, a number, a boolean or null."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class InputValue:
+    """`$inputs.order#/id`: what stands at a JSON Pointer in one of the inputs."""
+
+    name: str
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemValue:
+    """`$item.isbn`: of the item that a step runs for."""
+
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputValue:
+    """`$steps.find.outputs.isbn`: an output of a step, by its name."""
+
+    step: str
+    output: str
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseValue:
+    """`$response.body#/id`, `$response.header.ETag` or `$statusCode`; of `step` once that is known.
+
+    `part` is "body", "header" or "status"; `selector` the pointer in the body or the header's name.
+    """
+
+    part: str
+    selector: str = ""
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of values."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOf:
+    """An object of values."""
+
+    members: tuple[tuple[str, Value], ...]
+
+
+Expression: TypeAlias = InputValue | ItemValue | OutputValue | ResponseValue
+Value: TypeAlias = Literal | Expression | ListOf | ObjectOf
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A value that counts as true or not."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`$statusCode == 200`; `operator` is one of `==`, `!=`, `<`, `<=`, `>`, `>=`."""
+
+    left: Value
+    operator: str
+    right: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`!(...)`."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """Conditions of which all (`and`) or any (`or`) must hold."""
+
+    word: str
+    conditions: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Truth | Comparison | Negation | Junction
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A condition, and the text that it was read from."""
+
+    condition: Condition
+    text: str
+    tokens: Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class StepArgument:
+    """What a step gives one argument: of the tool where `location` is "", else of the operation.
+
+    `location` is that of an operation's parameter, or "body".
+    """
+
+    name: str
+    location: str
+    value: Value
+    tokens: Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call as it was written; `tokens` lead to it in the file."""
+
+    id: str
+    operation: str  # an operationId or a key: "GET /pets"
+    arguments: tuple[StepArgument, ...]
+    tokens: Tokens
+    operation_tokens: Tokens
+    when: Criterion | None = None
+    for_each: Value | None = None
+    for_each_tokens: Tokens = ()
+    max_pages: int | None = None
+    outputs: Mapping[str, Value] = field(default_factory=dict)
+    outputs_tokens: Tokens = ()
+    criteria: tuple[Criterion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """A workflow as it was written; `locate` finds the place of what stands at some tokens."""
+
+    name: str
+    title: str
+    description: str
+    inputs: JsonSchema
+    steps: tuple[Step, ...]
+    output: Value | None
+    hints: JsonObject  # annotations that the manifest states
+    locate: Callable[[Tokens], Location]
+    tokens: Tokens
+    inputs_tokens: Tokens
+    output_tokens: Tokens

@@ -1,0 +1,23 @@
+"""What a tool costs a model that is shown the list: an estimate, the same for every model."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from mcpgen.ir.tool_plan import ToolPlan, WorkflowPlan
+
+
+def token_cost(tool: ToolPlan | WorkflowPlan) -> int:
+    """A quarter of the bytes that the tool takes in a listing, rounded up."""
+    listed = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "annotations": tool.annotations,
+    }
+    if tool.output_schema is not None:
+        listed["outputSchema"] = tool.output_schema
+    return math.ceil(len(msgspec.json.encode(listed)) / 4)

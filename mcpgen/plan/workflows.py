@@ -1,0 +1,591 @@
+"""From workflows as they are written to tools whose steps are sure to fit their operations."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from msgspec import UNSET
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.api import LeftOut
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.json_pointer import json_pointer
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.tool_plan import Argument, StepPlan, ToolPlan, WorkflowPlan
+from mcpgen.ir.workflow import (
+    Comparison,
+    Condition,
+    Criterion,
+    Expression,
+    InputValue,
+    ItemValue,
+    Junction,
+    ListOf,
+    Literal,
+    Negation,
+    ObjectOf,
+    OutputValue,
+    ResponseValue,
+    Step,
+    StepArgument,
+    Tokens,
+    Truth,
+    Value,
+    Workflow,
+)
+from mcpgen.plan.descriptions import clean, one_line
+from mcpgen.plan.naming import argument_name, identifier
+from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.token_cost import token_cost
+from mcpgen.plan.tool_schema import ToolSchemas
+from mcpgen.plan.types import Types
+from mcpgen.plan.workflow_types import (
+    ANYTHING,
+    Known,
+    NothingThereError,
+    literal_of,
+    mismatch,
+    response_of,
+    types_of_literal,
+)
+from mcpgen.runtime.testing.samples import Samples
+
+_TAKEN = frozenset({"compare", "ctx", "flow", "item", "tools", "value_at", "without_absent"})
+
+
+def plan_workflows(
+    workflows: Iterable[Workflow],
+    tools: Mapping[str, ToolPlan],
+    left_out: Iterable[LeftOut],
+    schemas: ToolSchemas,
+    problems: Problems,
+) -> tuple[WorkflowPlan, ...]:
+    """Plan the workflows, by name; what does not fit the tools (by operation key) is an error."""
+    return tuple(
+        _Planning(workflow, tools, left_out, schemas, problems).plan()
+        for workflow in sorted(workflows, key=lambda workflow: workflow.name)
+    )
+
+
+class _Planning:
+    """One workflow that is being planned."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        tools: Mapping[str, ToolPlan],
+        left_out: Iterable[LeftOut],
+        schemas: ToolSchemas,
+        problems: Problems,
+    ) -> None:
+        self._workflow = workflow
+        self._tools: dict[str, ToolPlan] = {
+            **{tool.operation.operation_id: tool for tool in tools.values()},
+            **tools,
+        }
+        self._left_out = {item.operation for item in left_out}
+        self._schemas = schemas
+        self._problems = problems
+        self._inputs = _inputs_of(workflow)
+        self._steps: dict[str, Step] = {}  # those that are planned already
+        self._step_tools: dict[str, ToolPlan | None] = {}
+
+    def plan(self) -> WorkflowPlan:
+        workflow = self._workflow
+        self._check_name()
+        self._check_inputs()
+        arguments = self._arguments()
+        variables = _variables(workflow.steps, [item.identifier for item in arguments])
+        steps = tuple(self._step(step, variables[step.id]) for step in workflow.steps)
+        output: Value = ResponseValue("body", step=workflow.steps[-1].id)
+        if workflow.output is not None:
+            output = self._resolved(workflow.output, workflow.output_tokens)
+        title = workflow.title or one_line(workflow.name.replace("_", " ")).capitalize()
+        listed = self._schemas.output(self._listed(output))
+        plan = WorkflowPlan(
+            name=workflow.name,
+            function=identifier(workflow.name),
+            title=title,
+            description=self._description(title),
+            arguments=arguments,
+            input_schema={"type": "object", **self._input_keywords, "additionalProperties": False},
+            output_schema=listed.schema,
+            result_key=listed.result_key,
+            annotations=self._annotations(title) | workflow.hints,
+            steps=steps,
+            output=output,
+            token_cost=0,
+        )
+        return replace(plan, token_cost=token_cost(plan))
+
+    # What clients see
+
+    def _check_name(self) -> None:
+        name = self._workflow.name
+        for tool in self._step_free_tools():
+            if name == tool.name or name in tool.aliases:
+                self._refuse(
+                    "name-collision",
+                    f"`{name}` is the tool of `{tool.operation.key}` already",
+                    self._workflow.tokens,
+                    "a client could call only one of them",
+                    "call one of them differently",
+                )
+
+    def _step_free_tools(self) -> Iterable[ToolPlan]:
+        return {tool.operation.key: tool for tool in self._tools.values()}.values()
+
+    def _check_inputs(self) -> None:
+        if not isinstance(self._workflow.inputs, dict) or (
+            self._workflow.inputs.get("type", "object") != "object"
+        ):
+            self._refuse(
+                "workflow-inputs",
+                "the inputs of a workflow are an object",
+                self._workflow.inputs_tokens,
+                "arguments of a tool have names",
+                "write `type: object` and `properties`",
+            )
+
+    @property
+    def _input_keywords(self) -> JsonObject:
+        return self._workflow.inputs if isinstance(self._workflow.inputs, dict) else {}
+
+    def _arguments(self) -> tuple[Argument, ...]:
+        keywords = self._inputs.shape.keywords
+        types = Types(self._inputs.shapes, self._inputs.shapes, models=False)
+        found = []
+        for name, schema in keywords.get("properties", {}).items():
+            known = self._inputs.at(json_pointer((name,))).shape
+            found.append(
+                Argument(
+                    name=name,
+                    identifier=_free(argument_name(name), _TAKEN),
+                    location="input",
+                    wire_name=name,
+                    required=name in keywords.get("required", ()),
+                    annotation=types.of(schema, "request", "").annotation,
+                    schema=schema,
+                    default=known.keywords.get("default", UNSET),
+                )
+            )
+        return tuple(sorted(found, key=lambda item: (not item.required, item.default is UNSET)))
+
+    def _description(self, title: str) -> str:
+        told = clean(self._workflow.description) or f"{title}."
+        calls = ", ".join(f"`{step.id}`" for step in self._workflow.steps)
+        return f"{told}\n\nIn {len(self._workflow.steps)} steps: {calls}."
+
+    def _annotations(self, title: str) -> JsonObject:
+        """Derived from the steps: as harmless as the least harmless of them."""
+        hints = [tool.annotations for tool in self._step_tools.values() if tool is not None]
+        derived: JsonObject = {"title": title, "openWorldHint": True}
+        derived["readOnlyHint"] = all(hint.get("readOnlyHint", False) for hint in hints)
+        if all("destructiveHint" in hint for hint in hints):
+            derived["destructiveHint"] = any(hint["destructiveHint"] for hint in hints)
+        derived["idempotentHint"] = all(hint.get("idempotentHint", False) for hint in hints)
+        return derived
+
+    def _listed(self, value: Value) -> JsonObject:
+        """A schema of what comes back; references are to the definitions of the API."""
+        match value:
+            case ObjectOf(members=members):
+                properties = {name: self._listed(item) for name, item in members}
+                return {"type": "object", "properties": properties}
+            case ListOf(items=items):
+                schemas = [self._listed(item) for item in items]
+                return {"type": "array", "items": {"anyOf": schemas} if schemas else {}}
+            case Literal():
+                return {"type": sorted(types_of_literal(value))}
+            case _:
+                known = self._known(value)
+                if known.shapes is self._schemas.responses and isinstance(known.schema, dict):
+                    return known.schema
+                return {"type": sorted(known.types)} if known.types else {}
+
+    # Steps
+
+    def _step(self, step: Step, variable: Identifier) -> StepPlan:
+        if step.id in self._steps:
+            self._refuse(
+                "workflow-step-twice",
+                f"two steps are called `{step.id}`",
+                step.tokens,
+                "it is not known which of them an expression means",
+                "give each an id of its own",
+            )
+        tool = self._tool_of(step)
+        items = None
+        if step.for_each is not None:
+            items = self._resolved(step.for_each, step.for_each_tokens)
+            self._check_type(items, frozenset({"array"}), step.for_each_tokens)
+        condition = None if step.when is None else self._condition(step.when)
+        arguments = self._step_arguments(step, tool, items)
+        self._steps[step.id], self._step_tools[step.id] = step, tool
+        for name, output in step.outputs.items():
+            self._resolved(output, (*step.outputs_tokens, name), step, items)
+        return StepPlan(
+            id=step.id,
+            variable=variable,
+            tool="" if tool is None else tool.name,
+            operation=step.operation if tool is None else tool.operation.key,
+            arguments=arguments,
+            condition=condition,
+            items=items,
+            criteria=tuple(
+                replace(found, condition=self._condition(found, step)) for found in step.criteria
+            ),
+        )
+
+    def _tool_of(self, step: Step) -> ToolPlan | None:
+        tool = self._tools.get(step.operation)
+        if tool is None:
+            message = f"`{step.operation}` is no operation that this server has"
+            near = difflib.get_close_matches(step.operation, self._tools, n=1, cutoff=0.5)
+            hint = "name an operationId, or a method and a path: `GET /pets`"
+            if step.operation in self._left_out:
+                message = f"`{step.operation}` is left out, so no step can call it"
+                hint = "another diagnostic says what the operation lacks"
+            elif near:
+                hint = f"did you mean `{near[0]}`?"
+            why = f"the step `{step.id}` calls it"
+            self._refuse("workflow-operation", message, step.operation_tokens, why, hint)
+        return tool
+
+    def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
+        given: dict[str, Value] = {}
+        for written in step.arguments:
+            value = self._resolved(written.value, written.tokens, items=items, step=None)
+            if tool is None:
+                continue
+            argument = self._argument_of(written, tool)
+            if argument is not None:
+                given[argument.name] = value
+                self._check_fits(value, Known(argument.schema, self._schemas.requests), written)
+        if step.max_pages is not None and tool is not None:
+            if tool.pagination is None:
+                self._refuse(
+                    "workflow-pages",
+                    f"`{tool.operation.key}` gives no pages that could be joined",
+                    (*step.tokens, "max_pages"),
+                    f"the step `{step.id}` would be refused",
+                    "leave `max_pages` out",
+                )
+            given["max_pages"] = Literal(step.max_pages)
+        if tool is not None:
+            self._check_complete(step, tool, given)
+        return ObjectOf(tuple(given.items()))
+
+    def _argument_of(self, written: StepArgument, tool: ToolPlan) -> Argument | None:
+        for argument in tool.arguments:
+            if not written.location and argument.name == written.name:
+                return argument
+            if (argument.location, argument.wire_name) == (written.location, written.name):
+                return argument
+        names = [
+            argument.wire_name if written.location else argument.name
+            for argument in tool.arguments
+            if written.location in ("", argument.location)
+        ]
+        near = difflib.get_close_matches(written.name, names, n=1)
+        where = f"{written.location} parameter" if written.location else "argument"
+        self._refuse(
+            "workflow-argument",
+            f"`{tool.operation.key}` has no {where} `{written.name}`",
+            written.tokens,
+            f"`{tool.name}` would refuse the call",
+            f"did you mean `{near[0]}`?"
+            if near
+            else f"it has {', '.join(f'`{name}`' for name in names) or 'none'}",
+        )
+        return None
+
+    def _check_complete(self, step: Step, tool: ToolPlan, given: Collection[str]) -> None:
+        missing = [
+            argument.name
+            for argument in tool.arguments
+            if argument.required and argument.default is UNSET and argument.name not in given
+        ]
+        if missing:
+            self._refuse(
+                "workflow-argument-missing",
+                f"the step `{step.id}` lacks {', '.join(f'`{name}`' for name in missing)}",
+                step.tokens,
+                f"`{tool.operation.key}` cannot be called without",
+                "give it under `arguments`, as a literal or an expression",
+            )
+
+    def _check_fits(self, value: Value, wanted: Known, written: StepArgument) -> None:
+        """Refuse a value that can never be what the argument takes."""
+        is_literal, plain = literal_of(value)
+        if is_literal:
+            samples = Samples(wanted.shapes.schemas, "request")
+            if problem := samples.problem(wanted.schema, plain):
+                self._refuse_type(written.tokens, problem)
+        elif isinstance(value, ObjectOf) and not wanted.types - {"object", "null"}:
+            self._check_members(value, wanted, written)
+        else:
+            self._check_type(value, wanted.types, written.tokens)
+
+    def _check_members(self, value: ObjectOf, wanted: Known, written: StepArgument) -> None:
+        keywords = wanted.shape.keywords
+        names = {name for name, _ in value.members}
+        if missing := sorted(set(keywords.get("required", ())) - names):
+            self._refuse_type(
+                written.tokens, f"it lacks {', '.join(f'`{name}`' for name in missing)}"
+            )
+        for name, member in value.members:
+            tokens = (*written.tokens, name)
+            try:
+                known = wanted.at(json_pointer((name,)))
+            except NothingThereError as error:
+                self._refuse_type(tokens, str(error))
+            else:
+                self._check_fits(member, known, replace(written, tokens=tokens))
+
+    def _check_type(self, value: Value, wanted: frozenset[str], tokens: Tokens) -> None:
+        types = (
+            types_of_literal(value)
+            if isinstance(value, Literal | ListOf | ObjectOf)
+            else self._known(value).types
+        )
+        if problem := mismatch(types, wanted):
+            self._refuse_type(tokens, problem)
+
+    def _refuse_type(self, tokens: Tokens, problem: str) -> None:
+        self._refuse(
+            "workflow-type",
+            f"this value cannot fit: {problem}",
+            tokens,
+            "every call would be refused before anything is sent",
+            "compare it with what `mcpgen tools` shows of the tool",
+        )
+
+    # Expressions
+
+    def _condition(self, criterion: Criterion, step: Step | None = None) -> Condition:
+        return self._resolved_condition(criterion.condition, criterion.tokens, step)
+
+    def _resolved_condition(
+        self, condition: Condition, tokens: Tokens, step: Step | None
+    ) -> Condition:
+        match condition:
+            case Truth(value=value):
+                return Truth(self._resolved(value, tokens, step))
+            case Comparison(left=left, operator=operator, right=right):
+                return Comparison(
+                    self._resolved(left, tokens, step),
+                    operator,
+                    self._resolved(right, tokens, step),
+                )
+            case Negation(condition=inner):
+                return Negation(self._resolved_condition(inner, tokens, step))
+            case Junction(word=word, conditions=parts):
+                return Junction(
+                    word, tuple(self._resolved_condition(part, tokens, step) for part in parts)
+                )
+
+    def _resolved(
+        self,
+        value: Value,
+        tokens: Tokens,
+        step: Step | None = None,
+        items: Value | None = None,
+    ) -> Value:
+        """The value with every expression said as where it comes from, and known to be there.
+
+        `step` is the one whose response can be spoken of, `items` what `$item` is of.
+        """
+        match value:
+            case ListOf(items=parts):
+                return ListOf(
+                    tuple(
+                        self._resolved(part, (*tokens, str(at)), step, items)
+                        for at, part in enumerate(parts)
+                    )
+                )
+            case ObjectOf(members=members):
+                return ObjectOf(
+                    tuple(
+                        (name, self._resolved(member, (*tokens, name), step, items))
+                        for name, member in members
+                    )
+                )
+            case Literal():
+                return value
+            case OutputValue():
+                found = self._output(value, tokens)
+            case ResponseValue() if step is not None:
+                found = replace(value, step=step.id)
+            case _:
+                found = value
+        if found is None or not self._is_there(found, tokens, step, items):
+            return Literal(None)  # never used: the run ends with these problems
+        return ItemValue(found.pointer) if isinstance(found, ItemValue) else found
+
+    def _output(self, value: OutputValue, tokens: Tokens) -> Expression | None:
+        """What an output of an earlier step is."""
+        step = self._steps.get(value.step)
+        if step is None:
+            self._refuse_step(value.step, tokens)
+            return None
+        output = step.outputs.get(value.output)
+        if output is None:
+            near = difflib.get_close_matches(value.output, step.outputs, n=1)
+            names = ", ".join(f"`{name}`" for name in step.outputs) or "none"
+            self._refuse(
+                "workflow-output",
+                f"the step `{step.id}` has no output `{value.output}`",
+                tokens,
+                "the value would never be there",
+                f"did you mean `{near[0]}`?" if near else f"its outputs are {names}",
+            )
+            return None
+        if step.for_each is not None and value.pointer:
+            self._refuse(
+                "workflow-output",
+                f"`{value.output}` of `{step.id}` is a list, one for each item",
+                tokens,
+                "a part of it says nothing of which item is meant",
+                "take that part in the output itself: `$response.body#/pointer`",
+            )
+            return None
+        match output:
+            case ResponseValue(part="body", selector=pointer):
+                return ResponseValue("body", pointer + value.pointer, step.id)
+            case ResponseValue():
+                return replace(output, step=step.id)
+            case InputValue(name=name, pointer=pointer):
+                return InputValue(name, pointer + value.pointer)
+            case OutputValue():
+                inner = replace(output, pointer=output.pointer + value.pointer)
+                return self._output(inner, tokens)
+            case _:
+                self._refuse(
+                    "workflow-output",
+                    f"the output `{value.output}` of `{step.id}` is no expression",
+                    (*step.outputs_tokens, value.output),
+                    "an output says what of the response later steps use",
+                    "write `$response.body#/pointer`; a literal can stand where it is used",
+                )
+                return None
+
+    def _refuse_step(self, name: str, tokens: Tokens) -> None:
+        ids = [step.id for step in self._workflow.steps]
+        near = difflib.get_close_matches(name, self._steps, n=1)
+        if name in ids:
+            self._refuse(
+                "workflow-cycle",
+                f"the step `{name}` has not run by then",
+                tokens,
+                "a step can use only what steps above it gave",
+                f"move `{name}` up, or use what is known earlier",
+            )
+        else:
+            self._refuse(
+                "workflow-step",
+                f"no step is called `{name}`",
+                tokens,
+                "the value would never be there",
+                f"did you mean `{near[0]}`?"
+                if near
+                else f"the steps are {', '.join(f'`{each}`' for each in ids)}",
+            )
+
+    def _is_there(
+        self, value: Expression, tokens: Tokens, step: Step | None, items: Value | None
+    ) -> bool:
+        match value:
+            case InputValue(name=name):
+                names = self._inputs.shape.keywords.get("properties", {})
+                if name not in names:
+                    near = difflib.get_close_matches(name, names, n=1)
+                    self._refuse(
+                        "workflow-input",
+                        f"the workflow has no input `{name}`",
+                        tokens,
+                        "the value would never be there",
+                        f"did you mean `{near[0]}`?" if near else "add it to `inputs`",
+                    )
+                    return False
+            case ItemValue() if items is None:
+                self._refuse(
+                    "workflow-item",
+                    "`$item` has a meaning only in a step with `for_each`",
+                    tokens,
+                    "there is no list that it could be of",
+                    "add `for_each`, or use `$inputs` or `$steps`",
+                )
+                return False
+            case ResponseValue(step="") if step is None:
+                self._refuse(
+                    "workflow-response",
+                    "no response is there yet",
+                    tokens,
+                    "only the outputs of a step speak of its response",
+                    "name it as an output of the step, and use `$steps.id.outputs.name`",
+                )
+                return False
+        try:
+            self._known(value, items)
+        except NothingThereError as error:
+            self._refuse(
+                "workflow-type",
+                f"nothing can be there: {error}",
+                tokens,
+                "the description of the API tells what a response holds",
+                "correct the JSON Pointer",
+            )
+            return False
+        return True
+
+    def _known(self, value: Value, items: Value | None = None) -> Known:
+        """What the schemas tell of a value.
+
+        Raises:
+            NothingThereError: they tell that nothing is there.
+        """
+        match value:
+            case InputValue(name=name, pointer=pointer):
+                return self._inputs.at(json_pointer((name,))).at(pointer)
+            case ItemValue(pointer=pointer) if items is not None:
+                return self._known(items).at("/0").at(pointer)
+            case ResponseValue(part="body", selector=pointer, step=step):
+                tool = self._step_tools.get(step)
+                if tool is None:
+                    return ANYTHING
+                known = response_of(tool.operation, self._schemas.responses).at(pointer)
+                is_repeated = self._steps[step].for_each is not None
+                if not is_repeated:
+                    return known
+                return replace(known, schema={"type": "array", "items": known.schema})
+            case _:
+                return ANYTHING
+
+    def _refuse(self, code: str, message: str, tokens: Tokens, why: str, help: str) -> None:
+        at = self._workflow.locate(tokens)
+        self._problems.error(code, message, at=at, why=why, help=help)
+
+
+def _inputs_of(workflow: Workflow) -> Known:
+    keywords = workflow.inputs if isinstance(workflow.inputs, dict) else {}
+    return Known({"type": "object", **keywords}, Shapes(keywords.get("$defs", {}), "request"))
+
+
+def _variables(steps: Sequence[Step], arguments: Collection[Identifier]) -> dict[str, Identifier]:
+    """Name the variable of each step after its id."""
+    taken = {*_TAKEN, *arguments}
+    found: dict[str, Identifier] = {}
+    for step in steps:
+        name = _free(argument_name(step.id), taken)
+        taken.add(name)
+        found.setdefault(step.id, name)
+    return found
+
+
+def _free(name: str, taken: Collection[str]) -> Identifier:
+    while name in taken:
+        name += "_"
+    return identifier(name)

@@ -1,0 +1,200 @@
+"""What `_generated/workflows.py` says: the planned steps, spelled in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mcpgen.ir.tool_plan import ServerPlan, StepPlan, WorkflowPlan
+from mcpgen.ir.workflow import (
+    Comparison,
+    Condition,
+    InputValue,
+    ItemValue,
+    Junction,
+    ListOf,
+    Literal,
+    Negation,
+    ObjectOf,
+    ResponseValue,
+    Truth,
+    Value,
+)
+from mcpgen.render.filters import DocText, Source, doc_text, first_sentence, identifier, literal
+from mcpgen.render.views import ImportView, NamesUsed, imports, package_view, signature
+
+_LINE_LENGTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowView:
+    """One workflow; `statements` are its steps, in their order."""
+
+    name: Source
+    function: Source
+    signature: Source
+    docstring: DocText
+    steps: Source  # the ids of all steps, as literals
+    statements: tuple[Source, ...]
+    result: Source
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowsModule:
+    """`_generated/workflows.py`."""
+
+    title: DocText
+    typing_imports: tuple[ImportView, ...]
+    runtime_imports: tuple[ImportView, ...]
+    workflows: tuple[WorkflowView, ...]
+
+
+def workflows_module(plan: ServerPlan) -> WorkflowsModule:
+    """Spell the workflows of a server."""
+    names = NamesUsed()
+    names.runtime |= {"Context", "ToolGroup", "Workflow"}
+    workflows = tuple(_Spelling(workflow, names).view() for workflow in plan.workflows)
+    return WorkflowsModule(
+        title=package_view(plan).title,
+        typing_imports=imports({"typing": names.typing}),
+        runtime_imports=imports({"mcpgen.runtime": names.runtime}),
+        workflows=workflows,
+    )
+
+
+class _Spelling:
+    """One workflow that is being spelled; what it has to import goes to `names`."""
+
+    def __init__(self, workflow: WorkflowPlan, names: NamesUsed) -> None:
+        self._workflow = workflow
+        self._names = names
+        self._inputs = {item.name: item.identifier for item in workflow.arguments}
+        self._variables = {step.id: step.variable for step in workflow.steps}
+        self._read = set(_steps_read(workflow))
+
+    def view(self) -> WorkflowView:
+        workflow = self._workflow
+        function = identifier(workflow.function)
+        returns = Source("object")
+        return WorkflowView(
+            name=literal(workflow.name),
+            function=function,
+            signature=signature(function, workflow.arguments, returns, self._names),
+            docstring=_docstring(workflow),
+            steps=Source(", ".join(literal(step.id) for step in workflow.steps)),
+            statements=tuple(
+                statement for step in workflow.steps for statement in self._statements(step)
+            ),
+            result=self._result(workflow.output),
+        )
+
+    def _statements(self, step: StepPlan) -> Iterator[Source]:
+        call = self._call(step)
+        variable = identifier(step.variable)
+        yield Source(f"{variable} = {call}" if step.id in self._read else call)
+        for criterion in step.criteria:
+            holds = self._condition(criterion.condition)
+            yield Source(
+                f"flow.require({literal(step.id)}, {literal(criterion.text)}, holds={holds})"
+            )
+
+    def _call(self, step: StepPlan) -> Source:
+        arguments = self._value(step.arguments)
+        method = "call"
+        if step.items is not None:
+            items = self._value(step.items)
+            arguments = Source(f"[{arguments} for item in flow.items({literal(step.id)}, {items})]")
+            method = "call_each"
+        parts = [literal(step.id), literal(step.tool), arguments]
+        if step.condition is not None:
+            parts.append(Source(f"when={self._condition(step.condition)}"))
+        return Source(f"await flow.{method}({', '.join(parts)})")
+
+    def _result(self, output: Value) -> Source:
+        self._names.runtime.add("without_absent")
+        return Source(f"without_absent({self._value(output)})")
+
+    def _value(self, value: Value) -> Source:
+        match value:
+            case Literal(value=plain):
+                return literal(plain)
+            case ListOf(items=items):
+                return Source(f"[{', '.join(map(self._value, items))}]")
+            case ObjectOf(members=members):
+                spelled = (f"{literal(name)}: {self._value(item)}" for name, item in members)
+                return Source(f"{{{', '.join(spelled)}}}")
+            case InputValue(name=name, pointer=pointer):
+                return self._at(identifier(self._inputs[name]), pointer)
+            case ItemValue(pointer=pointer):
+                return self._at(Source("item"), pointer)
+            case ResponseValue(part=part, selector=selector, step=step):
+                variable = identifier(self._variables[step])
+                if part == "status":
+                    return Source(f"{variable}.status")
+                given = literal(selector) if selector else ""
+                return Source(f"{variable}.{'get' if part == 'body' else 'header'}({given})")
+            case _:
+                raise ValueError(f"not resolved: {value}")
+
+    def _at(self, source: Source, pointer: str) -> Source:
+        if not pointer:
+            return source
+        self._names.runtime.add("value_at")
+        return Source(f"value_at({source}, {literal(pointer)})")
+
+    def _condition(self, condition: Condition) -> Source:
+        match condition:
+            case Truth(value=value):
+                return Source(f"bool({self._value(value)})")
+            case Comparison(left=left, operator=operator, right=right):
+                self._names.runtime.add("compare")
+                sides = self._value(left), literal(operator), self._value(right)
+                return Source(f"compare({', '.join(sides)})")
+            case Negation(condition=inner):
+                return Source(f"(not {self._condition(inner)})")
+            case Junction(word=word, conditions=parts):
+                return Source(f"({f' {word} '.join(map(self._condition, parts))})")
+
+
+def _docstring(workflow: WorkflowPlan) -> DocText:
+    """Spell what it does, with its key in backticks; on one line where that fits."""
+    key = doc_text(f"`{workflow.key}`.")
+    sentence = first_sentence(workflow.description) or workflow.title
+    inline = doc_text(f"{sentence.removesuffix('.')}: ")
+    if len(inline) + len(key) <= _LINE_LENGTH - len('    """"""'):
+        return DocText(f"{inline}{key}")
+    return DocText(f"{doc_text(sentence.removesuffix('.'))}.\n\n    {key}\n    ")
+
+
+def _steps_read(workflow: WorkflowPlan) -> Iterator[str]:
+    """The steps whose responses something else uses."""
+    values: list[Value] = [workflow.output]
+    conditions: list[Condition] = []
+    for step in workflow.steps:
+        values += [step.arguments, *([] if step.items is None else [step.items])]
+        conditions += [] if step.condition is None else [step.condition]
+        conditions += [criterion.condition for criterion in step.criteria]
+    for condition in conditions:
+        values += _values_of(condition)
+    while values:
+        value = values.pop()
+        match value:
+            case ResponseValue(step=step_id):
+                yield step_id
+            case ListOf(items=items):
+                values += items
+            case ObjectOf(members=members):
+                values += [item for _, item in members]
+
+
+def _values_of(condition: Condition) -> Iterable[Value]:
+    match condition:
+        case Truth(value=value):
+            yield value
+        case Comparison(left=left, right=right):
+            yield from (left, right)
+        case Negation(condition=inner):
+            yield from _values_of(inner)
+        case Junction(conditions=parts):
+            for part in parts:
+                yield from _values_of(part)

@@ -1,0 +1,317 @@
+"""Workflows of Arazzo 1.0 documents, read into the same form as those of the manifest."""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+import re
+from collections.abc import Sequence
+from copy import deepcopy
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.json_pointer import pointer_tokens
+from mcpgen.ir.json_types import JsonObject, JsonValue
+from mcpgen.ir.manifest import SourceEntry, WorkflowEntry
+from mcpgen.ir.workflow import ObjectOf, Step, StepArgument, Tokens, Workflow
+from mcpgen.spec import arazzo_document as arazzo
+from mcpgen.spec.limits import DEFAULT_LIMITS
+from mcpgen.spec.source_file import read_bytes
+from mcpgen.spec.typed_file import TypedFile, read_typed
+from mcpgen.spec.workflows import ExpressionReader, stated_hints
+
+_CODE = "arazzo"
+_WHY = "a workflow does what its document says, or is refused"
+_OPERATION_PATH = re.compile(
+    r"\{\$sourceDescriptions\.(?P<source>[A-Za-z0-9_\-]+)\.url\}#/paths/(?P<path>[^/]+)/(?P<method>[a-z]+)\Z"
+)
+_OPERATION_ID = re.compile(r"\$sourceDescriptions\.(?P<source>[A-Za-z0-9_\-]+)\.(?P<id>.+)\Z")
+
+
+class ArazzoDocuments:
+    """Reads workflows out of the Arazzo documents of a project, each document once."""
+
+    def __init__(self, project: Path, sources: Sequence[SourceEntry], problems: Problems) -> None:
+        """Take the project's folder, and the API descriptions that its manifest names."""
+        self._project = project
+        self._sources = sources
+        self._problems = problems
+        self._read: dict[str, TypedFile[arazzo.ArazzoDocument]] = {}
+
+    def read(self, name: str, entry: WorkflowEntry, path: str, at: Location) -> Workflow:
+        """Read the workflow of this name; `at` is where the manifest names the document.
+
+        Raises:
+            RejectedError: the document cannot be read, or has no such workflow.
+        """
+        if Path(path).is_absolute() or ".." in Path(path).parts:
+            self._refuse(f"`{path}` lies outside of the project", at, "name a path inside of it")
+            raise RejectedError
+        if path not in self._read:
+            if not (self._project / path).is_file():
+                self._refuse(f"`{path}` is missing", at, "name an Arazzo document of this project")
+                raise RejectedError
+            content = read_bytes(
+                self._project / path, path, DEFAULT_LIMITS.max_document_bytes, self._problems
+            )
+            self._read[path] = read_typed(
+                content, path, arazzo.ArazzoDocument, _CODE, self._problems
+            )
+        file = self._read[path]
+        found = {_plain(each.workflow_id): number for number, each in _numbered(file)}
+        number = found.get(_plain(name))
+        if number is None:
+            ids = [each.workflow_id for each in file.value.workflows]
+            near = difflib.get_close_matches(name, ids, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(ids)}"
+            self._refuse(f"`{path}` has no workflow `{name}`", at, hint)
+            raise RejectedError
+        before = len(self._problems)
+        workflow = _Reading(file, number, self._sources, path, self._problems).workflow(name, entry)
+        if len(self._problems) > before:
+            raise RejectedError
+        return workflow
+
+    def _refuse(self, message: str, at: Location, help: str) -> None:
+        self._problems.error(_CODE, message, at=at, why=_WHY, help=help)
+
+
+def _plain(name: str) -> str:
+    """A workflow's id without what tells `buyBook` from `buy_book`."""
+    return re.sub("[_-]", "", name).lower()
+
+
+def _numbered(
+    file: TypedFile[arazzo.ArazzoDocument],
+) -> list[tuple[int, arazzo.Workflow]]:
+    return list(enumerate(file.value.workflows))
+
+
+class _Reading:
+    """One workflow that is being read."""
+
+    def __init__(
+        self,
+        file: TypedFile[arazzo.ArazzoDocument],
+        number: int,
+        sources: Sequence[SourceEntry],
+        path: str,
+        problems: Problems,
+    ) -> None:
+        self._file = file
+        self._written = file.value.workflows[number]
+        self._tokens: Tokens = ("workflows", str(number))
+        self._sources = sources
+        self._path = path
+        self._problems = problems
+        self._reader = ExpressionReader(lambda tokens: file.at(*tokens), problems)
+
+    def workflow(self, name: str, entry: WorkflowEntry) -> Workflow:
+        """Give it under its name in the manifest, whose own words win."""
+        written, tokens, outputs = self._written, self._tokens, (*self._tokens, "outputs")
+        self._refuse_what_is_not_followed()
+        return Workflow(
+            name=name,
+            title=entry.title or written.summary,
+            description=entry.description or written.description or written.summary,
+            inputs=written.inputs,
+            steps=tuple(
+                self._step(step, (*tokens, "steps", str(at)))
+                for at, step in enumerate(written.steps)
+            ),
+            output=ObjectOf(
+                tuple(
+                    (output, self._reader.value(text, (*outputs, output)))
+                    for output, text in written.outputs.items()
+                )
+            )
+            if written.outputs
+            else None,
+            hints=stated_hints(entry),
+            locate=self._reader.locate,
+            tokens=tokens,
+            inputs_tokens=(*tokens, "inputs"),
+            output_tokens=outputs,
+        )
+
+    def _refuse_what_is_not_followed(self) -> None:
+        written, tokens = self._written, self._tokens
+        if isinstance(written.inputs, dict) and "$ref" in written.inputs:
+            self._refuse("the inputs are a reference", (*tokens, "inputs"), "write them out here")
+        for key, given in (
+            ("dependsOn", written.depends_on),
+            ("successActions", written.success_actions),
+            ("parameters", written.parameters),
+        ):
+            if given:
+                self._refuse(
+                    f"`{key}` of a workflow is not followed", (*tokens, key), "say it in the steps"
+                )
+        self._refuse_actions(written.failure_actions, "end", (*tokens, "failureActions"))
+
+    def _step(self, step: arazzo.Step, tokens: Tokens) -> Step:
+        self._refuse_actions(step.on_success, "", (*tokens, "onSuccess"))
+        self._refuse_actions(step.on_failure, "end", (*tokens, "onFailure"))
+        operation, operation_tokens = self._operation(step, tokens)
+        arguments = [
+            self._argument(parameter, (*tokens, "parameters", str(at)))
+            for at, parameter in enumerate(step.parameters)
+        ]
+        if step.request_body is not None:
+            arguments += self._body(step.request_body, (*tokens, "requestBody"))
+        return Step(
+            id=step.step_id,
+            operation=operation,
+            arguments=tuple(arguments),
+            tokens=tokens,
+            operation_tokens=operation_tokens,
+            outputs={
+                name: self._reader.value(text, (*tokens, "outputs", name))
+                for name, text in step.outputs.items()
+            },
+            outputs_tokens=(*tokens, "outputs"),
+            criteria=tuple(
+                self._reader.criterion(criterion.condition, (*place, "condition"))
+                for at, criterion in enumerate(step.success_criteria)
+                if self._is_simple(criterion, place := (*tokens, "successCriteria", str(at)))
+            ),
+        )
+
+    def _refuse_actions(self, actions: Sequence[JsonObject], known: str, tokens: Tokens) -> None:
+        """A workflow goes on to its next step, or ends where one fails; it never goes elsewhere."""
+        for at, action in enumerate(actions):
+            if action.get("type") != known:
+                kind = action.get("type", action.get("reference", "?"))
+                self._refuse(
+                    f"an action `{kind}` is not followed",
+                    (*tokens, str(at)),
+                    "steps run in their order, and a failure ends the workflow; "
+                    "`@override` the workflow in `handlers/` for more",
+                )
+
+    def _is_simple(self, criterion: arazzo.Criterion, tokens: Tokens) -> bool:
+        if criterion.type == "simple" and not criterion.context:
+            return True
+        self._refuse("a criterion of this type is not followed", tokens, "write a `simple` one")
+        return False
+
+    def _operation(self, step: arazzo.Step, tokens: Tokens) -> tuple[str, Tokens]:
+        named = {
+            "operationId": step.operation_id,
+            "operationPath": step.operation_path,
+            "workflowId": step.workflow_id,
+        }
+        given = [key for key, text in named.items() if text]
+        if given == ["operationId"]:
+            place = (*tokens, "operationId")
+            found = _OPERATION_ID.match(step.operation_id)
+            if found is None:
+                return step.operation_id, place
+            return self._prefix(found["source"], place) + found["id"], place
+        if given == ["operationPath"]:
+            place = (*tokens, "operationPath")
+            found = _OPERATION_PATH.match(step.operation_path)
+            if found is not None:
+                path = pointer_tokens(f"/{found['path']}")[0]
+                prefix = self._prefix(found["source"], place)
+                return f"{prefix}{found['method'].upper()} {path}", place
+            self._refuse(
+                f"`{step.operation_path}` names no operation",
+                place,
+                "write `{$sourceDescriptions.NAME.url}#/paths/~1pets/get`",
+            )
+            return "", place
+        self._refuse(
+            "a step that runs another workflow is not followed"
+            if given == ["workflowId"]
+            else f"the step `{step.step_id}` names {'several operations' if given else 'nothing'}",
+            tokens,
+            "name one operation, by `operationId` or `operationPath`",
+        )
+        return "", tokens
+
+    def _prefix(self, source: str, tokens: Tokens) -> str:
+        """What begins the keys of a source's operations; "" where the server has one document."""
+        for at, description in enumerate(self._file.value.source_descriptions):
+            if description.name == source:
+                return self._prefix_of(description.url, ("sourceDescriptions", str(at), "url"))
+        names = ", ".join(f"`{each.name}`" for each in self._file.value.source_descriptions)
+        self._refuse(f"no source is called `{source}`", tokens, f"the sources are {names}")
+        return ""
+
+    def _prefix_of(self, url: str, tokens: Tokens) -> str:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(self._path), url))
+        for source in self._sources:
+            if posixpath.normpath(source.document) == path:
+                return f"{source.name}:" if len(self._sources) > 1 else ""
+        documents = ", ".join(f"`{source.document}`" for source in self._sources)
+        self._refuse(
+            f"`{url}` is no document of this server",
+            tokens,
+            f"its documents are {documents}, named from where this file lies",
+        )
+        return ""
+
+    def _argument(self, parameter: arazzo.Parameter, tokens: Tokens) -> StepArgument:
+        if parameter.reference or not parameter.name or not parameter.in_:
+            self._refuse(
+                "this parameter is not said in full", tokens, "write `name`, `in` and `value` here"
+            )
+        value = self._reader.value(parameter.value, (*tokens, "value"))
+        return StepArgument(parameter.name, parameter.in_, value, (*tokens, "value"))
+
+    def _body(self, body: arazzo.RequestBody, tokens: Tokens) -> list[StepArgument]:
+        payload = deepcopy(body.payload)
+        for at, replacement in enumerate(body.replacements):
+            place = (*tokens, "replacements", str(at), "target")
+            payload = self._replaced(payload, replacement, place)
+        at_payload = (*tokens, "payload")
+        value = self._reader.value(payload, at_payload)
+        arguments = [StepArgument("", "body", value, at_payload)]
+        if body.content_type and body.content_type != "application/json":
+            kind = self._reader.value(body.content_type, (*tokens, "contentType"))
+            arguments.append(StepArgument("", "content_type", kind, (*tokens, "contentType")))
+        return arguments
+
+    def _replaced(
+        self, payload: JsonValue, replacement: arazzo.Replacement, tokens: Tokens
+    ) -> JsonValue:
+        """The payload with one value put at its target."""
+        path = self._pointer(replacement.target, tokens)
+        if not path:
+            return replacement.value
+        holder = payload
+        for token in path[:-1]:
+            holder = _member(holder, token)
+        last = path[-1]
+        if isinstance(holder, dict):
+            holder[last] = replacement.value
+        elif isinstance(holder, list) and last.isdecimal() and int(last) < len(holder):
+            holder[int(last)] = replacement.value
+        else:
+            self._refuse(
+                f"the payload has nothing at `{replacement.target}`",
+                tokens,
+                "name a place in the payload above",
+            )
+        return payload
+
+    def _pointer(self, target: str, tokens: Tokens) -> tuple[str, ...]:
+        try:
+            return pointer_tokens(target)
+        except ValueError:
+            self._refuse(
+                f"`{target}` is no JSON Pointer", tokens, "write one, such as `/items/0/isbn`"
+            )
+            return ()
+
+    def _refuse(self, message: str, tokens: Tokens, help: str) -> None:
+        self._problems.error(_CODE, message, at=self._file.at(*tokens), why=_WHY, help=help)
+
+
+def _member(value: JsonValue, token: str) -> JsonValue:
+    if isinstance(value, dict):
+        return value.get(token)
+    if isinstance(value, list) and token.isdecimal() and int(token) < len(value):
+        return value[int(token)]
+    return None

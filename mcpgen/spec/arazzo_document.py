@@ -1,0 +1,96 @@
+"""The shape of Arazzo 1.0 documents, as far as workflows are read from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from mcpgen.ir.manifest import JsonSchema, Text
+
+Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_\-]+$")]
+
+
+class _Object(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An object of the document; members that mcpgen does not know say nothing here."""
+
+
+class SourceDescription(_Object, frozen=True):
+    """A document whose operations steps call."""
+
+    name: Name
+    url: Text
+    type: Literal["openapi", "arazzo"] = "openapi"
+
+
+class Parameter(_Object, frozen=True, rename={"in_": "in"}):
+    """A Parameter Object, or a Reusable Object that stands for one."""
+
+    name: str = ""
+    in_: Literal["", "path", "query", "header", "cookie"] = ""
+    value: Any = None
+    reference: str = ""
+
+
+class Replacement(_Object, frozen=True):
+    """A value to be put into a payload."""
+
+    target: str
+    value: Any
+
+
+class RequestBody(_Object, frozen=True):
+    """The body of a step's request."""
+
+    content_type: str = ""
+    payload: Any = None
+    replacements: tuple[Replacement, ...] = ()
+
+
+class Criterion(_Object, frozen=True):
+    """A condition that must hold after a step; `type` may be an object."""
+
+    condition: Text
+    context: str = ""
+    type: Any = "simple"
+
+
+class Step(_Object, frozen=True):
+    """One step."""
+
+    step_id: Name
+    description: str = ""
+    operation_id: str = ""
+    operation_path: str = ""
+    workflow_id: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    request_body: RequestBody | None = None
+    success_criteria: tuple[Criterion, ...] = ()
+    on_success: tuple[dict[str, Any], ...] = ()
+    on_failure: tuple[dict[str, Any], ...] = ()
+    outputs: dict[str, str] = {}
+
+
+class Workflow(_Object, frozen=True):
+    """One workflow."""
+
+    workflow_id: Name
+    steps: Annotated[tuple[Step, ...], Meta(min_length=1)]
+    summary: str = ""
+    description: str = ""
+    inputs: JsonSchema = {}
+    depends_on: tuple[str, ...] = ()
+    success_actions: tuple[dict[str, Any], ...] = ()
+    failure_actions: tuple[dict[str, Any], ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    outputs: dict[str, str] = {}
+
+
+class ArazzoDocument(_Object, frozen=True):
+    """A whole document."""
+
+    arazzo: Annotated[str, Meta(pattern=r"^1\.0\.[0-9]+$", description="The version: 1.0.x.")]
+    info: dict[str, Any]
+    source_descriptions: Annotated[tuple[SourceDescription, ...], Meta(min_length=1)]
+    workflows: Annotated[tuple[Workflow, ...], Meta(min_length=1)]
+    components: dict[str, Any] = {}

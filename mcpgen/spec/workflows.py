@@ -1,0 +1,131 @@
+"""The workflows of `mcpgen.yaml`: their expressions read, Arazzo documents taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.json_types import JsonObject, JsonValue
+from mcpgen.ir.manifest import LocatedManifest, StepEntry, WorkflowEntry
+from mcpgen.ir.workflow import Criterion, Literal, Step, StepArgument, Tokens, Value, Workflow
+from mcpgen.spec.expressions import KINDS, ExpressionError, read_condition, read_value
+
+ReadArazzo = Callable[[str, WorkflowEntry, str, Location], Workflow]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionReader:
+    """Reads the values and conditions of one file; what is wrong with them is told by its place."""
+
+    locate: Callable[[Tokens], Location]
+    problems: Problems
+
+    def value(self, written: JsonValue, tokens: Tokens) -> Value:
+        """Read literals and expressions in any structure."""
+        try:
+            return read_value(written)
+        except ExpressionError as error:
+            self._tell(error, tokens)
+            return Literal(None)  # never used: the run ends with these problems
+
+    def criterion(self, text: str, tokens: Tokens) -> Criterion:
+        """Read a condition in Arazzo's simple form."""
+        try:
+            return Criterion(read_condition(text), text, tokens)
+        except ExpressionError as error:
+            self._tell(error, tokens)
+            return Criterion(read_condition("true"), text, tokens)
+
+    def _tell(self, error: ExpressionError, tokens: Tokens) -> None:
+        self.problems.error(
+            "workflow-expression",
+            str(error),
+            at=self.locate((*tokens, *error.tokens)),
+            why="it is not known which value is meant",
+            help=f"expressions are {KINDS}; `$$` begins a text that begins with `$`",
+        )
+
+
+def read_workflows(
+    intent: LocatedManifest, read_arazzo: ReadArazzo, problems: Problems
+) -> tuple[Workflow, ...]:
+    """Read the workflows of a manifest, by name.
+
+    `read_arazzo` reads the one of a name from the document at a path.
+
+    Raises:
+        RejectedError: one cannot be read; `problems` says why.
+    """
+    before = len(problems)
+    found: list[Workflow] = []
+    for name, entry in sorted(intent.manifest.workflows.items()):
+        tokens = ("workflows", name)
+        if bool(entry.steps) is bool(entry.arazzo):
+            problems.error(
+                "workflow-steps",
+                f"the workflow `{name}` has {'two sets of' if entry.steps else 'no'} steps",
+                at=intent.locate(tokens),
+                why="it is not known what it does",
+                help="write `steps`, or the path of an Arazzo document under `arazzo`",
+            )
+        elif entry.arazzo:
+            at = intent.locate((*tokens, "arazzo"))
+            found.append(read_arazzo(name, entry, entry.arazzo, at))
+        else:
+            reader = ExpressionReader(intent.locate, problems)
+            found.append(_workflow(name, entry, reader, tokens))
+    if len(problems) > before:
+        raise RejectedError
+    return tuple(found)
+
+
+def _workflow(
+    name: str, entry: WorkflowEntry, reader: ExpressionReader, tokens: Tokens
+) -> Workflow:
+    output = (*tokens, "output")
+    return Workflow(
+        name=name,
+        title=entry.title,
+        description=entry.description,
+        inputs=entry.inputs,
+        steps=tuple(
+            _step(step, reader, (*tokens, "steps", str(at))) for at, step in enumerate(entry.steps)
+        ),
+        output=None if entry.output is None else reader.value(entry.output, output),
+        hints=stated_hints(entry),
+        locate=reader.locate,
+        tokens=tokens,
+        inputs_tokens=(*tokens, "inputs"),
+        output_tokens=output,
+    )
+
+
+def stated_hints(entry: WorkflowEntry) -> JsonObject:
+    """Give the annotations that the manifest states."""
+    stated: JsonObject = msgspec.to_builtins(entry.annotations) if entry.annotations else {}
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _step(entry: StepEntry, reader: ExpressionReader, tokens: Tokens) -> Step:
+    arguments, outputs, each = ((*tokens, key) for key in ("arguments", "outputs", "for_each"))
+    return Step(
+        id=entry.id,
+        operation=entry.operation,
+        arguments=tuple(
+            StepArgument(name, "", reader.value(value, (*arguments, name)), (*arguments, name))
+            for name, value in entry.arguments.items()
+        ),
+        tokens=tokens,
+        operation_tokens=(*tokens, "operation"),
+        when=reader.criterion(entry.when, (*tokens, "when")) if entry.when else None,
+        for_each=reader.value(entry.for_each, each) if entry.for_each else None,
+        for_each_tokens=each,
+        max_pages=entry.max_pages,
+        outputs={
+            name: reader.value(text, (*outputs, name)) for name, text in entry.outputs.items()
+        },
+        outputs_tokens=outputs,
+    )

@@ -1,0 +1,250 @@
+"""A workflow of three steps over bookshop: from the manifest to the requests that the shop gets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.app import run
+from mcpgen.cli.packages import find_package
+from mcpgen.runtime.testing import Client, MockUpstream, Reply
+
+BOOKSHOP = Path(__file__).parents[2] / "specs" / "bookshop.yaml"
+IN_THE_MANIFEST = """
+workflows:
+  buy_book:
+    title: Buy a book
+    description: Find a book by words, put it into a new cart, and order it.
+    inputs:
+      type: object
+      required: [words, reference, idempotency_key]
+      properties:
+        words: {type: string, minLength: 2}
+        copies: {type: integer, minimum: 1, default: 1}
+        reference: {type: string}
+        idempotency_key: {type: string, format: uuid}
+    steps:
+      - id: find
+        operation: listBooks
+        arguments: {q: $inputs.words, page_size: 1}
+        outputs: {isbn: "$response.body#/items/0/isbn"}
+      - id: fill
+        operation: openCart
+        arguments:
+          body: {items: [{isbn: $steps.find.outputs.isbn, quantity: $inputs.copies}]}
+        outputs: {cart: $response.body#/id}
+      - id: order
+        operation: POST /orders
+        arguments:
+          idempotency_key: $inputs.idempotency_key
+          body:
+            cartId: $steps.fill.outputs.cart
+            payment: {method: invoice, reference: $inputs.reference}
+        outputs: {id: $response.body#/id}
+    output: {order: $steps.order.outputs.id}
+"""
+IN_ARAZZO = """\
+arazzo: 1.0.1
+info: {title: Shopping, version: 1.0.0}
+sourceDescriptions: [{name: shop, url: openapi.yaml, type: openapi}]
+workflows:
+  - workflowId: buyBook
+    summary: Buy a book
+    description: Find a book by words, put it into a new cart, and order it.
+    inputs:
+      type: object
+      required: [words, reference, idempotency_key]
+      properties:
+        words: {type: string, minLength: 2}
+        copies: {type: integer, minimum: 1, default: 1}
+        reference: {type: string}
+        idempotency_key: {type: string, format: uuid}
+    steps:
+      - stepId: find
+        operationId: listBooks
+        parameters:
+          - {name: q, in: query, value: $inputs.words}
+          - {name: pageSize, in: query, value: 1}
+        successCriteria: [{condition: $statusCode == 200}]
+        outputs: {isbn: $response.body#/items/0/isbn}
+      - stepId: fill
+        operationPath: '{$sourceDescriptions.shop.url}#/paths/~1carts/post'
+        requestBody:
+          payload: {items: [{isbn: "", quantity: $inputs.copies}]}
+          replacements: [{target: /items/0/isbn, value: $steps.find.outputs.isbn}]
+        outputs: {cart: $response.body#/id}
+      - stepId: order
+        operationId: $sourceDescriptions.shop.placeOrder
+        parameters:
+          - {name: Idempotency-Key, in: header, value: $inputs.idempotency_key}
+        requestBody:
+          payload:
+            cartId: $steps.fill.outputs.cart
+            payment: {method: invoice, reference: $inputs.reference}
+        outputs: {id: $response.body#/id}
+    outputs: {order: $steps.order.outputs.id}
+"""
+ARGUMENTS = {
+    "words": "sea & salt",
+    "copies": 3,
+    "reference": "PO-7",
+    "idempotency_key": "5d7f0a92-1d34-4c58-9a0b-3e8f9a6b7c11",
+}
+CART = "3a51c6d2-77aa-4d0f-9be1-5b0c6a1e2f33"
+OTHER_CART = "00000000-77aa-4d0f-9be1-5b0c6a1e2f33"
+
+
+def shop(folder: Path, manifest: str) -> Path:
+    """Make the server as its owner would, with something more in its manifest."""
+    project = folder / "bookshop-mcp"
+    assert run(["new", str(BOOKSHOP), str(project), "--name", "bookshop", "--defaults", "-q"]) == 0
+    with (project / "mcpgen.yaml").open("a") as file:
+        file.write(manifest)
+    return project
+
+
+@pytest.fixture(scope="module", params=["manifest", "arazzo"])
+def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The server with the workflow, written in one of the two ways."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "manifest":
+        made = shop(folder, IN_THE_MANIFEST)
+    else:
+        made = shop(folder, "workflows:\n  buy_book: {arazzo: shopping.arazzo.yaml}\n")
+        (made / "shopping.arazzo.yaml").write_text(IN_ARAZZO)
+    assert run(["generate", str(made), "-q"]) == 0
+    return made
+
+
+class Talk:
+    """Calls of the server over stdio, and what its API was sent."""
+
+    def __init__(self, project: Path) -> None:
+        self.package = find_package(project)
+        self.upstream = MockUpstream(self.package.upstream())
+
+    def call(self, arguments: dict[str, Any], **how: Any) -> dict[str, Any]:
+        async def talk() -> dict[str, Any]:
+            base_url = await self.upstream.start()
+            environment = self.package.environment(self.package.mock_environment(base_url))
+            try:
+                async with await Client.over_stdio(
+                    self.package.command, environment, **how
+                ) as client:
+                    self.listed = {tool["name"]: tool for tool in await client.list_tools()}
+                    return await client.call_tool("buy_book", arguments)
+            finally:
+                await self.upstream.stop()
+
+        return asyncio.run(asyncio.wait_for(talk(), 60))
+
+    @property
+    def sent(self) -> list[str]:
+        return [request.operation for request in self.upstream.requests]
+
+
+def test_three_steps_reach_the_shop(project: Path) -> None:
+    talk = Talk(project)
+    result = talk.call(ARGUMENTS)
+    assert result["structuredContent"] == {"order": 20250042}
+    assert talk.sent == ["GET /books", "POST /carts", "POST /orders"]
+    find, fill, order = talk.upstream.requests
+    assert not [problem for sent in talk.upstream.requests for problem in sent.problems]
+    assert find.url.endswith("/books?q=sea%20%26%20salt&pageSize=1")
+    assert json.loads(fill.body) == {"items": [{"isbn": "9780000000019", "quantity": 3}]}
+    assert ("Idempotency-Key", ARGUMENTS["idempotency_key"]) in order.headers
+    assert json.loads(order.body) == {
+        "cartId": CART,
+        "payment": {"method": "invoice", "reference": "PO-7"},
+    }
+
+
+def test_clients_see_one_tool_as_harmful_as_its_steps(project: Path) -> None:
+    talk = Talk(project)
+    talk.call(ARGUMENTS)
+    tool = talk.listed["buy_book"]
+    assert tool["title"] == "Buy a book"
+    assert tool["inputSchema"]["required"] == ["words", "reference", "idempotency_key"]
+    assert tool["inputSchema"]["additionalProperties"] is False
+    assert tool["outputSchema"]["properties"]["order"]["type"] == ["integer", "null"]
+    assert tool["annotations"]["readOnlyHint"] is False
+    assert tool["annotations"]["idempotentHint"] is False
+    assert "destructiveHint" not in tool["annotations"]  # MCP's default, which is true
+
+
+def test_a_failure_says_which_steps_took_effect(project: Path) -> None:
+    talk = Talk(project)
+    talk.upstream.reply_with(Reply(status=402), "POST /orders")
+    result = talk.call(ARGUMENTS)
+    assert result["isError"]
+    text = result["content"][0]["text"]
+    failed, took_effect, find, fill = text.splitlines()
+    assert failed.startswith("The step `order` failed: `POST /orders` answered 402")
+    assert took_effect == "These steps took effect:"
+    assert find.startswith("- `find` (`GET /books`) gave {")
+    assert "9780000000019" in find
+    assert fill.startswith("- `fill` (`POST /carts`) gave {")
+    assert CART in fill
+
+
+def test_a_failure_says_what_was_not_begun(project: Path) -> None:
+    talk = Talk(project)
+    talk.upstream.reply_with(Reply(status=404), "GET /books")
+    text = talk.call(ARGUMENTS)["content"][0]["text"]
+    assert talk.sent == ["GET /books"]
+    assert "No step took effect before it." in text
+    assert text.endswith("Not begun: `fill`, `order`.")
+
+
+def test_arguments_are_checked_before_anything_is_sent(project: Path) -> None:
+    talk = Talk(project)
+    result = talk.call({**ARGUMENTS, "words": "x"})
+    assert result["isError"]
+    assert "/words" in result["content"][0]["text"]
+    assert talk.sent == []
+
+
+def test_an_override_of_an_operation_is_used_by_its_step(project: Path) -> None:
+    with overridden(
+        project,
+        '@override("POST /carts")\n'
+        "async def open_cart(ctx, call_next, *, body=None):\n"
+        f'    return {{"id": "{OTHER_CART}"}}\n',
+    ):
+        talk = Talk(project)
+        assert not talk.call(ARGUMENTS).get("isError")
+    assert talk.sent == ["GET /books", "POST /orders"]
+    assert json.loads(talk.upstream.requests[1].body)["cartId"] == OTHER_CART
+
+
+def test_a_workflow_is_overridden_by_its_key(project: Path) -> None:
+    with overridden(
+        project,
+        '@override("workflow:buy_book")\n'
+        "async def buy_book(\n"
+        "    ctx, call_next, *, words, reference, idempotency_key, copies\n"
+        "):\n"
+        '    cart = await ctx.call_tool("get_cart", {"cart_id": words})\n'
+        '    return {"order": len(cart["items"])}\n',
+    ):
+        talk = Talk(project)
+        result = talk.call({**ARGUMENTS, "words": CART})
+    assert result["structuredContent"] == {"order": 0}
+    assert talk.sent == ["GET /carts/{cartId}"]
+
+
+@contextmanager
+def overridden(project: Path, source: str) -> Iterator[None]:
+    """Write a module of `handlers/`, for as long as this lasts."""
+    module = project / "src/bookshop_mcp/handlers/shopping.py"
+    module.write_text(f"from mcpgen.runtime import override\n\n\n{source}")
+    try:
+        yield
+    finally:
+        module.unlink()
