@@ -55,7 +55,7 @@ def _skeleton_questions() -> dict[str, Any]:
     """Read the skeleton's own questions, in order; the name was asked for already."""
     import yaml
 
-    from mcpgen.render.environment import template_root
+    from mcpgen.ir.templates import template_root
 
     asked = yaml.safe_load((template_root() / "skeleton" / "copier.yml").read_bytes())
     return {

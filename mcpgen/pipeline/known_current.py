@@ -16,6 +16,7 @@ from pathlib import Path
 import mcpgen
 from mcpgen.emit.lock import sha256
 from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.ir.templates import template_root
 from mcpgen.pipeline.check import check
 from mcpgen.pipeline.options import DONE
 from mcpgen.pipeline.project_folder import read_file
@@ -70,9 +71,6 @@ def code_digest() -> str:
 
 def _sources() -> list[Path]:
     """The code and the templates that decide what is generated."""
-    # Imported here: `check` does without a template engine.
-    from mcpgen.render.environment import template_root
-
     package = Path(mcpgen.__file__).parent
     templates = [path for path in template_root().rglob("*") if path.is_file()]
     return sorted([*package.rglob("*.py"), *templates])

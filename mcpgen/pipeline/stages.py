@@ -22,6 +22,7 @@ from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
+from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
@@ -30,7 +31,6 @@ from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.transliteration import plain_ascii
 from mcpgen.render import json_text, render
-from mcpgen.render.environment import template_root
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower

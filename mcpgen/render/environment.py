@@ -1,28 +1,18 @@
-"""The one Jinja environment that renders code, and the one place that finds templates."""
+"""The one Jinja environment that renders code."""
 
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 import jinja2
 
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.safe_text import SafeText
+from mcpgen.ir.templates import template_root
 
 
 class UnsafeTextError(TypeError):
     """A template was about to write text that nothing has escaped: a bug in a view."""
-
-
-def template_root() -> Path:
-    """Give the folder of `code/` and `skeleton/`.
-
-    A wheel carries them as `mcpgen/_templates`; a development install has them beside `mcpgen`.
-    """
-    package = Path(__file__).resolve().parents[1]
-    packed = package / "_templates"
-    return packed if packed.is_dir() else package.parent / "templates"
 
 
 @functools.cache

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.ir.templates import template_root
 from mcpgen.pipeline import stages
-from mcpgen.render.environment import template_root
 from tests.regeneration import projects
 
 CI = "name: ci\non: push\nsteps:\n  - lint\n  - build\n  - test\n"

@@ -308,6 +308,33 @@ def test_what_is_narrowed_one_way_is_widened_the_other(more: Any, less: Any, asp
     assert all(change.is_certain for change in (*narrowed.changes, *widened.changes))
 
 
+@pytest.mark.parametrize(
+    ("more", "less", "aspect"),
+    [case[1:] for case in NARROWED_AND_WIDENED],
+    ids=[case[0] for case in NARROWED_AND_WIDENED],
+)
+def test_what_a_tool_gives_may_become_narrower_but_not_wider(
+    more: Any, less: Any, aspect: str
+) -> None:
+    """But for its type: clients have code for the one that it had."""
+    narrowed, widened = of_output(more, less), of_output(less, more)
+    level = MAJOR if aspect == "type" else MINOR
+    assert (f"output-{aspect}-narrowed", level) in found(narrowed)
+    assert narrowed.level is level
+    assert (f"output-{aspect}-widened", MAJOR) in found(widened)
+
+
+def test_an_output_field_that_is_always_there_must_stay_so() -> None:
+    sure = replace(TOOL, output_schema={**outputs(x=TEXT), "required": ["x"]})
+    unsure = replace(TOOL, output_schema=outputs(x=TEXT))
+    assert found(changelog(unsure, sure)) == [("output-required", MINOR)]
+    assert found(changelog(sure, unsure)) == [("output-optional", MAJOR)]
+
+
+def test_an_alias_that_goes_is_major() -> None:
+    assert found(changelog(replace(TOOL, aliases=("pets",)), TOOL)) == [("alias-removed", MAJOR)]
+
+
 def test_a_type_exchanged_for_another_is_major_and_told_once() -> None:
     assert found(of_input({**TEXT, "maxLength": 3}, NUMBER)) == [("input-type-changed", MAJOR)]
     assert found(of_output(TEXT, NUMBER)) == [("output-type-changed", MAJOR)]

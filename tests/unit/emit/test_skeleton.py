@@ -15,8 +15,8 @@ from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.manifest import Manifest, SelectRule, ServerEntry, SourceEntry
+from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.render.environment import template_root
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.spec.manifest import read_manifest
 from tests.unit.plans import server_plan, with_text

@@ -6,7 +6,8 @@ import jinja2
 import pytest
 
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.render.environment import UnsafeTextError, code_environment, template_root
+from mcpgen.ir.templates import template_root
+from mcpgen.render.environment import UnsafeTextError, code_environment
 from mcpgen.render.filters import literal
 
 
