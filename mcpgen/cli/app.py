@@ -22,6 +22,7 @@ from mcpgen.cli import (
     override,
     pull,
     schema,
+    test,
     tools,
     ws,
 )
@@ -48,6 +49,7 @@ app.command("ack")(command(ack.ack))
 app.command("tools")(command(tools.tools))
 app.command("call")(command(call.call, has_json_flag=False))
 app.command("mock")(command(mock.mock))
+app.command("test")(command(test.run_tests))
 app.command("schema")(command(schema.schema))
 ws.add_to(app)
 

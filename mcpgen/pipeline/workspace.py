@@ -11,6 +11,7 @@ from typing import Any
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
+from mcpgen.pipeline.evidence import read_evidence, still_holds
 from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
 
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
@@ -78,8 +79,16 @@ def server_facts(target: Path) -> ServerFacts:
         version=version[1] if version else "",
         tools=len(costs) if has_api else None,
         tokens=sum(costs) if has_api else None,
-        tests=str(_json(target / ".mcpgen" / "evidence" / "tests.json").get("result", "unknown")),
+        tests=_tests(target),
     )
+
+
+def _tests(target: Path) -> str:
+    """Give the result of the last run of the tests, if nothing changed since."""
+    evidence = read_evidence(target, "tests")
+    if evidence is None:
+        return "unknown"
+    return str(evidence.get("result", "unknown")) if still_holds(target, evidence) else "stale"
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Diagnostic, Location, Problems
+from mcpgen.factory.testing.proof import prove
 from mcpgen.factory.workspace.fleet import Outcome
 from mcpgen.factory.workspace.members import Server
-from mcpgen.factory.workspace.suite import run_suite
 from mcpgen.ir.version_pin import VersionPin
 from mcpgen.pipeline.commands import changelog, check, generate, pull, write_pull
 from mcpgen.pipeline.options import (
@@ -112,14 +112,14 @@ def check_server(rules: Rules, server: Server) -> Outcome:
 
 
 def run_tests(server: Server) -> Outcome:
-    """Run a server's own tests."""
-    result = run_suite(server.target)
+    """Run a server's own tests, and leave the evidence of it."""
+    result = prove(server.target).suite
     problems = Problems()
     if not result.passed:
         problems.error(
             "tests-failed",
             f"the tests of {server.path} failed",
-            help=f"run them alone: `cd {server.path} && python -m pytest`",
+            help=f"run them alone: `mcpgen test {server.path}`",
         )
     return Outcome(
         server.path,

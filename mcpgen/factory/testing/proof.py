@@ -1,0 +1,119 @@
+"""`mcpgen test`: a server's tests, what they are worth, and the evidence of both."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcpgen.factory.testing.mutation.campaign import Campaign, run_campaign
+from mcpgen.factory.testing.run import SuiteResult, run_suite
+from mcpgen.pipeline.evidence import read_evidence, still_holds, write_evidence
+
+_CHECK = "tests"
+_BLOCK = re.compile(r"(<!-- mcpgen:tests -->\n).*?(<!-- /mcpgen:tests -->)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutating:
+    """How many mutants are tried, and how many at a time."""
+
+    most: int  # 0: all
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What came of the tests and, where it was asked for, of the mutants."""
+
+    suite: SuiteResult
+    campaign: Campaign | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every test passed."""
+        return self.suite.passed
+
+
+def prove(
+    target: Path,
+    *,
+    select: str = "",
+    junit: Path | None = None,
+    mutating: Mutating | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Proof:
+    """Run the tests of the server at `target`, and mutants if they pass; leave the evidence.
+
+    A run of some of the tests (`select`) is evidence of nothing and leaves none.
+
+    Raises:
+        NoPackageError, UnsoundSuiteError: mutants are asked for and cannot be judged.
+        OSError: the evidence cannot be written.
+    """
+    progress("the tests")
+    suite = run_suite(target, select=select, junit=junit)
+    campaign = None
+    if mutating is not None and suite.passed:
+        campaign = run_campaign(target, most=mutating.most, jobs=mutating.jobs, progress=progress)
+    if not select:
+        _leave_evidence(target, suite, campaign)
+    return Proof(suite, campaign)
+
+
+def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
+    """Write what was found; the score of an earlier run stays, where nothing changed since."""
+    before = read_evidence(target, _CHECK)
+    mutation = None if campaign is None else campaign_facts(campaign)
+    if mutation is None and before is not None and still_holds(target, before):
+        mutation = before.get("mutation")
+    result = suite.summary
+    if mutation and mutation["score"] is not None:
+        result += f"; {mutation['killed']} of {mutation['judged']} faults found"
+    evidence: dict[str, Any] = {
+        "outcome": "passed" if suite.passed else "failed",
+        "result": result,
+        "tests": suite.counts,
+        "tools": {name: importlib.metadata.version(name) for name in ("mcpgen",)},
+    }
+    if mutation is not None:
+        evidence["mutation"] = mutation
+    write_evidence(target, _CHECK, evidence)
+    _show_in_readme(target, evidence)
+
+
+def campaign_facts(campaign: Campaign) -> dict[str, Any]:
+    """Give a campaign's figures, and every survivor with its place, as JSON carries them."""
+    killed, survived = campaign.those("killed"), campaign.those("survived")
+    return {
+        "possible": campaign.possible,
+        "judged": len(killed) + len(survived),
+        "killed": len(killed),
+        "killed_by_a_call": sum(verdict.is_call for verdict in killed),
+        "equivalent": len(campaign.those("equivalent")),
+        "score": None if campaign.score is None else round(campaign.score, 4),
+        "survivors": [
+            {
+                "operator": verdict.mutant.operator,
+                "place": verdict.mutant.place,
+                "what": verdict.mutant.what,
+            }
+            for verdict in survived
+        ],
+    }
+
+
+def _show_in_readme(target: Path, evidence: dict[str, Any]) -> None:
+    """Bring the figure into the README's block for it, where there is one."""
+    readme = target / "README.md"
+    try:
+        text = readme.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return
+    shown = f"The last run: {evidence['result']}.\n"
+    changed = _BLOCK.sub(lambda found: f"{found[1]}{shown}{found[2]}", text)
+    if changed != text:
+        readme.write_bytes(changed.encode())

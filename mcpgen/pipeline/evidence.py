@@ -1,0 +1,85 @@
+"""Evidence of what was done to a server: a file that holds only while its inputs are the same.
+
+`.mcpgen/evidence/<check>.json` has the hashes of all that the result depends on. Whoever reads it
+compares them first, so that nothing is claimed of what changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mcpgen.emit.lock import LockTooNewError, LockUnreadableError, parse_lock, with_lf
+from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
+
+EVIDENCE_FOLDER = ".mcpgen/evidence"
+_GENERATED = ("src/*/_generated/**/*", "tests/generated/**/*")
+_OWN = ("src/*/*.py", "src/*/handlers/**/*", "tests/**/*", "mcpgen.tests.yaml")
+
+
+def inputs_of(target: Path) -> dict[str, str]:
+    """Hash what the tests of a server depend on: its document, manifest, lock and sources."""
+    generated = _files(target, _GENERATED)
+    return {
+        "document": _digest(target, _documents(target)),
+        "manifest": _digest(target, [MANIFEST_FILE]),
+        "lock": _digest(target, [LOCK_FILE]),
+        "generated": _digest(target, generated),
+        "own": _digest(target, sorted(set(_files(target, _OWN)) - set(generated))),
+    }
+
+
+def write_evidence(target: Path, check: str, evidence: Mapping[str, Any]) -> None:
+    """Write the evidence of a check, on the inputs as they are now.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    file = target / EVIDENCE_FOLDER / f"{check}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole = {**evidence, "check": check, "inputs": inputs_of(target)}
+    text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    file.write_text(text, "utf-8", newline="\n")
+
+
+def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
+    """Give the evidence of a check, whether it still holds or not; None where there is none."""
+    try:
+        evidence = json.loads(read_file(target, f"{EVIDENCE_FOLDER}/{check}.json") or b"")
+    except ValueError:
+        return None
+    return evidence if isinstance(evidence, dict) else None
+
+
+def still_holds(target: Path, evidence: Mapping[str, Any]) -> bool:
+    """Whether what the evidence was found on is what lies there now."""
+    return bool(evidence.get("inputs") == inputs_of(target))
+
+
+def _documents(target: Path) -> list[str]:
+    try:
+        return sorted(parse_lock(read_file(target, LOCK_FILE) or b"").document.sha256)
+    except (LockTooNewError, LockUnreadableError):
+        return []
+
+
+def _files(target: Path, patterns: Iterable[str]) -> list[str]:
+    return sorted(
+        path.relative_to(target).as_posix()
+        for pattern in patterns
+        for path in target.glob(pattern)
+        if path.is_file() and "__pycache__" not in path.parts
+    )
+
+
+def _digest(target: Path, paths: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        content = with_lf(read_file(target, path) or b"")
+        digest.update(f"{path}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()

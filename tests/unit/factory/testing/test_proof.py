@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcpgen.cli.app import run
+from mcpgen.pipeline.evidence import inputs_of
+from mcpgen.pipeline.workspace import server_facts
+
+HANDLERS = "src/petstore_mcp/_generated/tools/pets.py"
+EVIDENCE = ".mcpgen/evidence/tests.json"
+
+
+def spoil(project: Path, old: str, new: str) -> None:
+    handlers = project / HANDLERS
+    assert old in handlers.read_text()
+    handlers.write_text(handlers.read_text().replace(old, new))
+
+
+def evidence(project: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((project / EVIDENCE).read_text())
+    return found
+
+
+def test_sound_server_passes_and_leaves_evidence(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["test", str(petstore_copy), "--junit", str(petstore_copy / "junit.xml")])
+
+    said = capsys.readouterr().out
+    assert code == 0
+    assert {line.partition("  ")[0].rstrip() for line in said.splitlines()} >= {
+        *("get_pet", "the server", "tests/test_custom.py"),
+    }
+    found = evidence(petstore_copy)
+    assert found["outcome"] == "passed"
+    assert found["inputs"] == inputs_of(petstore_copy)
+    assert str(petstore_copy) not in json.dumps(found)
+    assert "<testcase" in (petstore_copy / "junit.xml").read_text()
+    assert server_facts(petstore_copy).tests == found["result"]
+
+
+def test_failed_test_is_told_with_its_tool_and_its_reason(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil(petstore_copy, '"limit": limit', '"limit": after')
+
+    code = run(["test", str(petstore_copy), "--json"])
+
+    report = json.loads(capsys.readouterr().out)
+    assert (code, report["outcome"]) == (1, "findings")
+    failed = {group["group"]: group["failed"] for group in report["groups"] if group["failed"]}
+    assert list(failed) == ["list_pets"]
+    assert any("limit" in failure["reason"] for failure in failed["list_pets"])
+    assert evidence(petstore_copy)["outcome"] == "failed"
+
+
+def test_evidence_says_nothing_of_what_changed_since(petstore_copy: Path) -> None:
+    run(["test", str(petstore_copy), "-q"])
+    (petstore_copy / "README.md").write_text("mine")
+    assert "passed" in server_facts(petstore_copy).tests
+
+    spoil(petstore_copy, '"DELETE"', '"GET"')
+
+    assert server_facts(petstore_copy).tests == "stale"
+
+
+def test_some_of_the_tests_are_evidence_of_nothing(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["test", str(petstore_copy), "-k", "get_pet"])
+
+    assert code == 0
+    assert "list_pets" not in capsys.readouterr().out
+    assert not (petstore_copy / EVIDENCE).exists()
+
+
+def test_a_selection_of_nothing_is_no_success(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["test", str(petstore_copy), "-k", "no_such_test"]) == 1
+    assert "no test was selected" in capsys.readouterr().out
+
+
+def test_the_score_stays_until_something_changes(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["test", str(petstore_copy), "--mutate", "--limit", "3", "--jobs", "1"])
+    score = evidence(petstore_copy)["mutation"]
+    assert code == 0
+    assert "of those that are not equivalent were killed" in capsys.readouterr().out
+
+    run(["test", str(petstore_copy), "-q"])
+    assert evidence(petstore_copy)["mutation"] == score
+
+    spoil(petstore_copy, '"""Fetch one pet:', '"""Fetch a pet:')
+    run(["test", str(petstore_copy), "-q"])
+    assert "mutation" not in evidence(petstore_copy)
+
+
+def test_nothing_is_mutated_where_tests_fail(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil(petstore_copy, '"DELETE"', '"GET"')
+
+    assert run(["test", str(petstore_copy), "--mutate", "--json"]) == 1
+    assert "mutation" not in json.loads(capsys.readouterr().out)
+
+
+def test_a_folder_without_a_package_is_misuse(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["test", str(tmp_path)]) == 2
+    assert "holds no package" in capsys.readouterr().err
