@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.manifest import PollEntry
 from mcpgen.ir.workflow import Condition, Criterion, ObjectOf, Value
 
 
@@ -58,6 +59,21 @@ class Pagination:
     first: int = 0  # the number of the first page
     size: str = ""  # the wire name of how many items a page has, where there is one
     more: str = ""  # the member that is true where another page follows, where there is one
+    most: int = 20  # pages that one call may ask for
+
+
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """What is done around a tool's handler, as the manifest has it."""
+
+    confirm: str = ""  # what the user is asked before anything is sent
+    poll: PollEntry | None = None
+    select: JsonObject = field(default_factory=dict)  # members to keep, nested; {} keeps all
+    max_items: int | None = None
+    max_bytes: int | None = None
+    rest: str = ""  # how a caller gets what the two leave out
+    timeout_seconds: float | None = None
+    attempts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +101,7 @@ class ToolPlan:
     fixed: tuple[Fixed, ...] = ()
     wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
     aliases: tuple[str, ...] = ()  # former names, by which it can be called still
+    shaping: Shaping = Shaping()
     document_name: str = ""  # what the document calls it by now, where its issued name is another
 
     @property

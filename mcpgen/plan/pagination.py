@@ -14,14 +14,6 @@ from mcpgen.plan.shapes import Shapes
 from mcpgen.plan.tool_schema import InputSchemas, response_schemas
 
 ARGUMENT = "max_pages"
-MOST_PAGES = 20
-LISTED: JsonObject = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": MOST_PAGES,
-    "description": "How many pages to fetch and join; 1 unless told otherwise. Not sent to the "
-    "API.",
-}
 
 _PAGES = frozenset({"page", "pagenumber"})
 _OFFSETS = frozenset({"offset", "skip"})
@@ -49,7 +41,7 @@ def recognised(operation: Operation, requests: Shapes, responses: Shapes) -> Pag
     if items is None:
         return None
     query = [parameter for parameter in operation.parameters if parameter.location == "query"]
-    size = next((p.name for p in query if _folded(p.name) in _SIZES), "")
+    size = size_parameter(operation)
     if _has_link(operation):
         return Pagination("link", items=items)
     more = _more(found[0], responses)
@@ -75,14 +67,27 @@ def recognised(operation: Operation, requests: Shapes, responses: Shapes) -> Pag
     return None
 
 
-def with_pages(inputs: InputSchemas) -> InputSchemas:
+def size_parameter(operation: Operation) -> str:
+    """The query parameter that says how many items a page has; "" where there is none."""
+    query = (item.name for item in operation.parameters if item.location == "query")
+    return next((name for name in query if _folded(name) in _SIZES), "")
+
+
+def with_pages(inputs: InputSchemas, pages: Pagination) -> InputSchemas:
     """The same arguments and the one that says how many pages are wanted."""
-    full = None if inputs.full is None else _with_pages(inputs.full)
-    return replace(inputs, listed=_with_pages(inputs.listed), full=full)
+    full = None if inputs.full is None else _with_pages(inputs.full, pages)
+    return replace(inputs, listed=_with_pages(inputs.listed, pages), full=full)
 
 
-def _with_pages(schema: JsonObject) -> JsonObject:
-    return {**schema, "properties": {**schema["properties"], ARGUMENT: LISTED}}
+def _with_pages(schema: JsonObject, pages: Pagination) -> JsonObject:
+    argument: JsonObject = {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": pages.most,
+        "description": "How many pages to fetch and join; 1 unless told otherwise. Not sent to "
+        "the API.",
+    }
+    return {**schema, "properties": {**schema["properties"], ARGUMENT: argument}}
 
 
 @lru_cache(maxsize=4096)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import OperationEntry
-from mcpgen.ir.tool_plan import Annotation, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.ir.tool_plan import (
+    Annotation,
+    Argument,
+    Pagination,
+    ServerPlan,
+    Shaping,
+    ToolGroupPlan,
+    ToolPlan,
+)
 from mcpgen.plan.adjusting import Adjusted, adjust
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.annotations import tool_annotations
@@ -31,15 +40,19 @@ from mcpgen.plan.naming import (
     tool_name_limit,
     tool_names,
 )
+from mcpgen.plan.narrowing import Narrowing
 from mcpgen.plan.pagination import recognised, with_pages
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names, wire_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
+from mcpgen.plan.shaping import At, PlannedShaping, paged
 from mcpgen.plan.token_cost import token_cost
 from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
 from mcpgen.plan.types import Types
 from mcpgen.plan.workflows import plan_workflows
+
+T = TypeVar("T")
 
 _MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
@@ -185,11 +198,12 @@ class _Planning:
         self._tell_of_unsendable(operation)
         inputs = self.schemas.input(listed, operation)
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
-        output_schema, result_key, returns = self._result(operation, hint)
         title = entry.title or tool_title(operation, name)
-        pages = recognised(operation, self.schemas.requests, self.schemas.responses)
+        arguments = tuple(item.argument for item in listed)
+        pages, shaping = self._shaping(operation, entry, arguments)
         if pages is not None:
-            inputs = with_pages(inputs)
+            inputs = with_pages(inputs, pages)
+        output_schema, result_key, returns = self._result(operation, hint, shaping)
         tool = ToolPlan(
             name=name,
             function=identifier(name),
@@ -197,7 +211,7 @@ class _Planning:
             title=title,
             description=tool_description(operation, notes, entry),
             operation=operation,
-            arguments=tuple(item.argument for item in listed),
+            arguments=arguments,
             input_schema=inputs.listed,
             full_input_schema=inputs.full,
             output_schema=output_schema,
@@ -208,6 +222,7 @@ class _Planning:
             token_cost=0,
             body=selectable(operation, self.types),
             pagination=pages,
+            shaping=shaping,
             also_answered=_also_answered(operation),
             fixed=adjusted.fixed,
             wire_names=wire_names(inputs.full or inputs.listed, self.offered),
@@ -216,14 +231,31 @@ class _Planning:
 
     def _adjusted(self, operation: Operation, entry: OperationEntry) -> Adjusted:
         """The operation as the manifest has it; where that cannot be followed, as it is."""
-        tokens = ("operations", *self._stated_as(operation), "parameters")
+        at = self._place_of(operation)
+
+        def adjusted() -> Adjusted:
+            requests = self.schemas.requests
+            return adjust(operation, entry, requests, lambda name: at("parameters", name))
+
+        return self._followed(adjusted, Adjusted(operation, operation))
+
+    def _shaping(
+        self, operation: Operation, entry: OperationEntry, arguments: tuple[Argument, ...]
+    ) -> tuple[Pagination | None, Shaping]:
+        """How its list goes on, and what is done around its handler."""
+        responses, at = self.schemas.responses, self._place_of(operation)
+        described = recognised(operation, self.schemas.requests, responses)
+
+        def shaped() -> tuple[Pagination | None, Shaping]:
+            pages = paged(described, operation, entry, at)
+            return pages, PlannedShaping(operation, arguments, pages, responses, at).of(entry)
+
+        return self._followed(shaped, (described, Shaping()))
+
+    def _followed(self, take_over: Callable[[], T], otherwise: T) -> T:
+        """What the manifest makes of an operation; a problem where it cannot be followed."""
         try:
-            return adjust(
-                operation,
-                entry,
-                self.schemas.requests,
-                lambda name: self.policy.intent.locate((*tokens, name)),
-            )
+            return take_over()
         except OperationRefusedError as refused:
             self.problems.error(
                 refused.code,
@@ -232,7 +264,12 @@ class _Planning:
                 why="mcpgen follows the manifest to the letter, or not at all",
                 help=refused.help,
             )
-            return Adjusted(operation, operation)
+            return otherwise
+
+    def _place_of(self, operation: Operation) -> At:
+        """The place of what stands in the manifest's entry for an operation."""
+        tokens = ("operations", *self._stated_as(operation))
+        return lambda *inside: self.policy.intent.locate((*tokens, *inside))
 
     def _stated_as(self, operation: Operation) -> tuple[str, ...]:
         """The key of the manifest's entry for an operation."""
@@ -252,12 +289,15 @@ class _Planning:
                     why=why,
                 )
 
-    def _result(self, operation: Operation, hint: str) -> tuple[JsonObject | None, str, Annotation]:
+    def _result(
+        self, operation: Operation, hint: str, shaping: Shaping
+    ) -> tuple[JsonObject | None, str, Annotation]:
         found, is_sure = response_schemas(operation)
         if not found:
             return None, "", _returns_without_json(operation)
         schema = found[0] if len(found) == 1 else {"anyOf": found}
-        output = self.schemas.output(schema)
+        narrowing = Narrowing(self.schemas.responses)
+        output = self.schemas.output(narrowing.narrowed(found, dict(shaping.select)))
         if not is_sure or len(found) > 1:
             return output.schema, output.result_key, Annotation("object")
         typed = self.types.of(schema, "response", f"{hint}Result")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
+import msgspec
 from msgspec import UNSET
 
 from mcpgen.ir.api import (
@@ -26,6 +27,7 @@ from mcpgen.ir.tool_plan import (
     Argument,
     EnvironmentVariable,
     ServerPlan,
+    Shaping,
     ToolGroupPlan,
     ToolPlan,
     WorkflowPlan,
@@ -94,17 +96,35 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     }
     if tool.pagination is not None:
         described = dataclasses.asdict(tool.pagination)
+        del described["most"]  # the input schema says it
         entry["pagination"] = {
             "argument": "max_pages",
             **_given({**described, "cursor": list(tool.pagination.cursor)}),
         }
     if defaults := _defaults(tool.arguments):
         entry["defaults"] = defaults
+    if shaping := _shaping(tool.shaping):
+        entry["shaping"] = shaping
     if tool.wire_names:
         entry["wire_names"] = dict(tool.wire_names)
     if tool.full_input_schema is not None:
         entry["input_schema"] = tool.full_input_schema
     return entry
+
+
+def _shaping(shaping: Shaping) -> JsonObject:
+    """Say what is done around a handler; nothing for most."""
+    bounds = {"max_items": shaping.max_items, "max_bytes": shaping.max_bytes, "rest": shaping.rest}
+    poll: JsonObject = {}
+    if shaping.poll is not None:
+        poll = {**msgspec.to_builtins(shaping.poll), "until": shaping.poll.until.split(".")}
+    return _given(
+        {
+            "confirm": shaping.confirm,
+            "poll": poll,
+            "result": _given({"select": dict(shaping.select), **bounds}),
+        }
+    )
 
 
 def _workflow(workflow: WorkflowPlan) -> JsonObject:
@@ -159,6 +179,9 @@ def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     }
     if tool.also_answered:
         request["also_answered"] = list(tool.also_answered)
+    request |= _given(
+        {"timeout_seconds": tool.shaping.timeout_seconds, "attempts": tool.shaping.attempts}
+    )
     body = argument_of.get(("body", ""))
     if body is not None:
         content_type = argument_of.get(("content_type", ""))

@@ -32,8 +32,15 @@ def shortened(value: Any, max_characters: int = MAX_CHARACTERS) -> Shortened:
     text = _text(value)
     if len(text) <= max_characters:
         return Shortened(value, text)
+    return cut_to_bytes(value, max_characters)
+
+
+def cut_to_bytes(value: Any, max_bytes: int) -> Shortened:
+    """Cut a JSON value, as `shortened` does, so that its text has at most `max_bytes`, roughly."""
+    if _size(value) <= max_bytes:
+        return Shortened(value, _text(value))
     notes: list[str] = []
-    cut = _cut(value, max_characters, "", notes)
+    cut = _cut(value, max_bytes, "", notes)
     return Shortened(cut, _text(cut), tuple(notes))
 
 

@@ -33,6 +33,7 @@ from mcpgen.runtime.upstream.rules import RequestRules
 if TYPE_CHECKING:
     from mcpgen.runtime.context import Context
     from mcpgen.runtime.features import Features
+    from mcpgen.runtime.narrowing import Narrowing
     from mcpgen.runtime.validation import SchemaValidator
 
 _NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
@@ -309,6 +310,10 @@ class Toolbox:
                     raise ConfigurationError(f"two groups have a tool called `{name}`")
                 self._tools[name] = tool
         self._handlers = hooked_handlers(self._tools.values(), hooks)
+        self._narrowings: dict[str, Narrowing] = {}
+        for tool in self._tools.values():
+            if "shaping" in tool.contract:
+                self._shape(tool)
         self._aliases = {alias: self._tools[name] for alias, name in aliases.items()}
 
     @property
@@ -328,12 +333,15 @@ class Toolbox:
         tool = self._find(name)
         try:
             value, api = await self._handled(tool, arguments, context)
+            if tool.name in self._narrowings:
+                narrow = self._narrowings[tool.name].of(value)
+                value, api.notes = narrow.value, (*api.notes, *narrow.notes)
             response = api.last_response
             is_cut_off = response is not None and response.is_cut_off
             result = result_of(value, self._shape_of(tool), is_cut_off=is_cut_off)
-            if api.paging is None or not api.paging.notes:
+            if not api.notes:
                 return result
-            return with_notes(result, map(self._client.redactor().clean, api.paging.notes))
+            return with_notes(result, map(self._client.redactor().clean, api.notes))
         except (ClientCannotError, InvalidArgumentsError, ProtocolError):
             raise
         except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)
@@ -376,6 +384,17 @@ class Toolbox:
         value = await self._handlers[tool.name](context, **keywords)
         # What the document does not promise is not thrown away.
         return (api.last_value if value is None else value), api
+
+    def _shape(self, tool: Tool) -> None:
+        """Put around a tool what its contract wants there."""
+        from mcpgen.runtime.narrowing import Narrowing  # for the few tools that ask for it
+        from mcpgen.runtime.shaping import shaped
+
+        entry = tool.contract["shaping"]
+        around = self._client.surroundings
+        self._handlers[tool.name] = shaped(self._handlers[tool.name], tool.name, entry, around)
+        if "result" in entry:
+            self._narrowings[tool.name] = Narrowing.from_json(entry["result"])
 
     def _shape_of(self, tool: Tool) -> ResultShape:
         shape = self._shapes.get(tool.name)

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import MediaType, Operation
-from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.ir.manifest import PollEntry
+from mcpgen.ir.tool_plan import ServerPlan, Shaping, ToolPlan
 from mcpgen.plan.cases.calls import PLACES, Call, Calls, first_requirement, schema_of
 from mcpgen.plan.media_types import is_json
+from mcpgen.plan.tool_schema import response_schemas
 from mcpgen.runtime.testing import failures
 from mcpgen.runtime.testing.samples import CannotSampleError, Samples
 
@@ -55,6 +57,9 @@ class _Making:
         if reason := self._why_unanswerable(tool.operation):
             entry["reply"] = {"status": _success_status(tool.operation), "text": ""}
             untested.append(_told("result", f"no answer of the API could be made up: {reason}"))
+        elif tool.shaping.poll is not None:
+            entry["reply"] = self._awaited(tool.operation, tool.shaping.poll)
+        entry |= _shaped(tool.shaping)
         try:
             smallest = self._calls.call(tool, "smallest")
         except CannotSampleError as error:
@@ -91,6 +96,15 @@ class _Making:
             if response.status.startswith("2") and is_json(media_type.media_type)
         )
         return next(filter(None, reasons), "")
+
+    def _awaited(self, operation: Operation, poll: PollEntry) -> JsonObject:
+        """The answer that a tool waits for."""
+        wanted: JsonSchema = {"const": poll.values[0]}
+        for name in reversed(poll.until.split(".")):
+            wanted = {"type": "object", "properties": {name: wanted}, "required": [name]}
+        schemas, _ = response_schemas(operation)
+        body = self._answered.sample({"allOf": [{"anyOf": schemas}, wanted]}, seed="awaited")
+        return {"status": _success_status(operation), "body": body}
 
     def _why_not_sampled(self, media_type: MediaType) -> str:
         try:
@@ -129,6 +143,21 @@ class _Making:
         return list(dict.fromkeys(names))
 
 
+def _shaped(shaping: Shaping) -> JsonObject:
+    """Say what a manifest changes of how a call goes: patience, and what of a result is kept."""
+    kept = {
+        "select": dict(shaping.select) or None,
+        "max_items": shaping.max_items,
+        "max_bytes": shaping.max_bytes,
+    }
+    entry = {
+        "attempts": shaping.attempts,
+        "timeout_seconds": shaping.timeout_seconds,
+        "kept": {name: bound for name, bound in kept.items() if bound is not None} or None,
+    }
+    return {name: value for name, value in entry.items() if value is not None}
+
+
 def _call(what: str, call: Call) -> JsonObject:
     request = {
         place: value for place, value in call.request.items() if place not in PLACES or value
@@ -161,7 +190,9 @@ def _failures(tool: ToolPlan) -> Iterator[str]:
         accepted = (*tool.accept, *tool.also_answered)
         if tool.returns.source != "None" and not any(map(_accepts_unheard_of, accepted)):
             yield failures.WRONG_MEDIA_TYPE
-    yield from (failures.NO_CONTENT, failures.TIMEOUT, failures.REFUSED, failures.RESET)
+    if tool.shaping.poll is None:  # else it is waited on
+        yield failures.NO_CONTENT
+    yield from (failures.TIMEOUT, failures.REFUSED, failures.RESET)
 
 
 def _accepts_unheard_of(media_type: str) -> bool:

@@ -6,7 +6,8 @@ An entry has the smallest call in full, and of everything else only how it diffe
 - `refused`: arguments that must stop a call, so that nothing is sent;
 - `failures`: what the API does wrong, by the names of `mcpgen.runtime.testing.failures`;
 - `credentials`: which security schemes are configured, and what comes of it;
-- `untested`: what could not be made up, and why.
+- `untested`: what could not be made up, and why;
+- `attempts`, `timeout_seconds`, `kept`: what the manifest says of requests and results.
 
 An entry with an `id` is one case, written out.
 """
@@ -17,8 +18,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.testing.failures import failure
+from mcpgen.runtime.testing.failures import Patience, failure
 
+_PATIENCE = ("variables", "attempts", "timeout_seconds")
 PLACES = ("path", "query", "header", "cookie")
 
 
@@ -28,7 +30,8 @@ class Case:
 
     `expect` has `operation`, `is_error` and `request` (null: none is sent), and where it matters
     `text` (`contains`, `not_contains`), `status` (of the API, as the result tells it), `attempts`
-    (requests that are sent, else one) and `waits_seconds` (at least, between them).
+    (requests that are sent, else one), `waits_seconds` (at least, between them) and `kept` (what
+    of a response is in the result, else all of it).
     """
 
     id: str
@@ -85,11 +88,11 @@ class _Entry:
         usual = self._entry.get("reply")
         for call in self._calls:
             arguments = {**self._calls[0]["arguments"], **call["arguments"]}
-            expect = {"is_error": False, "request": self._request(call)}
+            expect = {"is_error": False, "request": self._request(call), **self._kept}
             yield self._case(call["what"], "calls", arguments, usual, expect)
         yield from self._refused()
         for name in self._entry.get("failures", ()):
-            reply, expect = failure(name, self._method, self._entry.get("variables", ()))
+            reply, expect = failure(name, self._method, self._patience)
             expect = {"request": self._request(self._calls[0]), **expect}
             what = f"the API answers {name}" if name.isdigit() else name
             yield self._case(what, "failures", self._calls[0]["arguments"], reply, expect)
@@ -99,6 +102,15 @@ class _Entry:
     @property
     def _method(self) -> str:
         return self._operation.partition(" ")[0]
+
+    @property
+    def _patience(self) -> Patience:
+        given = {key: self._entry[key] for key in _PATIENCE if key in self._entry}
+        return Patience(**given)
+
+    @property
+    def _kept(self) -> JsonObject:
+        return {"kept": self._entry["kept"]} if "kept" in self._entry else {}
 
     def _refused(self) -> Iterator[Case]:
         for refusal in self._entry.get("refused", ()):
@@ -121,7 +133,7 @@ class _Entry:
             expect: JsonObject = {"is_error": True, "request": None, "text": text}
         else:
             request = {**self._request(self._calls[0]), "security": setting["sends"]}
-            expect = {"is_error": False, "request": request}
+            expect = {"is_error": False, "request": request, **self._kept}
         return self._case(what, "credentials", arguments, usual, expect, configured=configured)
 
     def _request(self, call: JsonObject) -> JsonObject:

@@ -18,14 +18,15 @@ from mcpgen.runtime.hosts import is_private
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.results import STATUS_KEY
 from mcpgen.runtime.testing.cases import Case, read_cases
-from mcpgen.runtime.testing.client import LEGACY, MODERN, Client, RpcError
+from mcpgen.runtime.testing.client import LEGACY, MODERN, Answer, Client, RpcError
 from mcpgen.runtime.testing.compare import (
     request_differences,
     result_differences,
     same,
     text_of,
 )
-from mcpgen.runtime.testing.description import Description, base_path
+from mcpgen.runtime.testing.description import Description, base_path, essence, is_json
+from mcpgen.runtime.testing.kept import kept_differences
 from mcpgen.runtime.testing.mock import MockUpstream
 from mcpgen.runtime.testing.replies import Reply
 from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
@@ -127,7 +128,7 @@ class Suite:
         tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
         runner = CallRunner(Toolbox([ToolGroup("", tools)], api))
         connection = MemoryConnection(self._server.offering, runner)
-        return Client(connection, MODERN, timeout_seconds=_PATIENCE_SECONDS)
+        return Client(connection, MODERN, answers=_AGREES, timeout_seconds=_PATIENCE_SECONDS)
 
     @cached_property
     def _tools(self) -> Mapping[str, Tool]:
@@ -171,7 +172,10 @@ class Suite:
             tool = self._toolbox.tools[case.tool]
             is_wrapped = bool(tool.contract.get("result_key"))
             response = mock.requests[0].response
-            yield from result_differences(response, result, is_wrapped=is_wrapped)
+            if "kept" in case.expect and is_json(essence(response.header("Content-Type"))):
+                yield from kept_differences(case.expect["kept"], response, result)
+            else:
+                yield from result_differences(response, result, is_wrapped=is_wrapped)
 
     def _let_out(self, result: JsonObject) -> Iterator[str]:
         """What no result may show: credentials, and how the server is made inside."""
@@ -272,6 +276,11 @@ class Suite:
             environ[f"{contract['env_prefix']}BASE_URL"] = base_url
         return environ
 
+
+_AGREES: Mapping[str, Answer] = {
+    "elicitation/create": lambda _: {"action": "accept", "content": {}}
+}
+"""A user who agrees to everything."""
 
 _PARTS = frozenset(
     {"access_token", "certificate_file", "key_file", "password", "username", "value"}

@@ -105,6 +105,11 @@ class ApiClient:
         """What the environment gives for the security schemes."""
         return self._credentials
 
+    @property
+    def surroundings(self) -> Surroundings:
+        """The time that passes for this client."""
+        return self._surroundings
+
     def redactor(self) -> Redactor:
         """Masks what this client knows to be secret at the moment."""
         secrets = self._credentials.secrets  # fetched tokens are among them
@@ -133,8 +138,9 @@ class ApiClient:
         """
         operation = f"{parts.method} {parts.path}"
         base_url = self._base_urls.base_url(rules.servers)
+        timeout_seconds = rules.timeout_seconds or self._deadline_seconds
         try:
-            async with asyncio.timeout(self._deadline_seconds) as deadline:
+            async with asyncio.timeout(timeout_seconds) as deadline:
                 response, variables = await self._authorized(
                     operation, base_url, rules, parts, deadline.when() or 0.0
                 )
@@ -149,7 +155,7 @@ class ApiClient:
         except TimeoutError:
             self._breaker.record(failed=True)
             raise TimeoutExceededError(
-                f"`{operation}` gave no complete answer within {self._deadline_seconds:g} seconds. "
+                f"`{operation}` gave no complete answer within {timeout_seconds:g} seconds. "
                 "It may have taken effect all the same."
             ) from None
         except UpstreamError as error:
@@ -166,10 +172,14 @@ class ApiClient:
         """The response, and the variables of the credentials that were used."""
         requirement = self._credentials.choose(operation, rules.security)
         send = self._sender()
+        policy = self._policy
+        if rules.attempts is not None:
+            policy = replace(policy, max_attempts=rules.attempts)
 
         async def attempt() -> HttpResponse:
             applied = await self._credentials.apply(requirement, send)
-            return await self._with_retries(send, assemble(base_url, parts, applied), deadline)
+            request = assemble(base_url, parts, applied)
+            return await self._with_retries(send, request, policy, deadline)
 
         response = await attempt()
         # A token may have been revoked before its time; a fresh one is tried once.
@@ -178,7 +188,7 @@ class ApiClient:
         return response, self._credentials.variables(requirement)
 
     async def _with_retries(
-        self, send: Sender, request: HttpRequest, deadline: float
+        self, send: Sender, request: HttpRequest, policy: RetryPolicy, deadline: float
     ) -> HttpResponse:
         around = self._surroundings
         self._budget.count_request()
@@ -188,7 +198,7 @@ class ApiClient:
             if isinstance(outcome, HttpResponse) and outcome.status < 400:
                 return outcome
             attempts += 1
-            delay = self._policy.delay_seconds(
+            delay = policy.delay_seconds(
                 request.method,
                 outcome,
                 attempts=attempts,
@@ -244,6 +254,7 @@ class ToolApi:
         self._rules = rules
         self.last_response: HttpResponse | None = None
         self.paging: Paging | None = None  # set where several pages may be asked for
+        self.notes: tuple[str, ...] = ()  # what the model is told beside the result
         self.last_value: Any = None  # of that response, even where the handler wants none
         self.read_resource: ResourceReader | None = None  # where the server has resources
         self._files = client.files
@@ -344,6 +355,7 @@ class ToolApi:
                 return await self._client.exchange(rules, await spelled(), accept)
 
             response, value = await self.paging.gather(response, value, given, send)
+            self.notes = (*self.notes, *self.paging.notes)
         self.last_response, self.last_value = response, value
         return None if returns is None else value
 

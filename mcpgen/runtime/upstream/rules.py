@@ -50,6 +50,8 @@ class RequestRules:
     servers: tuple[JsonObject, ...] = field(default=())
     accept: tuple[str, ...] = ()
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
+    timeout_seconds: float | None = None  # for a whole answer; None for the client's own
+    attempts: int | None = None  # where a request may be repeated; None for the client's own
     template: PathTemplate = field(init=False, repr=False, compare=False)
     template_query: tuple[str, ...] = field(init=False)
 
@@ -78,6 +80,8 @@ class RequestRules:
             servers=tuple(entry.get("servers", ())),
             accept=tuple(entry.get("accept", ())),
             also_answered=tuple(entry.get("also_answered", ())),
+            timeout_seconds=entry.get("timeout_seconds"),
+            attempts=entry.get("attempts"),
         )
 
 

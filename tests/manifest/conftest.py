@@ -1,0 +1,113 @@
+"""The bookshop with a manifest of the test's own, generated and called in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.app import run
+from mcpgen.cli.packages import find_package
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing import LEGACY, Client, MockUpstream
+from mcpgen.runtime.testing.client import Answer
+from mcpgen.runtime.testing.replies import Reply
+from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
+
+SPECS = Path(__file__).resolve().parents[2] / "specs"
+HEAD = "server: {name: bookshop}\nsources: [{document: openapi.yaml}]\nmodels: false\n"
+
+
+class Shop:
+    """A project whose manifest is written anew, and its server before a mock of the API."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.replies: list[dict[str, Any]] = []  # of the API, in turn, as cases have them
+
+    def generate(self, manifest: str, *more: str) -> int:
+        """Write the manifest and run the command; give its exit code."""
+        (self.folder / "mcpgen.yaml").write_text(HEAD + manifest)
+        return run(["generate", str(self.folder), *more])
+
+    def contract(self, tag: str) -> dict[str, Any]:
+        path = self.folder / f"src/bookshop_mcp/_generated/tools/{tag}.json"
+        tools: dict[str, Any] = json.loads(path.read_bytes())["tools"]
+        return tools
+
+    def talk(
+        self,
+        *requests: tuple[str, dict[str, Any]],
+        revision: str = LEGACY,
+        answers: Mapping[str, Answer] | None = None,
+    ) -> tuple[Sequence[Any], MockUpstream, Sequence[Any]]:
+        """Send these requests; give the results, what the API was sent, all that was received."""
+        found = find_package(self.folder)
+        mock = MockUpstream(found.upstream(), base_url="https://shop.example")
+
+        async def send(request: HttpRequest) -> HttpResponse:
+            if self.replies:
+                mock.reply_with(Reply.from_json(self.replies.pop(0)))
+            return await mock.send(request)
+
+        async def converse() -> tuple[list[Any], list[Any]]:
+            package = ServerPackage.load("bookshop_mcp")
+            environ = found.mock_environment("https://shop.example")
+            client = Client.in_memory(
+                package, environ, send=send, revision=revision, answers=answers
+            )
+            async with client:
+                results = [await client.request_answering(*request) for request in requests]
+                return results, client.received
+
+        results, received = asyncio.run(asyncio.wait_for(converse(), 30))
+        return results, mock, received
+
+    def call(self, tool: str, arguments: dict[str, Any], **options: Any) -> Any:
+        (result,), mock, _ = self.talk(
+            ("tools/call", {"name": tool, "arguments": arguments}), **options
+        )
+        return result, mock.requests
+
+    def run_suite(self) -> str:
+        """Run the generated tests of the project; give what pytest says, "" where all is well."""
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=short",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            "tests/generated",
+        ]
+        environ = find_package(self.folder).environment()
+        done = subprocess.run(
+            command, cwd=self.folder, env=environ, capture_output=True, text=True, check=False
+        )
+        return "" if done.returncode == 0 else done.stdout
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("manifest") / "bookshop-mcp"
+    source = SPECS / "bookshop.yaml"
+    assert run(["new", str(source), str(folder), "--name", "bookshop", "--no-models", "-q"]) == 0
+    return folder
+
+
+@pytest.fixture
+def shop(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    folder = shutil.copytree(made, tmp_path / "bookshop-mcp")
+    monkeypatch.syspath_prepend(folder / "src")
+    yield Shop(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bookshop_mcp"]:
+        del sys.modules[name]
