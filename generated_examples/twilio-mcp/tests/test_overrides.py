@@ -1,0 +1,67 @@
+"""A message goes to the number that was meant, or to none."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing import Client, MockUpstream, Reply
+
+UPSTREAM = Path(__file__).parent / "generated" / "upstream.json"
+SETTINGS = {
+    "TWILIO_ACCOUNT_LOGIN_USERNAME": "AC-of-the-mock",
+    "TWILIO_ACCOUNT_LOGIN_PASSWORD": "its word",
+}
+
+
+def call(upstream: MockUpstream, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool in memory, with `upstream` as its API."""
+
+    async def run() -> dict[str, Any]:
+        package = ServerPackage.load("twilio_mcp")
+        async with Client.in_memory(package, SETTINGS, send=upstream.send) as client:
+            return await client.call_tool(tool, arguments)
+
+    return asyncio.run(run())
+
+
+def api(answer: object = None) -> MockUpstream:
+    """A mock of the API, that gives `answer` if there is one."""
+    upstream = MockUpstream(json.loads(UPSTREAM.read_bytes()))
+    if answer is not None:
+        upstream.reply_with(Reply.from_json({"status": 200, "body": answer}))
+    return upstream
+
+
+def send(upstream: MockUpstream, **body: str) -> dict[str, Any]:
+    account = "AC00000000000000000000000000000001"
+    message = {"Body": "Your table is ready.", **body}
+    return call(upstream, "send_message", {"account_sid": account, "body": message})
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("+1 (415) 555-0100", "+14155550100"),
+        ("0044 20 7946 0958", "+442079460958"),
+        ("whatsapp:+49 30 5550.0100", "whatsapp:+493055500100"),
+        ("72 345", "72345"),
+    ],
+)
+def test_a_number_is_sent_in_e164(written: str, sent: str) -> None:
+    upstream = api()
+    assert not send(upstream, To=written, From=written).get("isError")
+    [request] = upstream.requests
+    form = parse_qs(request.body.decode())
+    assert (form["To"], form["From"]) == ([sent], [sent])
+
+
+def test_a_number_without_a_country_is_told_to_the_model_and_nothing_is_sent() -> None:
+    upstream = api()
+    result = send(upstream, To="(415) 555-0100", From="+14155550199")
+    assert result["isError"] is True
+    assert "lacks its country" in result["content"][0]["text"]
+    assert not upstream.requests
