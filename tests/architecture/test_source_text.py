@@ -12,6 +12,7 @@ MAX_LINES = 700
 BROAD = {"Exception", "BaseException"}
 KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with it
     ("mcpgen.cli.app", "run"),
+    ("mcpgen.factory.testing.mutation.trial", "_fails"),
     ("mcpgen.factory.workspace.fleet", "_attempt"),
     ("mcpgen.runtime.calls", "_run"),
     ("mcpgen.runtime.package", "_imported"),

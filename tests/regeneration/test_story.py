@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.factory.workspace.suite import run_suite
+from mcpgen.factory.testing.run import run_suite
 from tests.regeneration import projects
 from tests.regeneration.projects import git, needs_git
 
