@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mcpgen.cli.exit_codes import ExitCode
-from mcpgen.cli.packages import find_package
+from mcpgen.cli.packages import GeneratedPackage, find_package
 from mcpgen.cli.report import Printer
 
 
@@ -28,23 +28,24 @@ def mock(
     import asyncio  # costs `mcpgen check` too much
 
     with contextlib.suppress(KeyboardInterrupt):
-        return asyncio.run(_serve(printer, package.upstream(), package.base_url_variable, port))
+        return asyncio.run(_serve(printer, package, port))
     return ExitCode.DONE
 
 
-async def _serve(printer: Printer, upstream: dict[str, Any], variable: str, port: int) -> int:
+async def _serve(printer: Printer, package: GeneratedPackage, port: int) -> int:
     import asyncio
 
     from mcpgen.runtime.testing import MockUpstream
 
-    mock_upstream = MockUpstream(upstream)
+    mock_upstream = MockUpstream(package.upstream())
     try:
         base_url = await mock_upstream.start(port)
     except OSError as error:
         printer.error("port-taken", f"127.0.0.1:{port} cannot be listened on: {error.strerror}")
         return printer.finish("findings", ExitCode.FINDINGS)
     printer.fact(base_url=base_url)
-    printer.result(f"{variable}={base_url}")
+    for variable, url in package.base_urls(base_url).items():
+        printer.result(f"{variable}={url}")
     printer.finish("serving", ExitCode.DONE)
     await asyncio.Event().wait()
     return ExitCode.DONE

@@ -16,7 +16,9 @@ def new(
     printer: Printer,
     source: Annotated[
         str | None,
-        typer.Argument(metavar="SOURCE", help="An OpenAPI document: a file or a URL."),
+        typer.Argument(
+            metavar="SOURCE", help="An OpenAPI document: a file or a URL; or a manifest."
+        ),
     ] = None,
     directory: Annotated[
         Path | None,

@@ -43,12 +43,23 @@ class GeneratedPackage:
             for setting in self.contract.get("environment", ())
             if setting.get("scheme") and setting["name"] not in os.environ
         }
-        return {**stand_ins, self.base_url_variable: base_url}
+        return {**stand_ins, **self.base_urls(base_url)}
 
-    @property
-    def base_url_variable(self) -> str:
-        """The environment variable that says where the API is."""
-        return f"{self.contract['env_prefix']}BASE_URL"
+    def base_urls(self, mock: str) -> dict[str, str]:
+        """Give the settings that put each API of the server where the mock at `mock` has it."""
+        from mcpgen.runtime.testing.mock import mounted
+
+        sources = self.contract.get("sources", {})
+        settings = {
+            f"{about['env_prefix']}BASE_URL": mounted(
+                mock, source, [server["url"] for server in about.get("servers", ())]
+            )
+            for source, about in sources.items()
+        }
+        own = f"{self.contract['env_prefix']}BASE_URL"
+        if not sources or any(item["name"] == own for item in self.contract["environment"]):
+            settings[own] = mock
+        return settings
 
     def upstream(self) -> dict[str, Any]:
         """Read what the mock upstream knows of the API.

@@ -74,6 +74,35 @@ class Lock:
     files: Mapping[str, LockedFile] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)  # key -> tool name
     surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
+    other_documents: tuple[LockedDocument, ...] = ()  # where there are several sources
+    overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
+
+    @property
+    def documents(self) -> tuple[LockedDocument, ...]:
+        """What is recorded of every document."""
+        return (self.document, *self.other_documents)
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The hashes of all documents and overlays, by path."""
+        found = {path: digest for each in self.documents for path, digest in each.sha256.items()}
+        return found | dict(self.overlays)
+
+    def document_at(self, root: str) -> LockedDocument:
+        """What is recorded of the document with this root file."""
+        known = {each.root: each for each in self.documents}
+        if root in known:
+            return known[root]
+        # A document that moved within the project is the one that came from where it came from.
+        return self.document if not self.other_documents else LockedDocument("", root, {})
+
+    def with_document(self, root: str, changed: LockedDocument) -> Lock:
+        """The lock with other records of the document with this root file."""
+        is_other = any(each.root == root for each in self.other_documents)
+        if not is_other:
+            return replace(self, document=changed)
+        others = tuple(changed if each.root == root else each for each in self.other_documents)
+        return replace(self, other_documents=others)
 
 
 def sha256(content: bytes) -> str:
@@ -94,14 +123,14 @@ def dump_lock(lock: Lock) -> bytes:
         "toolchain": dict(lock.toolchain),
         "inputs": {
             "answers": lock.answers,
-            "document": {
-                "source": lock.document.source,
-                "root": lock.document.root,
-                "sha256": dict(lock.document.sha256),
-                **({"etag": lock.document.etag} if lock.document.etag else {}),
-                **({"fetched": dict(lock.document.fetched)} if lock.document.fetched else {}),
-            },
+            "document": _document(lock.document),
             "manifest": lock.manifest,
+            **(
+                {"other_documents": list(map(_document, lock.other_documents))}
+                if lock.other_documents
+                else {}
+            ),
+            **({"overlays": dict(lock.overlays)} if lock.overlays else {}),
         },
         "files": {
             path: {"class": file.owner.value, "sha256": file.sha256}
@@ -112,6 +141,16 @@ def dump_lock(lock: Lock) -> bytes:
     }
     entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
     return ("{\n" + ",\n".join(entries) + "\n}\n").encode()
+
+
+def _document(document: LockedDocument) -> JsonObject:
+    return {
+        "source": document.source,
+        "root": document.root,
+        "sha256": dict(document.sha256),
+        **({"etag": document.etag} if document.etag else {}),
+        **({"fetched": dict(document.fetched)} if document.fetched else {}),
+    }
 
 
 def _section(value: Any) -> str:
@@ -147,17 +186,10 @@ def parse_lock(content: bytes) -> Lock:
 
 def _lock(sections: JsonObject) -> Lock:
     inputs = sections["inputs"]
-    document = inputs["document"]
     return Lock(
         mcpgen=sections["mcpgen"],
         toolchain=dict(sections["toolchain"]),
-        document=LockedDocument(
-            document["source"],
-            document["root"],
-            dict(document["sha256"]),
-            document.get("etag", ""),
-            dict(document.get("fetched", {})),
-        ),
+        document=_locked_document(inputs["document"]),
         manifest=inputs["manifest"],
         answers=inputs["answers"],
         files={
@@ -166,6 +198,18 @@ def _lock(sections: JsonObject) -> Lock:
         },
         operations={key: entry["tool"] for key, entry in sections["operations"].items()},
         surface=sections.get("surface", {}).get("sha256", ""),
+        other_documents=tuple(map(_locked_document, inputs.get("other_documents", ()))),
+        overlays=dict(inputs.get("overlays", {})),
+    )
+
+
+def _locked_document(entry: JsonObject) -> LockedDocument:
+    return LockedDocument(
+        entry["source"],
+        entry["root"],
+        dict(entry["sha256"]),
+        entry.get("etag", ""),
+        dict(entry.get("fetched", {})),
     )
 
 
@@ -184,6 +228,7 @@ def recover_lock(content: bytes | None) -> Lock:
                 "mcpgen.lock was written by a newer mcpgen, on one side of a merge"
             )
     document: JsonObject = next(found.of("document"), {})
+    others: list[JsonObject] = next(found.of("other_documents"), [])
     return Lock(
         mcpgen="",
         toolchain={},
@@ -192,6 +237,9 @@ def recover_lock(content: bytes | None) -> Lock:
         answers="",
         files=found.files(),
         operations=found.operations(),
+        other_documents=tuple(
+            LockedDocument(each.get("source", ""), each.get("root", ""), {}) for each in others
+        ),
     )
 
 

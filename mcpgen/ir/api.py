@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from msgspec import UNSET, UnsetType
+
 from mcpgen.diagnostics import Place
 from mcpgen.ir.json_types import JsonSchema, JsonValue
 
@@ -117,6 +119,12 @@ class SecurityScheme:
     )  # of oauth2, as the document has it
     openid_connect_url: str = ""
     description: str = ""
+    source: str = ""  # `ApiSource.name`
+
+    @property
+    def local_id(self) -> str:
+        """Its key in its own document."""
+        return self.id.removeprefix(f"{self.source}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,28 @@ class SchemeUse:
 
 SecurityRequirement = tuple[SchemeUse, ...]
 """Schemes that are all needed (AND). The empty tuple is the anonymous alternative, `{}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a declared body holds the value of an input."""
+
+    input: str
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """How the inputs of a tool that the manifest declares become its request.
+
+    Parameters are by location and wire name. `body` is JSON whose leaves may be `Placed`; a member
+    whose input is not given is left out. It is UNSET where there is no body.
+    """
+
+    tool: str
+    inputs: Mapping[tuple[str, str], str]  # what a parameter's input is called
+    fixed: Mapping[tuple[str, str], JsonValue]  # what is sent with every call
+    body: JsonValue | UnsetType = UNSET
+    required: frozenset[str] = frozenset()  # the inputs that every call gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +182,20 @@ class Operation:
     deprecated: bool = False
     tags: tuple[str, ...] = ()
     extensions: Mapping[str, JsonValue] = field(default_factory=dict)  # its `x-` keys
+    source: str = ""  # `ApiSource.name`
+    declared: Declared | None = None  # where no document has it, and the manifest declares it
 
     @property
     def key(self) -> str:
-        """Names the operation everywhere outside the document: "GET /pets/{petId}"."""
-        return f"{self.method} {self.path}"
+        """Names the operation everywhere outside the document: "GET /pets/{petId}".
+
+        Where there are several documents it is "shop:GET /pets/{petId}", and "tool:find_book" where
+        the manifest declares it.
+        """
+        if self.declared:
+            return f"tool:{self.declared.tool}"
+        request = f"{self.method} {self.path}"
+        return f"{self.source}:{request}" if self.source else request
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +208,18 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class ApiSource:
+    """Where operations come from, and what the manifest says of them all."""
+
+    name: str  # "" for a document that is the only one
+    servers: tuple[Server, ...] = ()
+    tool_prefix: str = ""  # begins the names of its tools
+    credentials: str = ""  # begins the variables of its credentials, where not the server's prefix
+
+
+@dataclass(frozen=True, slots=True)
 class Api:
-    """An API description, understood."""
+    """An API description, understood; or several, joined."""
 
     title: str
     version: str
@@ -181,3 +230,4 @@ class Api:
     schemas: Mapping[str, JsonSchema]  # by name; only these may be referred to
     tag_descriptions: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
+    sources: tuple[ApiSource, ...] = ()  # those of which there is more to say than `servers`

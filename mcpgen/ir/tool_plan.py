@@ -182,6 +182,11 @@ class ModelModule:
     definitions: Mapping[Identifier, JsonSchema]
 
 
+def source_prefix(env_prefix: str, source: str) -> str:
+    """Begin the variables of one source of a server whose own begin with `env_prefix`."""
+    return f"{env_prefix}{source.upper()}_" if source else env_prefix
+
+
 @dataclass(frozen=True, slots=True)
 class ServerPlan:
     """A whole server package."""
@@ -201,6 +206,11 @@ class ServerPlan:
     left_out: tuple[LeftOut, ...] = field(default=())
     unselected: tuple[str, ...] = ()  # keys of the operations that `include` and `exclude` leave
     workflows: tuple[WorkflowPlan, ...] = ()  # by name
+
+    def servers_of(self, source: str) -> tuple[Server, ...]:
+        """Where the API of a source is, unless an operation says otherwise."""
+        known = {item.name: item.servers for item in self.api.sources if item.name}
+        return known.get(source, self.base_servers)
 
     @property
     def has_document(self) -> bool:

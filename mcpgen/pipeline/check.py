@@ -48,7 +48,9 @@ def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
     stale = _changed_inputs(target, lock, problems)
     missing, edited = _changed_files(target, lock, problems)
     merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
-    edited += find_unresolved(target, (*merged, MANIFEST_FILE, lock.document.root), problems)
+    edited += find_unresolved(
+        target, (*merged, MANIFEST_FILE, *(each.root for each in lock.documents)), problems
+    )
     find_foreign(target, lock.files, problems)
     stale += missing
     stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
@@ -58,7 +60,7 @@ def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
 
 
 def _changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
-    recorded = {**lock.document.sha256, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
+    recorded = {**lock.inputs, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
     changed: list[str] = []
     for path, digest in recorded.items():
         content = read_file(target, path)
@@ -103,7 +105,7 @@ def _stale(problems: Problems, what: str, how: str, path: str) -> None:
 
 def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[str], list[str]]:
     """Give the generated files that are missing, and those that somebody edited."""
-    inputs = {*lock.document.sha256, ANSWERS_FILE}
+    inputs = {*lock.inputs, ANSWERS_FILE}
     missing: list[str] = []
     edited: list[str] = []
     for path, locked in lock.files.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.changelog import Changelog, compare
@@ -31,6 +30,7 @@ from mcpgen.pipeline.overrides import edited_tools, with_overridden
 from mcpgen.pipeline.project_folder import (
     ANSWERS_FILE,
     MANIFEST_FILE,
+    Inputs,
     commit,
     find_lock,
     make_lock,
@@ -86,10 +86,11 @@ def _generate(
     if found is None:
         return Report(problems, USAGE, target)
     lock = found.lock
-    if find_unresolved(target, (MANIFEST_FILE, lock.document.root), problems):
+    inputs = (MANIFEST_FILE, *(each.root for each in lock.documents))
+    if find_unresolved(target, inputs, problems):
         return Report(problems, CONFLICT, target)
     try:
-        project, document, changelog = _make(target, lock, options, problems, progress)
+        project, inputs_read, changelog = _make(target, lock, options, problems, progress)
     except RejectedError:
         return Report(problems, REJECTED, target)
     merged = [file.path for file in project.files if file.owner is Owner.MERGED]
@@ -116,7 +117,7 @@ def _generate(
     else:
         progress(f"writing {target}")
         manifest = read_file(target, MANIFEST_FILE)
-        new_lock = make_lock(project, document, lock.document, changes.files, manifest)
+        new_lock = make_lock(project, inputs_read, changes.files, manifest)
         written = commit(target, changes, new_lock)
     exit_code = CONFLICT if changes.unmerged else DONE if is_fit else STALE
     return Report(
@@ -126,7 +127,7 @@ def _generate(
 
 def _make(
     target: Path, lock: Lock, options: GenerateOptions, problems: Problems, progress: Progress
-) -> tuple[Project, Mapping[str, bytes], Changelog | None]:
+) -> tuple[Project, Inputs, Changelog | None]:
     """Make the project anew from what lies in its folder, and say what changed in its tools."""
     # Imported here: the stages load a validator, templates and YAML, which `check` does without.
     from mcpgen.pipeline import stages
@@ -138,11 +139,11 @@ def _make(
     answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
     planned = plan_project(target, lock, intent, options, problems, progress)
     project = stages.make_project(
-        planned.plan, planned.document, answers, problems, progress, cache=options.cache
+        planned.plan, planned.inputs.files, answers, problems, progress, cache=options.cache
     )
     before = last_surface(target, problems)
     changelog = None if before is None else compare(before, surface_of(planned.plan), levels)
-    return project, planned.document, changelog
+    return project, planned.inputs, changelog
 
 
 def _diffs(target: Path, changes: Changes) -> tuple[FileDiff, ...]:

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import LockedDocument
 from mcpgen.emit.reconcile import Earlier, reconcile
 from mcpgen.emit.write import BusyError, exclusive
 from mcpgen.pipeline.known_current import note_current
+from mcpgen.pipeline.new_declared import is_manifest, make_from_manifest
 from mcpgen.pipeline.options import DONE, REJECTED, USAGE, Options, Progress, Project, Report
 from mcpgen.pipeline.origin import recorded_source
-from mcpgen.pipeline.project_folder import commit, make_lock, refuse_target, told_by_the_disk
+from mcpgen.pipeline.project_folder import (
+    Inputs,
+    commit,
+    make_lock,
+    refuse_target,
+    told_by_the_disk,
+)
 
 
 def new(source: str, target: Path | None, options: Options, progress: Progress) -> Report:
     """Make a server project from the API description at `source`, a path or a URL.
+
+    It may be a manifest as well, the path of one that names its own documents.
 
     Without `target` it goes to `<name>-mcp` here. The folder is written as a whole or not at all;
     every reason stands in the report's problems.
@@ -28,6 +37,8 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
     from mcpgen.pipeline import stages
     from mcpgen.plan.policy import first_policy
 
+    if is_manifest(source):
+        return _new_from_manifest(Path(source), target, options, problems, progress)
     try:
         understood = stages.understand(
             source,
@@ -61,7 +72,36 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
     origin = LockedDocument(
         recorded_source(understood.document, target), "", {}, understood.document.etag
     )
-    report = _write(target, project, document, origin, problems, progress)
+    inputs = Inputs(((document, origin),))
+    report = _write(target, project, inputs, problems, progress)
+    if report.exit_code == DONE:
+        note_current(target, options.cache)
+    return report
+
+
+def _new_from_manifest(
+    source: Path,
+    target: Path | None,
+    options: Options,
+    problems: Problems,
+    progress: Progress,
+) -> Report:
+    if options.name or options.include or options.exclude or not options.models:
+        problems.error(
+            "manifest-decides",
+            f"{source} says what the server is called and what it exposes",
+            at=Location(source.as_posix()),
+            why="--name, --include, --exclude and --no-models are for a server without a manifest",
+            help="write it in the manifest, under `server.name`, `select` and `models`",
+        )
+        return Report(problems, USAGE, target or Path())
+    try:
+        target, project, inputs = make_from_manifest(source, target, options, problems, progress)
+    except RejectedError:
+        return Report(problems, REJECTED, target or Path())
+    if refuse_target(target, problems):
+        return Report(problems, USAGE, target, project.plan)
+    report = _write(target, project, inputs, problems, progress)
     if report.exit_code == DONE:
         note_current(target, options.cache)
     return report
@@ -87,21 +127,20 @@ def new_by_hand(
         project = stages.make_project(plan, {}, answers, problems, progress)
     except RejectedError:
         return Report(problems, REJECTED, target)
-    return _write(target, project, {}, LockedDocument("", "", {}), problems, progress)
+    return _write(target, project, Inputs(), problems, progress)
 
 
 def _write(
     target: Path,
     project: Project,
-    document: Mapping[str, bytes],
-    origin: LockedDocument,
+    inputs: Inputs,
     problems: Problems,
     progress: Progress,
 ) -> Report:
     plan = project.plan
     progress(f"writing {target}")
     changes = reconcile(project.files, Earlier(), _nothing_is_there)
-    lock = make_lock(project, document, origin, changes.files)
+    lock = make_lock(project, inputs, changes.files)
     try:
         target.mkdir(parents=True, exist_ok=True)
         with exclusive(target):

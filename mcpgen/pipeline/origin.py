@@ -21,13 +21,17 @@ def recorded_source(document: Document, target: Path) -> str:
     """
     if document.url is not None:
         return without_secrets(document.url)
-    name = PurePosixPath(document.files[0].name).name
     if document.path is None:
-        return name
-    path, folder = document.path.resolve(), target.resolve().parent
+        return PurePosixPath(document.files[0].name).name
+    return recorded_path(document.path, target)
+
+
+def recorded_path(file: Path, target: Path) -> str:
+    """Say where a file lies, as `recorded_source` does of a document's."""
+    path, folder = file.resolve(), target.resolve().parent
     root = _shared_root(folder)
     if root is None or not path.is_relative_to(root):
-        return name
+        return file.name
     return Path(os.path.relpath(path, folder)).as_posix()
 
 

@@ -9,16 +9,19 @@ from typing import Final
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lock import Lock, with_lf
+from mcpgen.ir.api import Api, ApiSource, Server
 from mcpgen.ir.document import Document
-from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest
+from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
 from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.project_folder import read_file
+from mcpgen.pipeline.project_folder import Inputs, read_file
 from mcpgen.plan.by_hand import plan_by_hand
 from mcpgen.plan.policy import Policy
 from mcpgen.spec.arazzo import ArazzoDocuments
+from mcpgen.spec.declared import lower_declared
 from mcpgen.spec.fetch import is_url
+from mcpgen.spec.join import joined, qualified
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.validate import JUDGED_BYTES
@@ -31,10 +34,10 @@ _JUDGED_AGAIN_BYTES: Final = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A server, planned, and the document that it was planned from as it lies in the project."""
+    """A server, planned, and what it was planned from as it lies in the project."""
 
     plan: ServerPlan
-    document: Mapping[str, bytes]  # by path, the root file first; empty where there is none
+    inputs: Inputs
 
 
 def read_intent(target: Path, problems: Problems) -> LocatedManifest:
@@ -63,37 +66,85 @@ def plan_project(
     problems: Problems,
     progress: Progress,
     *,
-    document: Document | None = None,
+    documents: Mapping[str, Document] | None = None,
 ) -> Planned:
-    """Plan the server that the manifest asks for, of `document` or of the one in the project.
+    """Plan the server that the manifest asks for.
+
+    Its documents are those in the project, and `documents` in place of some, by where they lie.
 
     Raises:
         RejectedError: nothing can be made of it; `problems` says why.
     """
-    sources = intent.manifest.sources
-    if not sources:
-        return Planned(plan_by_hand(intent.manifest.server.name), {})
-    path = sources[0].document
-    source = lock.document.source
-    judged_bytes = JUDGED_BYTES
-    if document is None:
-        judged_bytes = _JUDGED_AGAIN_BYTES
-        progress(f"reading {path}")
-        document = load(str(target / path), problems)
-        if is_url(source):  # relative server URLs are meant relative to where it came from
-            document = replace(document, url=source)
-    understood = stages.understand_document(
-        document,
-        problems,
-        progress,
-        outside_judge=options.outside_judge,
-        judged_bytes=judged_bytes,
-        cache=options.cache,
+    manifest = intent.manifest
+    if not manifest.sources and not manifest.tools:
+        return Planned(plan_by_hand(manifest.server.name), Inputs())
+    reading = _Reading(target, lock, options, problems, progress)
+    read = [
+        reading.understood(source, (documents or {}).get(source.document))
+        for source in manifest.sources
+    ]
+    is_one = len(read) == 1
+    apis = [
+        _of_source(understood.api, source, is_only=is_one)
+        for source, understood in zip(manifest.sources, read, strict=True)
+    ]
+    declared = lower_declared(intent, problems)
+    api = joined([*apis, *([declared] if declared is not None else [])])
+    arazzo = ArazzoDocuments(target, manifest.sources, problems)
+    policy = Policy(intent, lock.operations, read_workflows(intent, arazzo.read, problems))
+    plan = stages.plan_server(api, policy, problems, strict=options.strict)
+    inputs = Inputs(
+        tuple(
+            (
+                vendored_at(source.document, understood.document),
+                lock.document_at(source.document),
+            )
+            for source, understood in zip(manifest.sources, read, strict=True)
+        )
     )
-    workflows = read_workflows(intent, ArazzoDocuments(target, sources, problems).read, problems)
-    policy = Policy(intent, lock.operations, workflows)
-    plan = stages.plan_server(understood.api, policy, problems, strict=options.strict)
-    return Planned(plan, vendored_at(path, understood.document))
+    return Planned(plan, inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    target: Path
+    lock: Lock
+    options: GenerateOptions
+    problems: Problems
+    progress: Progress
+
+    def understood(self, source: SourceEntry, document: Document | None) -> stages.Understood:
+        """Load what a source names, unless it is given, and understand it."""
+        judged_bytes = JUDGED_BYTES
+        if document is None:
+            judged_bytes = _JUDGED_AGAIN_BYTES
+            self.progress(f"reading {source.document}")
+            document = load(str(self.target / source.document), self.problems)
+            origin = self.lock.document_at(source.document).source
+            if is_url(origin):  # relative server URLs are meant relative to where it came from
+                document = replace(document, url=origin)
+        return stages.understand_document(
+            document,
+            self.problems,
+            self.progress,
+            outside_judge=self.options.outside_judge,
+            judged_bytes=judged_bytes,
+            cache=self.options.cache,
+        )
+
+
+def _of_source(api: Api, source: SourceEntry, *, is_only: bool) -> Api:
+    """An API as the manifest's entry of its source has it."""
+    if source.base_url:
+        servers = (Server(source.base_url.rstrip("/")),)
+        operations = tuple(replace(operation, servers=servers) for operation in api.operations)
+        api = replace(api, servers=servers, operations=operations)
+    about = ApiSource(
+        "" if is_only else source.name,
+        tool_prefix=source.prefix,
+        credentials=source.credentials,
+    )
+    return replace(api, sources=(about,)) if is_only else qualified(api, about)
 
 
 def vendored_at(path: str, document: Document) -> dict[str, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
@@ -37,6 +37,19 @@ def read_file(target: Path, path: str) -> bytes | None:
         return (target / path).read_bytes()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a project is generated from, beside its manifest."""
+
+    documents: tuple[tuple[Mapping[str, bytes], LockedDocument], ...] = ()
+    overlays: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files of all documents by path; the first one's root file comes first."""
+        return {path: content for each, _ in self.documents for path, content in each.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,28 +150,27 @@ def toolchain() -> dict[str, str]:
 
 def make_lock(
     project: Project,
-    document: Mapping[str, bytes],
-    origin: LockedDocument,
+    inputs: Inputs,
     files: Mapping[str, LockedFile],
     manifest: bytes | None = None,
 ) -> Lock:
-    """Make a project's lock.
-
-    `origin` says where the document came from, `manifest` is the one on the disk, if there is one
-    already.
-    """
+    """Make a project's lock; `manifest` is the one on the disk, if there is one already."""
+    first, *others = [
+        origin.generated_from({path: sha256(content) for path, content in document.items()})
+        for document, origin in inputs.documents or (({}, LockedDocument("", "", {})),)
+    ]
     made = {file.path: file.content for file in project.files}
     return Lock(
         mcpgen=importlib.metadata.version("mcpgen"),
         toolchain=toolchain(),
-        document=origin.generated_from(
-            {path: sha256(content) for path, content in document.items()}
-        ),
+        document=first,
         manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),
         answers=sha256(made[ANSWERS_FILE]),
         files=files,
         operations={tool.operation.key: tool.name for tool in project.plan.tools},
         surface=sha256(made[SURFACE_FILE]),
+        other_documents=tuple(others),
+        overlays={path: sha256(content) for path, content in inputs.overlays.items()},
     )
 
 

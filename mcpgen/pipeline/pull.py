@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -118,7 +119,7 @@ class _Pulling:
         self._problems = problems
         self._progress = progress
         self._lock = self._read_lock()
-        self._source = source or found_source(self._lock.document.source, target)
+        self._given = source
 
     def pull(self) -> Pull:
         # Imported here: the stages load a validator and YAML, which `check` does without.
@@ -127,14 +128,18 @@ class _Pulling:
         from mcpgen.spec.fetch import NotModifiedError
 
         intent = read_intent(self._target, self._problems)
-        path = self._vendored_path(intent)
+        paths = self._vendored_paths(intent)
         levels = levels_of(intent, self._problems)
-        try:
-            document = self._load()
-        except NotModifiedError:
+        documents: dict[str, Document] = {}
+        lock = self._lock
+        for path in paths:
+            with contextlib.suppress(NotModifiedError):
+                document = documents[path] = self._load(path)
+                locked = self._locked(path)
+                locked = replace(locked, source=recorded_source(document, self._target))
+                lock = lock.with_document(path, replace(locked, etag="", fetched={}))
+        if not documents:
             return self._finished(PullOutcome.CURRENT)
-        locked = replace(self._lock.document, source=recorded_source(document, self._target))
-        lock = replace(self._lock, document=replace(locked, etag="", fetched={}))
         planned = plan_project(
             self._target,
             lock,
@@ -142,30 +147,43 @@ class _Pulling:
             self._options,
             self._problems,
             self._progress,
-            document=document,
+            documents=documents,
         )
-        contents = self._placed(path, planned.document)
-        hashes = {each: sha256(content) for each, content in contents.items()}
-        locked = replace(
-            locked,
-            etag=document.etag,
-            fetched={} if hashes == self._lock.document.sha256 else hashes,
-        )
-        files = self._files(contents, locked)
+        vendored = dict(zip(paths, (each for each, _ in planned.inputs.documents), strict=True))
+        contents: dict[str, bytes] = {}
+        for path, document in documents.items():
+            placed = self._placed(path, vendored[path])
+            contents |= placed
+            hashes = {each: sha256(content) for each, content in placed.items()}
+            locked = replace(
+                lock.document_at(path),
+                etag=document.etag,
+                fetched={} if hashes == self._locked(path).sha256 else hashes,
+            )
+            lock = lock.with_document(path, locked)
+        files = self._files(contents, lock)
         if not files:
             return self._finished(PullOutcome.CURRENT)
         before = last_surface(self._target, self._problems)
         is_news = any(file.path != LOCK_FILE for file in files)
         return replace(
             self._finished(PullOutcome.CHANGED if is_news else PullOutcome.CURRENT),
-            source=locked.source,
+            source=", ".join(each.source for each in lock.documents),
             changelog=None if before is None else compare(before, surface_of(planned.plan), levels),
             files=files,
             lock_before=read_file(self._target, LOCK_FILE),
         )
 
     def _finished(self, outcome: PullOutcome) -> Pull:
-        return Pull(self._problems, outcome, DONE, self._target, self._lock.document.source)
+        sources = ", ".join(each.source for each in self._lock.documents)
+        return Pull(self._problems, outcome, DONE, self._target, sources)
+
+    def _locked(self, path: str) -> LockedDocument:
+        return self._lock.document_at(path)
+
+    def _source_of(self, path: str) -> str:
+        """Where the document comes from that lies at `path`."""
+        return self._given or found_source(self._locked(path).source, self._target)
 
     def _read_lock(self) -> Lock:
         if is_interrupted(self._target):
@@ -183,8 +201,8 @@ class _Pulling:
             raise _RefusedError(CONFLICT)
         return found.lock
 
-    def _vendored_path(self, intent: LocatedManifest) -> str:
-        """Where the root file lies in the project."""
+    def _vendored_paths(self, intent: LocatedManifest) -> list[str]:
+        """Where the root files lie in the project."""
         sources = intent.manifest.sources
         if not sources:
             self._problems.error(
@@ -193,10 +211,19 @@ class _Pulling:
                 why="all that it serves is written by hand",
             )
             raise _RefusedError(USAGE)
-        return sources[0].document
+        if self._given and len(sources) > 1:
+            self._problems.error(
+                "several-documents",
+                f"{self._target} has {len(sources)} documents, and {self._given} could be any",
+                at=intent.locate(("sources",)),
+                why="each is pulled from where it came",
+                help="leave SOURCE out",
+            )
+            raise _RefusedError(USAGE)
+        return [source.document for source in sources]
 
-    def _load(self) -> Document:
-        """Load the document.
+    def _load(self, path: str) -> Document:
+        """Load the document that lies at `path`.
 
         Raises:
             NotModifiedError: the project has it already.
@@ -204,12 +231,13 @@ class _Pulling:
         from mcpgen.spec.fetch import UnreachableError, is_url
         from mcpgen.spec.load import load
 
-        self._progress(f"fetching {self._source}")
-        if not is_url(self._source) and not Path(self._source).is_file():
-            recorded = self._source == found_source(self._lock.document.source, self._target)
+        source = self._source_of(path)
+        self._progress(f"fetching {source}")
+        if not is_url(source) and not Path(source).is_file():
+            recorded = source == found_source(self._locked(path).source, self._target)
             self._problems.error(
                 "unreachable",
-                f"there is no file {self._source}",
+                f"there is no file {source}",
                 why="the lock says that the document came from there"
                 if recorded
                 else "the document is pulled from there",
@@ -217,16 +245,16 @@ class _Pulling:
             )
             raise _RefusedError(STALE, PullOutcome.UNREACHABLE)
         try:
-            return load(self._source, self._problems, known_etag=self._known_etag())
+            return load(source, self._problems, known_etag=self._known_etag(path))
         except UnreachableError:
             raise _RefusedError(STALE, PullOutcome.UNREACHABLE) from None
 
-    def _known_etag(self) -> str:
+    def _known_etag(self, path: str) -> str:
         """What the server called the document that the project still has unchanged."""
-        locked = self._lock.document
-        is_same = self._source == locked.source and all(
-            sha256(read_file(self._target, path) or b"") == digest
-            for path, digest in (locked.fetched or locked.sha256).items()
+        locked = self._locked(path)
+        is_same = self._source_of(path) == locked.source and all(
+            sha256(read_file(self._target, file) or b"") == digest
+            for file, digest in (locked.fetched or locked.sha256).items()
         )
         return locked.etag if is_same else ""
 
@@ -238,7 +266,7 @@ class _Pulling:
             self._problems.error(
                 "document-layout",
                 f"the document consists of {len(document)} files now, and `{path}` is one",
-                at=Location(self._source),
+                at=Location(self._source_of(path)),
                 why="its files refer to each other by name, and lie together in a folder",
                 help=f"write `document: openapi/{name}` under `sources` in mcpgen.yaml,"
                 " then pull again",
@@ -246,7 +274,7 @@ class _Pulling:
             raise RejectedError
         return {path: content, **dict(others)}
 
-    def _files(self, contents: Mapping[str, bytes], locked: LockedDocument) -> FileSet:
+    def _files(self, contents: Mapping[str, bytes], changed: Lock) -> FileSet:
         """Give what differs from what lies in the project; the lock comes last."""
         files: list[PlannedFile] = []
         for path, content in contents.items():
@@ -256,14 +284,15 @@ class _Pulling:
             if on_disk is not None and self._is_edited(path, on_disk):
                 files.append(self._rescued(path, on_disk))
             files.append(PlannedFile(path, content, Owner.GENERATED))
-        lock = dump_lock(replace(self._lock, document=locked))
+        lock = dump_lock(changed)
         if lock != read_file(self._target, LOCK_FILE):
             files.append(PlannedFile(LOCK_FILE, lock, Owner.GENERATED))
         return tuple(files)
 
     def _is_edited(self, path: str, content: bytes) -> bool:
-        locked = self._lock.document
-        return sha256(content) not in {locked.sha256.get(path), locked.fetched.get(path)}
+        known = {each.sha256.get(path) for each in self._lock.documents}
+        known |= {each.fetched.get(path) for each in self._lock.documents}
+        return sha256(content) not in known
 
     def _rescued(self, path: str, on_disk: bytes) -> PlannedFile:
         report = self._problems.warning if self._options.force else self._problems.error

@@ -15,7 +15,6 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
 from mcpgen.emit.lock import with_lf
 from mcpgen.emit.models import ModelRun, ModelsFailedError
-from mcpgen.emit.ownership import owner_of
 from mcpgen.emit.proof import prove
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.api import Api
@@ -257,8 +256,7 @@ def make_project(
     progress("formatting")
     files = format_files(files)
     files += tuple(
-        PlannedFile(path, content, owner_of(path, plan.package))
-        for path, content in document.items()
+        PlannedFile(path, content, Owner.GENERATED) for path, content in document.items()
     )
     schema = json_text.pretty(json_schema(Manifest))
     files += (PlannedFile(MANIFEST_SCHEMA_FILE, schema, Owner.GENERATED),)

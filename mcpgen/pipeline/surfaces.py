@@ -68,7 +68,7 @@ def unchanged_surface(target: Path, lock: Lock) -> Surface | None:
 
     None where that is not certain.
     """
-    inputs = {**lock.document.sha256, MANIFEST_FILE: lock.manifest, SURFACE_FILE: lock.surface}
+    inputs = {**lock.inputs, MANIFEST_FILE: lock.manifest, SURFACE_FILE: lock.surface}
     contents = {path: read_file(target, path) for path in inputs}
     if lock.mcpgen != importlib.metadata.version("mcpgen") or any(
         content is None or sha256(content) != inputs[path] for path, content in contents.items()

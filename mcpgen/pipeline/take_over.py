@@ -269,7 +269,7 @@ def _made_anew(run: _Run, path: str) -> str:
     answers = stages.recorded_answers(read_file(run.target, ANSWERS_FILE))
     project = stages.make_project(
         planned.plan,
-        planned.document,
+        planned.inputs.files,
         answers,
         run.problems,
         run.progress,

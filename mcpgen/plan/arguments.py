@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from msgspec import UNSET
 
 from mcpgen.diagnostics import OperationRefusedError
-from mcpgen.ir.api import Encoding, MediaType, Operation, Parameter
+from mcpgen.ir.api import Declared, Encoding, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
 from mcpgen.plan.adjusting import Adjusted
@@ -27,6 +28,7 @@ from mcpgen.plan.media_types import (
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
 from mcpgen.plan.transliteration import is_readable
 from mcpgen.plan.types import Types
+from mcpgen.plan.wiring import INPUT, placed_inputs
 
 BODY, CONTENT_TYPE = "body", "content_type"
 
@@ -54,7 +56,10 @@ def plan_arguments(adjusted: Adjusted, types: Types, hint: str) -> tuple[Listed,
         _parameter(parameter, names[parameter.location, parameter.name], types, hint)
         for parameter in operation.parameters
     ]
-    listed += _body(operation, types, hint)
+    if operation.declared is None:
+        listed += _body(operation, types, hint)
+    else:
+        listed += _placed(operation, operation.declared, types, hint)
     return tuple(
         sorted(
             (_with_default(item, adjusted) for item in listed),
@@ -225,6 +230,21 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
     if len(media_types) > 1 or is_range(media_types[0].media_type):
         found.append(_content_type(media_types))
     return found
+
+
+def _placed(operation: Operation, declared: Declared, types: Types, hint: str) -> Iterator[Listed]:
+    """The inputs of a declared tool that its body is composed of."""
+    for name, schema in placed_inputs(operation, types.shape_of):
+        argument = Argument(
+            name=name,
+            identifier=identifier(name),
+            location=INPUT,
+            wire_name=name,
+            required=name in declared.required,
+            annotation=types.of(schema, "request", hint + pascal_case(name)).annotation,
+            schema=schema,
+        )
+        yield Listed(argument, schema)
 
 
 def _one_of(schemas: list[JsonSchema]) -> JsonSchema:

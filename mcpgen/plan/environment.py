@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
-from mcpgen.ir.api import Api, Operation, SecurityScheme, Server
-from mcpgen.ir.tool_plan import EnvironmentVariable
+from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
+from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
 from mcpgen.plan.descriptions import first_sentence, one_line
 from mcpgen.plan.naming import digest, snake_case
 from mcpgen.runtime.hosts import is_private
@@ -39,14 +39,38 @@ def environment(
     api: Api, operations: tuple[Operation, ...], prefix: str, *, takes_files: bool
 ) -> tuple[EnvironmentVariable, ...]:
     """The variables that serve `operations`: base URL, server variables, credentials, files."""
-    servers = [*api.servers, *(server for operation in operations for server in operation.servers)]
     return (
-        _base_url(api, operations, prefix),
-        *_server_variables(servers, prefix),
+        *(
+            variable
+            for source in _sources(api, operations)
+            for variable in _addresses(
+                source,
+                [operation for operation in operations if operation.source == source.name],
+                source_prefix(prefix, source.name),
+            )
+        ),
         *_credentials(api, operations, prefix),
         *([_ca_file(prefix)] if operations else []),
         *([_file_roots(prefix)] if takes_files else []),
     )
+
+
+def _sources(api: Api, operations: tuple[Operation, ...]) -> list[ApiSource]:
+    """The APIs behind the server, each with its servers."""
+    used = {operation.source for operation in operations}
+    only = [ApiSource("", api.servers)] if "" in used or not used else []
+    return only + [source for source in api.sources if source.name and source.name in used]
+
+
+def _addresses(
+    source: ApiSource, operations: Sequence[Operation], prefix: str
+) -> list[EnvironmentVariable]:
+    """What says where one API is."""
+    own = (server for operation in operations for server in operation.servers)
+    return [
+        _base_url(source, operations, prefix),
+        *_server_variables([*source.servers, *own], prefix),
+    ]
 
 
 def _ca_file(prefix: str) -> EnvironmentVariable:
@@ -70,16 +94,19 @@ def _file_roots(prefix: str) -> EnvironmentVariable:
     )
 
 
-def _base_url(api: Api, operations: tuple[Operation, ...], prefix: str) -> EnvironmentVariable:
+def _base_url(
+    source: ApiSource, operations: Sequence[Operation], prefix: str
+) -> EnvironmentVariable:
     is_known = all(_is_absolute(operation.servers) for operation in operations)
     is_at_home = any(_is_at_home(operation.servers) for operation in operations)
-    example = api.servers[0].url if api.servers and _is_absolute(api.servers) else ""
+    example = source.servers[0].url if _is_absolute(source.servers) else ""
     about = ", in place of the document's." if is_known else "; the document does not say it."
+    api = f"the API `{source.name}`" if source.name else "the API"
     if is_at_home:
         about = "; the document's is a private one, which somebody has to confirm."
     return EnvironmentVariable(
         name=f"{prefix}BASE_URL",
-        description=f"Address of the API{about}",
+        description=f"Address of {api}{about}",
         required=is_at_home or not is_known,
         secret=False,
         example=example or "https://api.example.com",
@@ -132,7 +159,7 @@ def _credentials(
     for scheme in api.security_schemes:
         if scheme.id not in used:
             continue
-        stem = prefix + _upper(scheme.id)
+        stem = _credential_prefix(api, scheme, prefix) + _upper(scheme.local_id)
         parts = _parts(scheme)
         names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
         if taken & set(names) or stem.startswith(f"{prefix}SERVER_"):
@@ -155,6 +182,13 @@ def _credentials(
                 )
             )
     return variables
+
+
+def _credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> str:
+    for source in api.sources:
+        if source.name == scheme.source and source.credentials:
+            return f"{source.credentials.rstrip('_')}_"
+    return source_prefix(prefix, scheme.source)
 
 
 def _parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -12,10 +12,11 @@ from mcpgen.ir.api import LeftOut, Operation
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import OperationEntry
 from mcpgen.plan.policy import Policy
+from mcpgen.plan.wiring import entry_of
 
 
 def entries_by_key(
-    operations: Iterable[Operation],
+    operations: Collection[Operation],
     left_out: Iterable[LeftOut],
     policy: Policy,
     problems: Problems,
@@ -25,10 +26,15 @@ def entries_by_key(
     An entry that names no operation is an error; of one that the document left out it is a
     warning, as that operation has its own.
     """
-    keys = {operation.key: operation.key for operation in operations}
-    keys |= {item.operation_id: item.key for item in operations if item.operation_id}
+    described = [operation for operation in operations if operation.declared is None]
+    keys = {operation.key: operation.key for operation in described}
+    keys |= {qualified_id(item): item.key for item in described if item.operation_id}
     missing = {item.operation for item in left_out}
-    found: dict[str, OperationEntry] = {}
+    found = {
+        operation.key: entry_of(policy.manifest, operation.declared)
+        for operation in operations
+        if operation.declared is not None
+    }
     for name, entry in policy.manifest.operations.items():
         at = policy.intent.locate(("operations", name))
         key = keys.get(name)
@@ -61,6 +67,12 @@ def entries_by_key(
                 else "name an operationId, or a method and a path: `GET /pets`",
             )
     return found
+
+
+def qualified_id(operation: Operation) -> str:
+    """An operationId, told from those of other documents where there are any."""
+    source = operation.source
+    return f"{source}:{operation.operation_id}" if source else operation.operation_id
 
 
 def chosen_names(

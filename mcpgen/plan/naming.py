@@ -64,10 +64,11 @@ def tool_names(
     limit: int = MAX_TOOL_NAME,
     *,
     reserved: Collection[str] = (),
+    prefixes: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """A name for the tool of each operation, by operation key. Issued names are kept.
 
-    No new tool gets a `reserved` name.
+    No new tool gets a `reserved` name. `prefixes` begin new names, by the operations' source.
     """
     names = {
         operation.key: issued[operation.key]
@@ -75,7 +76,7 @@ def tool_names(
         if _TOOL_NAME.match(issued.get(operation.key, ""))
     }
     wanted = {
-        operation.key: _wanted_tool_name(operation)
+        operation.key: _wanted_tool_name(operation, prefixes or {})
         for operation in sorted(operations, key=lambda operation: operation.key)
         if operation.key not in names
     }
@@ -104,12 +105,15 @@ def new_document_names(
     limit: int = MAX_TOOL_NAME,
     *,
     reserved: Collection[str] = (),
+    prefixes: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """What the document calls operations by now whose tools are called otherwise, by key.
 
     Only a name that the tool could have at once is given.
     """
-    wanted = {operation.key: _wanted_tool_name(operation) for operation in operations}
+    wanted = {
+        operation.key: _wanted_tool_name(operation, prefixes or {}) for operation in operations
+    }
     count = Counter(wanted.values())
     taken = {*names.values(), *reserved}
     return {
@@ -119,10 +123,12 @@ def new_document_names(
     }
 
 
-def _wanted_tool_name(operation: Operation) -> str:
+def _wanted_tool_name(operation: Operation, prefixes: Mapping[str, str]) -> str:
     name = snake_case(operation.operation_id)
     if not name:
         name = _name_of_request(operation)
+    if prefix := prefixes.get(operation.source, ""):
+        name = f"{prefix.rstrip('_')}_{name}"
     return name if name[0].isalpha() else f"op_{name}"
 
 
@@ -256,7 +262,11 @@ def call_types(operations: Iterable[Operation]) -> dict[str, Identifier]:
     depends on the key alone, and not on tags, operationIds or the names of tools.
     """
     wanted = {
-        operation.key: pascal_case(f"{operation.method.lower()} {operation.path}")
+        operation.key: pascal_case(
+            f"{operation.method.lower()} {operation.source} {operation.path}"
+            if operation.declared is None
+            else f"{operation.method.lower()} {operation.declared.tool}"
+        )
         for operation in operations
     }
     count = Counter(wanted.values())

@@ -27,7 +27,7 @@ from mcpgen.plan.arguments import plan_arguments, selectable, takes_file, why_un
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
-from mcpgen.plan.intent import chosen_names, entries_by_key, with_hints
+from mcpgen.plan.intent import chosen_names, entries_by_key, qualified_id, with_hints
 from mcpgen.plan.media_types import base_type, is_json, ranked
 from mcpgen.plan.models import model_modules
 from mcpgen.plan.naming import (
@@ -50,6 +50,7 @@ from mcpgen.plan.shaping import At, PlannedShaping, paged
 from mcpgen.plan.token_cost import token_cost
 from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
 from mcpgen.plan.types import Types
+from mcpgen.plan.wiring import wired
 from mcpgen.plan.workflows import plan_workflows
 
 T = TypeVar("T")
@@ -88,8 +89,13 @@ class _Planning:
         selected = select(api.operations, self.policy, self.entries, self.problems)
         chosen = chosen_names(self.entries, self.policy, self.problems)
         limit, reserved = tool_name_limit(server.name), alias_names(self.policy)
+        prefixes = {source.name: source.tool_prefix for source in api.sources}
         names = tool_names(
-            selected, {**self.policy.issued_names, **chosen}, limit, reserved=reserved
+            selected,
+            {**self.policy.issued_names, **chosen},
+            limit,
+            reserved=reserved,
+            prefixes=prefixes,
         )
         types = call_types(selected)
         in_order = sorted(selected, key=lambda operation: operation.key)
@@ -103,7 +109,10 @@ class _Planning:
             tools[operation.key].operation for operation in selected if operation.key in tools
         )
         unchosen = [operation for operation in served if operation.key not in chosen]
-        self._add_other_names(tools, new_document_names(unchosen, names, limit, reserved=reserved))
+        self._add_other_names(
+            tools,
+            new_document_names(unchosen, names, limit, reserved=reserved, prefixes=prefixes),
+        )
         for operation in served:
             report_contradiction(operation, self.problems)
         groups = self._groups(served, tools)
@@ -231,6 +240,8 @@ class _Planning:
 
     def _adjusted(self, operation: Operation, entry: OperationEntry) -> Adjusted:
         """The operation as the manifest has it; where that cannot be followed, as it is."""
+        if operation.declared is not None:
+            return wired(operation, operation.declared)
         at = self._place_of(operation)
 
         def adjusted() -> Adjusted:
@@ -269,12 +280,14 @@ class _Planning:
     def _place_of(self, operation: Operation) -> At:
         """The place of what stands in the manifest's entry for an operation."""
         tokens = ("operations", *self._stated_as(operation))
+        if operation.declared is not None:
+            tokens = ("tools", operation.declared.tool)
         return lambda *inside: self.policy.intent.locate((*tokens, *inside))
 
     def _stated_as(self, operation: Operation) -> tuple[str, ...]:
         """The key of the manifest's entry for an operation."""
         names = self.policy.manifest.operations
-        return tuple(name for name in (operation.operation_id, operation.key) if name in names)
+        return tuple(name for name in (qualified_id(operation), operation.key) if name in names)
 
     def _tell_of_unsendable(self, operation: Operation) -> None:
         """Report the media types of a body that stay unused beside others that can be written."""

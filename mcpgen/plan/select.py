@@ -21,12 +21,15 @@ def select(
 ) -> tuple[Operation, ...]:
     """The operations that the policy wants, in their order; `entries` may turn one off.
 
+    What the manifest itself declares is wanted.
+
     Without a rule that fits, an operation is served unless there are rules that include.
     A rule that fits no operation is an error: it is a slip of the pen, or the API changed.
     """
     rules = policy.manifest.select
+    described = tuple(operation for operation in operations if operation.declared is None)
     for number, rule in enumerate(rules):
-        if not any(_fits(operation, rule) for operation in operations):
+        if not any(_fits(operation, rule) for operation in described):
             pattern = rule.include if rule.include is not None else rule.exclude
             shown = pattern if isinstance(pattern, str) else "this rule"
             problems.error(
@@ -36,13 +39,13 @@ def select(
                 else f"{shown} matches no operation",
                 at=policy.intent.locate(("select", str(number))),
                 why="it would silently change nothing",
-                help=_suggestion(pattern, operations),
+                help=_suggestion(pattern, described),
             )
     default = all(rule.include is None for rule in rules)
     return tuple(
         operation
         for operation in operations
-        if _is_wanted(operation, rules, default=default)
+        if (operation.declared is not None or _is_wanted(operation, rules, default=default))
         and entries.get(operation.key, _PLAIN).expose != "off"
     )
 

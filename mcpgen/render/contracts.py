@@ -31,6 +31,7 @@ from mcpgen.ir.tool_plan import (
     ToolGroupPlan,
     ToolPlan,
     WorkflowPlan,
+    source_prefix,
 )
 
 
@@ -49,7 +50,24 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         },
         "environment": [_environment_variable(variable) for variable in plan.environment],
         "groups": [str(group.module) for group in plan.groups],
-    } | _given({"aliases": aliases, "workflows": bool(plan.workflows)})
+    } | _given(
+        {
+            "sources": _sources(plan),
+            "aliases": aliases,
+            "workflows": bool(plan.workflows),
+        }
+    )
+
+
+def _sources(plan: ServerPlan) -> JsonObject:
+    return {
+        source.name: {
+            "env_prefix": source_prefix(plan.env_prefix, source.name),
+            "servers": [_server(server) for server in source.servers],
+        }
+        for source in plan.api.sources
+        if source.name
+    }
 
 
 def listing(plan: ServerPlan) -> list[JsonObject]:
@@ -82,8 +100,15 @@ def upstream(api: Api) -> dict[str, JsonValue]:
         "servers": _as_json(api.servers),
         "schemas": dict(api.schemas),
         "security_schemes": _as_json(api.security_schemes),
-        "operations": _as_json(api.operations),
+        "operations": [_operation(operation) for operation in api.operations],
     }
+
+
+def _operation(operation: Operation) -> JsonObject:
+    entry: JsonObject = _as_json(operation)
+    if operation.source:
+        entry |= {"source": operation.source, "key": operation.key}
+    return entry
 
 
 def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
@@ -186,9 +211,13 @@ def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     if body is not None:
         content_type = argument_of.get(("content_type", ""))
         request["body"] = _body(body, content_type, tool.body, plan.api.schemas)
+    elif operation.declared is not None and tool.body:
+        request["body"] = _composed_body(operation, tool.body, plan.api.schemas)
     if tool.security:
         request["security"] = [_requirement(alternative) for alternative in tool.security]
-    if operation.servers not in ((), plan.api.servers, plan.base_servers):
+    if operation.source:
+        request["source"] = operation.source
+    if operation.servers not in ((), plan.servers_of(operation.source)):
         request["servers"] = [_server(server) for server in operation.servers]
     return request
 
@@ -223,6 +252,18 @@ def _body(
     if content_type is not None:
         entry["content_type_argument"] = content_type.name
     return entry
+
+
+def _composed_body(
+    operation: Operation, media_types: Iterable[MediaType], schemas: Mapping[str, JsonSchema]
+) -> JsonObject:
+    """Say how a body travels that the handler composes of several arguments."""
+    return {
+        "argument": "body",
+        "required": operation.request_body is not None and operation.request_body.required,
+        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
+        "is_composed": True,
+    }
 
 
 def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -> JsonObject:
@@ -307,6 +348,7 @@ def _security_scheme(scheme: SecurityScheme) -> JsonObject:
             "scheme": scheme.http_scheme,
             "flows": dict(scheme.flows),
             "openid_connect_url": scheme.openid_connect_url,
+            "source": scheme.source,
         }
     )
 
@@ -327,10 +369,12 @@ def _requirement(alternative: SecurityRequirement) -> JsonObject:
 _NOT_FOR_THE_MOCK = frozenset(
     {
         "at",
+        "declared",
         "deprecated",
         "description",
         "extensions",
         "operation_id",
+        "source",
         "summary",
         "tag",
         "tags",

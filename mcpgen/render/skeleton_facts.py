@@ -48,6 +48,7 @@ def skeleton_facts(
         "description_markdown": markdown_text(description),
         "description_toml": quoted(shorten(summary, 200)),
         "short_description_json": _json(shorten(summary, _REGISTRY_TEXT_LIMIT)),
+        "api": SafeText("yes" if plan.has_document else ""),
         "document": quoted(document) if document else SafeText(""),
         "environment_file": _environment_file(plan.environment),
         "environment_json": _environment_json(plan.environment),

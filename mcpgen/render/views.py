@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from msgspec import UNSET
 
+from mcpgen.ir.api import Placed
 from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.tool_plan import (
     Annotation,
     Argument,
@@ -281,7 +283,24 @@ def _request(tool: ToolPlan, returns: Source) -> tuple[Source, ...]:
                 if keyword == "body" and members:
                     value = Source(f"{{**{value}, {_fixed_entries(members)}}}")
                 spelled.append(Source(f"{keyword}={value}"))
+    if operation.declared is not None and operation.declared.body is not UNSET:
+        identifiers = {argument.name: argument.identifier for argument in tool.arguments}
+        spelled.append(Source(f"body={_composed(operation.declared.body, identifiers)}"))
     return (*spelled, Source(f"returns={returns}"))
+
+
+def _composed(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
+    """Spell a body with arguments in it."""
+    if isinstance(part, Placed):
+        return identifier(identifiers[part.input])
+    if isinstance(part, dict):
+        members = (
+            f"{literal(name)}: {_composed(member, identifiers)}" for name, member in part.items()
+        )
+        return Source(f"{{{', '.join(members)}}}")
+    if isinstance(part, list):
+        return Source(f"[{', '.join(_composed(item, identifiers) for item in part)}]")
+    return literal(part)
 
 
 def _wire_map(arguments: Iterable[Argument], fixed: Sequence[Fixed]) -> Source:

@@ -16,13 +16,15 @@ NAME_RULE = (
 )
 
 
-def read_manifest(content: bytes, problems: Problems) -> LocatedManifest:
-    """Read the manifest.
+def read_manifest(
+    content: bytes, problems: Problems, shown_as: str = MANIFEST_FILE
+) -> LocatedManifest:
+    """Read the manifest; diagnostics call it as it is `shown_as`.
 
     Raises:
         RejectedError: it is no YAML, or says what cannot be followed.
     """
-    file = read_typed(content, MANIFEST_FILE, Manifest, "manifest", problems)
+    file = read_typed(content, shown_as, Manifest, "manifest", problems)
     before = len(problems)
     _check_server(file, problems)
     _check_sources(file, problems)

@@ -93,12 +93,15 @@ def _leads_back(folder: str) -> bool:
 
 
 def _named_outside(target: Path) -> list[str]:
-    """Give the files of the document that the lock names and that lie outside the folder."""
+    """Give the files of the documents that the lock names and that lie outside the folder."""
     lock = read_file(target, _LOCK_FILE) or b""
     if b'"../' not in lock:
         return []
     try:
-        files = json.loads(lock)["inputs"]["document"]["sha256"]
-        return sorted(path for path in files if path.startswith("../"))
+        inputs = json.loads(lock)["inputs"]
+        named = [*inputs.get("overlays", ())]
+        for document in (inputs["document"], *inputs.get("other_documents", ())):
+            named += document["sha256"]
+        return sorted(path for path in named if path.startswith("../"))
     except (ValueError, KeyError, TypeError):
         return []

@@ -26,6 +26,7 @@ from mcpgen.plan.cases.travelling import (
 from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_range, kind_of_body
 from mcpgen.plan.property_names import as_offered
 from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.wiring import arguments_in
 from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
 
 PLACES = ("path", "query", "header", "cookie")
@@ -179,14 +180,17 @@ class Calls:
         if chosen is not tool.body[0] or media_type != chosen.media_type:
             call.arguments[names["content_type", ""]] = media_type
         value = self._body(chosen, which)
+        call.request["body"] = value
+        call.request["content_type"] = media_type
+        if tool.operation.declared is not None:
+            call.arguments |= arguments_in(tool.operation.declared.body, value)
+            return
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
         given = value
         if fixed and isinstance(value, dict):
             given = {name: member for name, member in value.items() if name not in fixed}
         if given or not fixed:
             call.arguments[names["body", ""]] = given
-        call.request["body"] = value
-        call.request["content_type"] = media_type
 
     def _body(self, media_type: MediaType, which: Which) -> JsonValue:
         schema = body_schema(media_type)

@@ -53,6 +53,8 @@ class _Making:
     def entry(self, tool: ToolPlan) -> JsonObject:
         """Give all cases of one tool, with those that cannot be made."""
         entry: JsonObject = {"tool": tool.name, "operation": tool.operation.key}
+        if tool.operation.source:  # then its key does not begin with it
+            entry["method"] = tool.operation.method
         untested: list[JsonObject] = []
         if reason := self._why_unanswerable(tool.operation):
             entry["reply"] = {"status": _success_status(tool.operation), "text": ""}

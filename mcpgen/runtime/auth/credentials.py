@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 from mcpgen.runtime.content import JsonObject
@@ -134,10 +135,12 @@ def credentials_from_environment(
     contract: JsonObject,
     environ: Mapping[str, str],
     *,
-    base_url: Callable[[], str],
+    base_url: Callable[[str], str],
     clock: Callable[[], float],
 ) -> Credentials:
     """Read the credentials of the security schemes that have settings in a server's contract.
+
+    `base_url` says where the API of a source is.
 
     Raises:
         ConfigurationError: a value is set that cannot travel, or a scheme is of no known type.
@@ -155,7 +158,11 @@ def credentials_from_environment(
         description = contract["security_schemes"][name]
         if description["type"] in {"oauth2", "openIdConnect"}:
             schemes[name] = OAuth2Scheme(
-                description, variables, environ, base_url=base_url, clock=clock
+                description,
+                variables,
+                environ,
+                base_url=partial(base_url, description.get("source", "")),
+                clock=clock,
             )
             continue
         try:

@@ -101,7 +101,8 @@ class _Entry:
 
     @property
     def _method(self) -> str:
-        return self._operation.partition(" ")[0]
+        stated: str = self._entry.get("method", "")
+        return stated or self._operation.partition(" ")[0]
 
     @property
     def _patience(self) -> Patience:

@@ -124,11 +124,8 @@ class Operation:
     responses: tuple[Response, ...]
     security: tuple[tuple[str, ...], ...]  # alternatives of scheme ids; empty: none is asked for
     base_urls: tuple[str, ...]  # placeholders filled with their defaults
-
-    @property
-    def key(self) -> str:
-        """Names the operation: "GET /pets/{petId}"."""
-        return f"{self.method} {self.path}"
+    key: str  # names the operation: "GET /pets/{petId}"
+    source: str = ""  # of several APIs, the one that it belongs to
 
     def parameters_in(self, location: str) -> tuple[Parameter, ...]:
         """Give the parameters of one location, in their order."""
@@ -186,6 +183,8 @@ class Description:
                 for alternative in entry.get("security", ())
             ),
             base_urls=_base_urls(entry.get("servers", ())) or self.base_urls,
+            key=entry.get("key", f"{entry['method']} {entry['path']}"),
+            source=entry.get("source", ""),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -108,6 +108,7 @@ class MockUpstream:
         self.base_url = base_url
         self.prefers = ""  # an operation's key, where several have paths that look the same
         self.requests: list[RecordedRequest] = []
+        self._mounts: dict[str, str] = {}  # the base URLs of sources, once it serves them
         self._replies: dict[str, Reply] = {}
         self._server: _Server | None = None
 
@@ -145,11 +146,16 @@ class MockUpstream:
     async def start(self, port: int = 0) -> str:
         """Serve on 127.0.0.1 and give the base URL, with the path of the document's first server.
 
-        Port 0 takes a free one.
+        Port 0 takes a free one. Of several APIs, `mounted` says where each of them is.
         """
         self._server = _Server(self)
         origin = await self._server.start(port)
-        self.base_url = origin + base_path(next(iter(self.api.base_urls), ""))
+        self._mounts = {
+            operation.source: mounted(origin, operation.source, operation.base_urls)
+            for operation in self.api.operations.values()
+            if operation.source
+        }
+        self.base_url = mounted(origin, "", self.api.base_urls)
         return self.base_url
 
     async def stop(self) -> None:
@@ -266,7 +272,8 @@ class MockUpstream:
         for operation in self.api.operations.values():
             if operation.method != arrival.method:
                 continue
-            bases = [self.base_url] if self.base_url else operation.base_urls
+            base_url = self._mounts.get(operation.source, self.base_url)
+            bases = [base_url] if base_url else operation.base_urls
             for path in {_below(base, arrival) for base in bases or [""]}:
                 if path is None or path_texts(operation.path, path) is None:
                     continue
@@ -276,6 +283,13 @@ class MockUpstream:
                         arrival.method, path, arrival.query, arrival.headers, arrival.body
                     )
                     yield operation, raw
+
+
+def mounted(base_url: str, source: str, base_urls: Sequence[str]) -> str:
+    """Give the base URL of one API of several, where a mock's own one is `base_url`."""
+    parts = urlsplit(base_url)
+    folder = f"/{source}" if source else ""
+    return f"{parts.scheme}://{parts.netloc}{folder}{base_path(next(iter(base_urls), ''))}"
 
 
 def _below(base_url: str, arrival: _Arrival) -> str | None:

@@ -106,10 +106,11 @@ class Suite:
         mock.prefers = operation
         if case.reply is not None:
             mock.reply_with(Reply.from_json(case.reply))
+        environ = self._environ(base_url, case.configured, operation)
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
-            async with self._client(case, self._environ(base_url, case.configured), mock) as client:
+            async with self._client(case, environ, mock) as client:
                 result = await client.call_tool(case.tool, case.arguments)
                 waited = loop.time() - started
         except RpcError as error:
@@ -215,11 +216,12 @@ class Suite:
         called: dict[str, list[str]] = {key: [] for key in self._api.operations}
         for name, tool in self._tools.items():
             request = tool.contract["request"]
+            _demand(tool.operation in called, f"`{name}` calls an unknown `{tool.operation}`")
+            described = self._api.operations[tool.operation]
             _demand(
-                tool.operation == f"{request['method']} {request['path']}",
+                (described.method, described.path) == (request["method"], request["path"]),
                 f"`{name}` is for `{tool.operation}` and calls another operation",
             )
-            _demand(tool.operation in called, f"`{name}` calls an unknown `{tool.operation}`")
             called[tool.operation].append(name)
         for key, names in called.items():
             _demand(len(names) == 1, f"`{key}` is called by {names or 'no tool'}")
@@ -263,8 +265,13 @@ class Suite:
                 secrets.setdefault(variable["scheme"], {})[part] = f"placeholder-{part}-{at}"
         return secrets
 
-    def _environ(self, base_url: str, configured: Collection[str] | None = None) -> dict[str, str]:
-        """Settings with the credentials of some security schemes, or of all of them."""
+    def _environ(
+        self, base_url: str, configured: Collection[str] | None = None, operation: str = ""
+    ) -> dict[str, str]:
+        """Settings with the credentials of some security schemes, or of all of them.
+
+        `base_url` is where the API of the operation is.
+        """
         contract = self._server.contract
         environ = {
             variable["name"]: self._secrets[variable["scheme"]][variable.get("part", "value")]
@@ -273,7 +280,10 @@ class Suite:
             if configured is None or variable["scheme"] in configured
         }
         if base_url:
-            environ[f"{contract['env_prefix']}BASE_URL"] = base_url
+            described = self._api.operations.get(operation)
+            source = "" if described is None else described.source
+            about = contract["sources"][source] if source else contract
+            environ[f"{about['env_prefix']}BASE_URL"] = base_url
         return environ
 
 

@@ -21,14 +21,17 @@ class BaseUrls:
     operation alone would otherwise still get the credentials of the configured one.
     """
 
-    def __init__(self, contract: JsonObject, environ: Mapping[str, str]) -> None:
-        """Read the setting.
+    def __init__(
+        self, contract: JsonObject, environ: Mapping[str, str], *, source: str = ""
+    ) -> None:
+        """Read the setting; `source` names one of the contract's `sources`.
 
         Raises:
             ConfigurationError: `<PREFIX>BASE_URL` is set to what is not an http(s) URL.
         """
-        prefix = contract["env_prefix"]
-        self._servers: Sequence[JsonObject] = contract.get("servers", ())
+        about = contract["sources"][source] if source else contract
+        prefix = about["env_prefix"]
+        self._servers: Sequence[JsonObject] = about.get("servers", ())
         self._environ = environ
         self._variable = f"{prefix}BASE_URL"
         self._variable_prefix = f"{prefix}SERVER_"

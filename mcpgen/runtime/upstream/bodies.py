@@ -51,6 +51,7 @@ class BodyRule:
     required: bool
     media_types: tuple[MediaTypeRule, ...]
     content_type_argument: str = ""
+    is_composed: bool = False  # the handler puts arguments into it, which may be ABSENT
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> BodyRule:
@@ -78,6 +79,7 @@ class BodyRule:
             required=entry.get("required", False),
             media_types=rules,
             content_type_argument=entry.get("content_type_argument", ""),
+            is_composed=entry.get("is_composed", False),
         )
 
     def choose(self, content_type: str) -> MediaTypeRule:

@@ -139,6 +139,13 @@ def _path(tool: str, rules: RequestRules, values: JsonObject) -> str:
         ) from None
 
 
+def _present(value: Any) -> Any:
+    """A composed body without the members that are ABSENT."""
+    if isinstance(value, dict):
+        return {name: _present(item) for name, item in value.items() if item is not ABSENT}
+    return [_present(item) for item in value] if isinstance(value, list) else value
+
+
 def _body(
     tool: str, rules: RequestRules, value: Any, content_type: str | Absent, files: FileReader
 ) -> EncodedBody | None:
@@ -152,6 +159,8 @@ def _body(
         chosen = rules.body.choose("" if content_type is ABSENT else content_type)
     except UnsendableError as error:
         raise _refused(tool, rules.body.content_type_argument, error) from None
+    if rules.body.is_composed:
+        value = _present(value)
     try:
         return encode_body(chosen, value, files)
     except UnsendableError as error:

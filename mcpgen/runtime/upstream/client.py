@@ -74,9 +74,15 @@ class ApiClient:
         """
         self._name: str = contract["name"]
         self._surroundings = surroundings or Surroundings()
-        self._base_urls = BaseUrls(contract, environ)
+        self._base_urls = {
+            source: BaseUrls(contract, environ, source=source)
+            for source in ("", *contract.get("sources", ()))
+        }
         self._credentials = credentials_from_environment(
-            contract, environ, base_url=self._base_urls.base_url, clock=self._surroundings.clock
+            contract,
+            environ,
+            base_url=lambda source: self._base_urls[source].base_url(),
+            clock=self._surroundings.clock,
         )
         self._ca_setting = f"{contract['env_prefix']}CA_FILE"
         self._ca_file = environ.get(self._ca_setting, "").strip()
@@ -137,7 +143,7 @@ class ApiClient:
             ConfigurationError: the base URL is not configured.
         """
         operation = f"{parts.method} {parts.path}"
-        base_url = self._base_urls.base_url(rules.servers)
+        base_url = self._base_urls[rules.source].base_url(rules.servers)
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
         try:
             async with asyncio.timeout(timeout_seconds) as deadline:

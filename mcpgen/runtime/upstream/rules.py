@@ -52,6 +52,7 @@ class RequestRules:
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
     timeout_seconds: float | None = None  # for a whole answer; None for the client's own
     attempts: int | None = None  # where a request may be repeated; None for the client's own
+    source: str = ""  # of the contract's `sources`; "" where there is but one API
     template: PathTemplate = field(init=False, repr=False, compare=False)
     template_query: tuple[str, ...] = field(init=False)
 
@@ -82,6 +83,7 @@ class RequestRules:
             also_answered=tuple(entry.get("also_answered", ())),
             timeout_seconds=entry.get("timeout_seconds"),
             attempts=entry.get("attempts"),
+            source=entry.get("source", ""),
         )
 
 

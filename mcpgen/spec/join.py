@@ -1,0 +1,138 @@
+"""Several APIs as one, in which nothing of one is taken for another's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from mcpgen.ir.api import (
+    Api,
+    ApiSource,
+    Encoding,
+    MediaType,
+    Operation,
+    Parameter,
+    RequestBody,
+    Response,
+    SchemeUse,
+)
+from mcpgen.ir.json_types import JsonValue
+
+_DEFINITIONS = "#/$defs/"
+DEFAULT_TAG = "default"
+
+T = TypeVar("T")
+
+
+def qualified(api: Api, source: ApiSource) -> Api:
+    """Give an API with all its names told from other APIs': those of schemas, schemes and tags."""
+    name = source.name
+    tags = {operation.tag: _tag(name, operation.tag) for operation in api.operations}
+    renamed = with_schema_names(api, f"{name}.")
+    return replace(
+        renamed,
+        servers=(),
+        security_schemes=tuple(
+            replace(scheme, id=f"{name}.{scheme.id}", source=name)
+            for scheme in api.security_schemes
+        ),
+        operations=tuple(
+            replace(
+                operation,
+                source=name,
+                tag=tags[operation.tag],
+                security=tuple(
+                    tuple(SchemeUse(f"{name}.{use.scheme}", use.scopes) for use in alternative)
+                    for alternative in operation.security
+                ),
+            )
+            for operation in renamed.operations
+        ),
+        tag_descriptions={
+            tags[tag]: text for tag, text in api.tag_descriptions.items() if tag in tags
+        },
+        left_out=tuple(
+            replace(left, operation=f"{name}:{left.operation}") for left in api.left_out
+        ),
+        sources=(replace(source, servers=api.servers),),
+    )
+
+
+def _tag(source: str, tag: str) -> str:
+    return source if tag == DEFAULT_TAG else f"{source} {tag}"
+
+
+def joined(apis: Iterable[Api]) -> Api:
+    """Give what all of several APIs offer; their names differ already.
+
+    What is said of the API as a whole is what the first one says.
+    """
+    first, *others = parts = list(apis)
+    if not others:
+        return first
+    schemes = {scheme.id: scheme for api in parts for scheme in api.security_schemes}
+    sources = {source.name: source for api in parts for source in api.sources}
+    operations = (operation for api in parts for operation in api.operations)
+    return replace(
+        first,
+        security_schemes=tuple(schemes[name] for name in sorted(schemes)),
+        operations=tuple(sorted(operations, key=_order)),
+        schemas=dict(sorted(item for api in parts for item in api.schemas.items())),
+        tag_descriptions={tag: text for api in parts for tag, text in api.tag_descriptions.items()},
+        left_out=tuple(
+            sorted((left for api in parts for left in api.left_out), key=lambda it: it.operation)
+        ),
+        sources=tuple(sources[name] for name in sorted(sources)),
+    )
+
+
+def _order(operation: Operation) -> tuple[str, str, str, str]:
+    return (operation.tag, operation.path, operation.method, operation.key)
+
+
+def with_schema_names(api: Api, prefix: str) -> Api:
+    """Give an API whose named schemas are called so that each name begins with `prefix`."""
+    return replace(
+        api,
+        operations=_referring(api.operations, prefix),
+        schemas={
+            f"{prefix}{name}": _schema(schema, prefix) for name, schema in api.schemas.items()
+        },
+    )
+
+
+_HOLDERS = (Encoding, MediaType, Operation, Parameter, RequestBody, Response)
+_HOLDING = (
+    "content", "encoding", "headers", "item_encoding", "parameters", "prefix_encoding",
+    "request_body", "responses",
+)  # fmt: skip
+
+
+def _referring(node: T, prefix: str) -> T:
+    """A part of an operation, its references to schemas in the new spelling."""
+    if isinstance(node, tuple):
+        return tuple(_referring(item, prefix) for item in node)  # type: ignore[return-value]  # T is a tuple here
+    if isinstance(node, dict):
+        return {key: _referring(item, prefix) for key, item in node.items()}  # type: ignore[return-value]  # T is a dict here
+    if not isinstance(node, _HOLDERS):
+        return node
+    changes = {
+        name: _referring(getattr(node, name), prefix) for name in _HOLDING if hasattr(node, name)
+    }
+    for name in ("schema", "item_schema"):
+        if hasattr(node, name):
+            changes[name] = _schema(getattr(node, name), prefix)
+    return replace(node, **changes)
+
+
+def _schema(schema: JsonValue, prefix: str) -> JsonValue:
+    if isinstance(schema, list):
+        return [_schema(item, prefix) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _schema(value, prefix) for key, value in schema.items()}
+    reference = found.get("$ref")
+    if isinstance(reference, str) and reference.startswith(_DEFINITIONS):
+        found["$ref"] = f"{_DEFINITIONS}{prefix}{reference.removeprefix(_DEFINITIONS)}"
+    return found

@@ -1,0 +1,180 @@
+"""Servers of several documents and of none, from the command to the requests that arrive."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.app import run
+from mcpgen.cli.packages import find_package
+from mcpgen.runtime.testing import MockUpstream
+from mcpgen.runtime.testing.client import Client
+from mcpgen.runtime.testing.mock import RecordedRequest
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(DATA, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def called(
+    project: Path, calls: Mapping[str, dict[str, Any]], environment: Mapping[str, str] | None = None
+) -> list[RecordedRequest]:
+    """Call tools of the server over stdio; give the requests that arrived at the mock."""
+
+    async def serve() -> list[RecordedRequest]:
+        package = find_package(project)
+        upstream = MockUpstream(package.upstream())
+        settings = package.mock_environment(await upstream.start()) | (environment or {})
+        try:
+            async with await Client.over_stdio(
+                package.command, package.environment(settings)
+            ) as client:
+                for tool, arguments in calls.items():
+                    result = await client.call_tool(tool, arguments)
+                    assert not result.get("isError"), result
+        finally:
+            await upstream.stop()
+        return upstream.requests
+
+    return asyncio.run(serve())
+
+
+def suite_passes(project: Path) -> bool:
+    found = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/generated", "-p", "no:cacheprovider"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": "src"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert " passed" in found.stdout, found.stdout
+    return found.returncode == 0
+
+
+def test_a_manifest_of_three_declared_tools(folder: Path) -> None:
+    assert run(["new", "reading.yaml"]) == 0
+    project = folder / "reading-mcp"
+    assert (project / "mcpgen.yaml").read_bytes() == (folder / "reading.yaml").read_bytes()
+    assert suite_passes(project)
+
+    find, get, note = called(
+        project,
+        {
+            "find_books": {"words": "two towers"},
+            "get_book": {"isbn": "a/b"},
+            "add_note": {"isbn": "1", "text": "read"},
+        },
+    )
+    assert find.url.endswith("/books_example_com/v1/search?q=two%20towers&format=json")
+    assert find.security == ()
+    assert get.url.endswith("/books_example_com/v1/books/a%2Fb")
+    assert get.security == ("ApiKey",)
+    assert note.url.endswith("/notes_example_org/api/notes")
+    assert note.security == ()
+    assert json.loads(note.body) == {
+        "about": {"kind": "book", "isbn": "1"},
+        "text": "read",
+        "rating": {},
+        "price": "$5",
+        "tags": ["reading"],
+    }
+    assert [each.problems for each in (find, get, note)] == [(), (), ()]
+
+
+def test_a_declared_tool_that_changes_is_regenerated(folder: Path) -> None:
+    assert run(["new", "reading.yaml"]) == 0
+    project = folder / "reading-mcp"
+    assert run(["check", "reading-mcp"]) == 0
+    manifest = project / "mcpgen.yaml"
+    manifest.write_text(manifest.read_text().replace("max: $inputs.limit", "top: $inputs.limit"))
+    assert run(["check", "reading-mcp"]) == 1
+
+    assert run(["generate", "reading-mcp"]) == 0
+
+    (request,) = called(project, {"find_books": {"words": "w", "limit": 3}})
+    assert request.url.endswith("?q=w&top=3&format=json")
+
+
+def test_two_documents_in_one_server(folder: Path) -> None:
+    assert run(["new", "two.yaml"]) == 0
+    project = folder / "two-mcp"
+    assert suite_passes(project)
+    crm, shop = called(
+        project,
+        {"crm_list_pets": {}, "shop_list_pets": {}},
+        {"CRM_KEY": "of-the-crm", "TWO_SHOP_KEY": "of-the-shop"},
+    )
+    assert crm.operation == "crm:GET /pets"
+    assert shop.operation == "shop:GET /pets"
+    # Each credential reaches its own API, and no other.
+    assert dict(crm.headers)["X-Crm"] == "of-the-crm"
+    assert dict(shop.headers)["X-Shop"] == "of-the-shop"
+    assert b"of-the-shop" not in repr(crm.headers).encode()
+    assert b"of-the-crm" not in repr(shop.headers).encode()
+
+
+def test_schemas_of_one_name_stay_apart(folder: Path) -> None:
+    assert run(["new", "two.yaml"]) == 0
+    schemas = json.loads((folder / "two-mcp/tests/generated/upstream.json").read_bytes())["schemas"]
+    assert schemas["shop.Pet"]["required"] == ["name"]
+    assert schemas["crm.Pet"]["required"] == ["id"]
+    assert schemas["crm.Pet"]["properties"]["parent"] == {"$ref": "#/$defs/crm.Pet"}
+
+
+def test_entries_name_the_source(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "two.yaml"]) == 0
+    contract = json.loads(
+        (folder / "two-mcp/src/two_mcp/_generated/tools/shop_pets.json").read_bytes()
+    )
+    assert contract["tools"]["shop_list_pets"]["listing"]["title"] == "Pets of the shop"
+    manifest = folder / "two-mcp/mcpgen.yaml"
+    manifest.write_text(manifest.read_text().replace('"shop:GET /pets"', '"GET /pets"'))
+    capsys.readouterr()
+
+    assert run(["generate", "two-mcp"]) == 3
+
+    told = capsys.readouterr().err
+    assert "`GET /pets` is no operation" in told
+    assert "did you mean `crm:GET /pets`?" in told or "did you mean `shop:GET /pets`?" in told
+
+
+def test_each_document_is_pulled_from_where_it_came(folder: Path) -> None:
+    (folder / ".git").mkdir()  # what holds the project and the documents together
+    assert run(["new", "two.yaml"]) == 0
+    crm = folder / "crm.yaml"
+    crm.write_text(crm.read_text().replace("tags: [pets]", "tags: [pets]\n      deprecated: true"))
+
+    assert run(["pull", "two-mcp", "--yes"]) == 0
+
+    assert (folder / "two-mcp/crm.yaml").read_bytes() == crm.read_bytes()
+    assert run(["check", "two-mcp"]) == 1
+    assert run(["generate", "two-mcp"]) == 0
+    assert run(["check", "two-mcp"]) == 0
+
+
+def test_a_base_url_and_a_prefix_of_one_document(folder: Path) -> None:
+    (folder / "one.yaml").write_text(
+        "server: {name: one}\n"
+        "sources: [{document: shop.yaml, prefix: my, base_url: 'https://own.example.org/api'}]\n"
+    )
+    assert run(["new", "one.yaml"]) == 0
+    contract = json.loads((folder / "one-mcp/src/one_mcp/_generated/contract.json").read_bytes())
+    assert [server["url"] for server in contract["servers"]] == ["https://own.example.org/api"]
+    (request,) = called(folder / "one-mcp", {"my_list_pets": {}})
+    assert request.operation == "GET /pets"
