@@ -410,7 +410,7 @@ class GetConversationsCall(Protocol):
         agent_id: str | Absent = ABSENT,
         tag: str | Absent = ABSENT,
         updated_after: str | Absent = ABSENT,
-        limit: int | Absent = ABSENT,
+        limit: int,
         cursor: str | Absent = ABSENT,
     ) -> ListConversationsResult:
         """`GET /conversations`."""

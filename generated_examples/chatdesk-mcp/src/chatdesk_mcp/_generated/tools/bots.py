@@ -216,8 +216,8 @@ async def publish_bot(ctx: Context, *, bot_id: str) -> Bot:
     )
 
 
-@tools.handler("test_bot")
-async def test_bot(ctx: Context, *, bot_id: str, body: BotTest) -> BotAnswer:
+@tools.handler("try_bot")
+async def try_bot(ctx: Context, *, bot_id: str, body: BotTest) -> BotAnswer:
     """Say something to a bot and see its answer: `POST /bots/{bot_id}/test`."""
     return await ctx.api.request(
         "POST",

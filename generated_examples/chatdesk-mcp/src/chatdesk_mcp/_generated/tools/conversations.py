@@ -100,7 +100,7 @@ async def list_conversations(
     agent_id: str | Absent = ABSENT,
     tag: str | Absent = ABSENT,
     updated_after: str | Absent = ABSENT,
-    limit: int | Absent = ABSENT,
+    limit: int,
     cursor: str | Absent = ABSENT,
 ) -> ListConversationsResult:
     """List conversations, the latest first: `GET /conversations`."""

@@ -96,8 +96,8 @@ async def search_messages(
     )
 
 
-@tools.handler("send_message")
-async def send_message(
+@tools.handler("send_message_to_customer")
+async def send_message_to_customer(
     ctx: Context,
     *,
     conversation_id: str,

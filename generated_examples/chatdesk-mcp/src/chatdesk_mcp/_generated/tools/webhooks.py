@@ -92,8 +92,8 @@ async def list_webhooks(
     )
 
 
-@tools.handler("redeliver")
-async def redeliver(
+@tools.handler("redeliver_webhook_event")
+async def redeliver_webhook_event(
     ctx: Context,
     *,
     webhook_id: str,
