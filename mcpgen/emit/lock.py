@@ -213,10 +213,11 @@ def _locked_document(entry: JsonObject) -> LockedDocument:
     )
 
 
-def recover_lock(content: bytes | None) -> Lock:
+def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None) -> Lock:
     """Read what is left of a lock that was lost, or whose lines a merge mixed up.
 
-    Every line that still is an entry counts, of either side. What no line tells is empty.
+    Every line that still is an entry counts, of either side. What no line tells is empty, but for
+    the names of the tools: those are `issued` then, by operation.
 
     Raises:
         LockTooNewError: a newer mcpgen wrote one of the sides.
@@ -236,7 +237,7 @@ def recover_lock(content: bytes | None) -> Lock:
         manifest="",
         answers="",
         files=found.files(),
-        operations=found.operations(),
+        operations=found.operations() or dict(issued or {}),
         other_documents=tuple(
             LockedDocument(each.get("source", ""), each.get("root", ""), {}) for each in others
         ),

@@ -6,6 +6,7 @@ changes against. Lost, it is made anew from how the operations are now.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 
@@ -46,8 +47,16 @@ def _without_gaps(values: JsonObject) -> JsonObject:
 
 
 def parse_overridden(content: bytes | None) -> dict[str, Overridden]:
-    """Read the file; nothing where it is lost, or no longer what mcpgen writes."""
+    """Read the file; nothing where it is lost.
+
+    Of one that a merge mixed up each line that still is an entry counts, the first of an operation.
+    """
     try:
         return msgspec.json.decode(content or b"{}", type=dict[str, Overridden])
     except (msgspec.DecodeError, RecursionError):
-        return {}
+        found: dict[str, Overridden] = {}
+        for line in (content or b"").splitlines():
+            with contextlib.suppress(msgspec.DecodeError, RecursionError):
+                entry = b"{" + line.strip().removesuffix(b",") + b"}"
+                found = msgspec.json.decode(entry, type=dict[str, Overridden]) | found
+        return found

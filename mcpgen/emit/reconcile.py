@@ -151,15 +151,11 @@ class _Decision:
         self._written.append(file)
 
     def _rescue(self, path: str, content: bytes) -> None:
-        """Keep a copy of what is overwritten, beside the copies that are there already."""
-        number = 1
-        place = f"{RESCUE_FOLDER}/{path}.txt"
-        while (there := self._read(place)) is not None and there != content:
-            number += 1
-            place = f"{RESCUE_FOLDER}/{path}.{number}.txt"
-        if there is None:
-            self._written.append(PlannedFile(place, content, Owner.OWNED))
-        self._rescued[path] = place
+        """Keep a copy of what is overwritten."""
+        copy = rescue_copy(path, content, self._read)
+        if self._read(copy.path) is None:
+            self._written.append(copy)
+        self._rescued[path] = copy.path
 
     def decide_base(self, merged: list[PlannedFile]) -> None:
         """Record what the `merged` files are, for the merges of the next run."""
@@ -194,6 +190,16 @@ class _Decision:
             orphans_kept=tuple(sorted(self._orphans_kept)),
             files=self._files,
         )
+
+
+def rescue_copy(path: str, content: bytes, read: ReadFile) -> PlannedFile:
+    """Give a copy of what is overwritten, where no other copy lies; it may lie there already."""
+    number = 1
+    place = f"{RESCUE_FOLDER}/{path}.txt"
+    while read(place) not in (None, content):
+        number += 1
+        place = f"{RESCUE_FOLDER}/{path}.{number}.txt"
+    return PlannedFile(place, content, Owner.OWNED)
 
 
 def _is_text(content: bytes) -> bool:

@@ -13,6 +13,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -21,6 +22,9 @@ from typing import Any
 from mcpgen.emit.lock import sha256
 from mcpgen.emit.ownership import RESCUE_FOLDER, STATE_FOLDER
 from mcpgen.ir.file_set import FileSet
+
+if sys.platform != "win32":
+    import fcntl
 
 _JOURNAL = f"{STATE_FOLDER}/journal.json"
 _STAGE = f"{STATE_FOLDER}/stage"
@@ -96,10 +100,32 @@ def _put(own: Path, mark: Path) -> None:
 
 def _refuse_or_clear(mark: Path) -> None:
     """Raise if the process that `mark` names runs; remove a mark that a dead one left."""
-    owner = _process(mark)
-    if _is_running(owner):
-        raise BusyError(f"process {owner} is writing this project")
-    mark.unlink(missing_ok=True)
+    with _looked_at_alone(mark.parent):
+        if not mark.exists():
+            return
+        owner = _process(mark)
+        if _is_running(owner):
+            raise BusyError(f"process {owner} is writing this project")
+        mark.unlink(missing_ok=True)
+
+
+@contextmanager
+def _looked_at_alone(folder: Path) -> Iterator[None]:
+    """Let one process at a time look at a mark and clear it; the system ends it with the process.
+
+    Else one that has seen the mark of a dead process could remove the mark that another has put
+    there since.
+    """
+    if sys.platform == "win32":  # where a mark is believed, and none is cleared
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system that knows no such locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _process(mark: Path) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock
+from mcpgen.emit.overridden import OVERRIDDEN_FILE
 from mcpgen.emit.reconcile import Changes, Earlier, reconcile, unified_diff
 from mcpgen.emit.write import BusyError, exclusive, is_interrupted, roll_forward
 from mcpgen.ir.file_set import Owner
@@ -99,7 +100,8 @@ def _generate(
     # Where git has just mixed two versions of a generated file, or the lock cannot tell, refusing
     # would leave nobody able to go on.
     is_mixed = found.is_recovered or is_merging(target)
-    project, is_fit = with_overridden(project, target, problems)
+    is_expected = found.is_lost or OVERRIDDEN_FILE in lock.files
+    project, is_fit = with_overridden(project, target, problems, is_expected=is_expected)
     changes = reconcile(
         project.files,
         Earlier(lock.files, is_lock_lost=found.is_lost, skeletons=project.skeletons),

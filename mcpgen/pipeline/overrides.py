@@ -267,10 +267,13 @@ def tell_unrecorded(
         )
 
 
-def with_overridden(project: Project, target: Path, problems: Problems) -> tuple[Project, bool]:
+def with_overridden(
+    project: Project, target: Path, problems: Problems, *, is_expected: bool = False
+) -> tuple[Project, bool]:
     """Add to a project what is remembered of its overrides; whether all of them fit it.
 
-    Whatever does not is told in `problems`.
+    Whatever does not is told in `problems`, and that nothing is remembered where something
+    `is_expected` to be.
     """
     written = read_project_handlers(target, problems)
     if not (written.hooks or written.tools or written.unreadable):
@@ -281,6 +284,8 @@ def with_overridden(project: Project, target: Path, problems: Problems) -> tuple
     surface = surface_of(project.plan)
     ids = {tool.operation.key: tool.operation.operation_id for tool in project.plan.tools}
     earlier = parse_overridden(read_file(target, OVERRIDDEN_FILE))
+    if is_expected and not earlier and written.overrides:
+        _tell_forgotten(written, problems)
     remembered = remember(written, surface, ids, earlier)
     modules = [file.content for file in project.files if "/_generated/tools/" in file.path]
     found = Problems()
@@ -291,6 +296,18 @@ def with_overridden(project: Project, target: Path, problems: Problems) -> tuple
         return project, is_fit
     files = (*project.files, dump_overridden(remembered))
     return replace(project, files=tuple(sorted(files, key=lambda file: file.path))), is_fit
+
+
+def _tell_forgotten(written: HandWritten, problems: Problems) -> None:
+    problems.warning(
+        "overridden-lost",
+        f"{OVERRIDDEN_FILE} is lost, so what changed under the overrides is not told",
+        at=Location(OVERRIDDEN_FILE),
+        why="it held what the operations were like when their overrides were written: "
+        + ", ".join(f"`{key}`" for key in sorted(written.overrides)),
+        help="take it back from version control and run `mcpgen generate` again; else read these"
+        " overrides beside what is generated",
+    )
 
 
 def edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, list[str]]:

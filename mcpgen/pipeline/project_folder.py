@@ -87,7 +87,7 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
     except LockUnreadableError as error:
         why_not = str(error)
     try:
-        lock = recover_lock(content)
+        lock = recover_lock(content, _issued_names(target))
     except LockTooNewError as error:
         _refuse_newer(error, at, problems)
         return None
@@ -100,6 +100,18 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
         f" cannot tell from an edit in {RESCUE_FOLDER}/",
     )
     return FoundLock(lock, is_lost=not lock.files, is_recovered=True)
+
+
+def _issued_names(target: Path) -> dict[str, str]:
+    """Give the names of the tools as clients know them, by operation; none where that is lost."""
+    # Imported here: only a lost lock needs them.
+    from mcpgen.changelog import SurfaceUnreadableError, read_surface
+
+    try:
+        surface = read_surface(read_file(target, SURFACE_FILE) or b"")
+    except SurfaceUnreadableError:
+        return {}
+    return {tool.operation: name for name, tool in surface.tools.items()}
 
 
 def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:

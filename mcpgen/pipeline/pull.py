@@ -12,6 +12,7 @@ from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedDocument, dump_lock, sha256
 from mcpgen.emit.ownership import LOCK_FILE, RESCUE_FOLDER
+from mcpgen.emit.reconcile import rescue_copy
 from mcpgen.emit.write import BusyError, exclusive, is_interrupted, write
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
@@ -97,7 +98,8 @@ def write_pull(fetched: Pull) -> int:
     target, problems = fetched.target, fetched.problems
     try:
         with exclusive(target):
-            if read_file(target, LOCK_FILE) != fetched.lock_before:
+            is_same = read_file(target, LOCK_FILE) == fetched.lock_before
+            if is_interrupted(target) or not is_same:
                 raise BusyError("another run changed this project meanwhile")  # noqa: TRY301  as told of the first
             write(target, fetched.files, ())
     except (OSError, BusyError) as error:
@@ -306,4 +308,4 @@ class _Pulling:
         )
         if not self._options.force:
             raise _RefusedError(CONFLICT)
-        return PlannedFile(f"{RESCUE_FOLDER}/{path}.txt", on_disk, Owner.OWNED)
+        return rescue_copy(path, on_disk, lambda copy: read_file(self._target, copy))

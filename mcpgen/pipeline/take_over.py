@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 from collections.abc import Callable, Mapping
@@ -91,18 +92,17 @@ def _run(
     work: Callable[[_Run], TakeOver],
 ) -> TakeOver:
     problems = Problems()
-    found = find_lock(target, problems)
-    if found is None:
-        return TakeOver(problems, USAGE)
-    if found.is_recovered:
-        return TakeOver(problems, STALE if found.is_lost else CONFLICT)
-    run = _Run(target, found.lock, options, problems, progress)
     try:
-        if options.dry_run:
-            return work(run)
-        with exclusive(target):
-            roll_forward(target)
-            return work(run)
+        with contextlib.ExitStack() as stack:
+            if target.is_dir() and not options.dry_run:
+                stack.enter_context(exclusive(target))
+                roll_forward(target)  # which brings the lock up to date, too
+            found = find_lock(target, problems)
+            if found is None:
+                return TakeOver(problems, USAGE)
+            if found.is_recovered:
+                return TakeOver(problems, STALE if found.is_lost else CONFLICT)
+            return work(_Run(target, found.lock, options, problems, progress))
     except RejectedError:
         return TakeOver(problems, REJECTED)
     except (OSError, BusyError) as error:

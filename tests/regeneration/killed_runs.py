@@ -40,7 +40,9 @@ def main(original: Path, work: Path, cache: Path, kills: int) -> None:
     for number in range(kills):
         target = shutil.copytree(original, work / str(number))
         step = number if kills >= steps else choose.randrange(steps)
-        code = in_a_child(lambda at=step, to=target: killed_at(at, to, cache))
+        code = in_a_child(
+            lambda at=step, to=target: killed_at(at, lambda: projects.generate(to, cache).exit_code)
+        )
         assert code in (0, -signal.SIGKILL), f"step {step} ended with {code}"
         ended["within" if restart(target, cache, wanted) else "before"] += 1
     for number in range(FROM_OUTSIDE):
@@ -95,7 +97,8 @@ def count_changes(target: Path, cache: Path) -> int:
     return code
 
 
-def killed_at(step: int, target: Path, cache: Path) -> int:
+def killed_at(step: int, run: Callable[[], int]) -> int:
+    """Run, and kill this process before the change of that number."""
     left = step
 
     def kill() -> None:
@@ -105,7 +108,7 @@ def killed_at(step: int, target: Path, cache: Path) -> int:
         left -= 1
 
     before_each_change(kill)
-    return projects.generate(target, cache).exit_code
+    return run()
 
 
 def restart(target: Path, cache: Path, wanted: dict[str, bytes]) -> bool:

@@ -60,6 +60,22 @@ def test_a_lock_in_conflict_keeps_the_names_that_tools_were_issued(
     assert [tool.name for tool in report.plan.tools] == ["get_pet", "list_orders"]
 
 
+def test_a_lost_lock_keeps_the_names_that_tools_were_issued(project: Path, cache: Path) -> None:
+    """They stand in the surface, too."""
+    projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
+    (project / "mcpgen.lock").unlink()
+    report = projects.generate(project, cache)
+    assert [tool.name for tool in report.plan.tools] == ["get_pet", "list_orders"]
+
+
+def test_with_lock_and_surface_lost_tools_are_named_anew(project: Path, cache: Path) -> None:
+    projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
+    (project / "mcpgen.lock").unlink()
+    (project / ".mcpgen/surface.json").write_text("{")
+    report = projects.generate(project, cache)
+    assert [tool.name for tool in report.plan.tools] == ["fetch_the_pet", "list_orders"]
+
+
 def too_new(project: Path) -> None:
     projects.replace(project / "mcpgen.lock", '"lock_version": 1', '"lock_version": 2')
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,33 @@ def test_two_runs_do_not_meet_where_the_disk_knows_no_links(
 
     monkeypatch.setattr(writing.os, "link", refuse)
     test_two_runs_do_not_meet(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a mark is believed there")
+def test_a_dead_mark_is_looked_at_by_one_process_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the slower of two would remove the mark that the quicker one put meanwhile."""
+    import fcntl
+
+    others: list[str] = []
+
+    def is_running(process: int) -> bool:
+        folder = os.open(tmp_path / ".mcpgen", os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            others.append("may look")
+        except BlockingIOError:
+            others.append("wait")
+        finally:
+            os.close(folder)
+        return False
+
+    (tmp_path / ".mcpgen").mkdir()
+    (tmp_path / ".mcpgen/running").write_text("4711")
+    monkeypatch.setattr(writing, "_is_running", is_running)
+    with exclusive(tmp_path):
+        assert others[0] == "wait"
 
 
 def test_a_full_disk_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -378,6 +378,55 @@ def test_what_is_remembered_survives_a_module_that_is_broken_for_a_while(
     assert pipeline.check(project).exit_code == 0
 
 
+@pytest.mark.parametrize("content", [None, b"{", b"<<<<<<< yours\n=======\n>>>>>>> theirs\n"])
+def test_that_nothing_is_remembered_any_more_is_told_once(
+    project, take_over, regenerate, content: bytes | None
+) -> None:
+    take_over()
+    change(project, (PET_ID, PET_ID.replace("integer", "string")))
+    remembered = project / ".mcpgen/overridden.json"
+    if content is None:
+        remembered.unlink()
+    else:
+        remembered.write_bytes(content)
+    (lost,) = [each for each in told(regenerate(force=True)) if each.code == "overridden-lost"]
+    assert f"`{GET_PET}`" in lost.why
+    assert told(regenerate()) == []
+
+
+def test_what_is_remembered_survives_a_merge(project, take_over, regenerate) -> None:
+    take_over()
+    change(project, (PET_ID, PET_ID.replace("integer", "string")))
+    remembered = project / ".mcpgen/overridden.json"
+    [entry] = remembered.read_text().splitlines()[1:-1]
+    other = entry.replace("/pets/", "/cats/")
+    sides = f"{{\n<<<<<<< HEAD\n{entry}\n=======\n{other},\n>>>>>>> theirs\n}}\n"
+    remembered.write_text(sides)
+    codes = [problem.code for problem in told(regenerate(force=True))]
+    assert "overridden-operation-changed" in codes
+    assert "overridden-lost" not in codes
+
+
+def test_an_override_after_a_cut_run_takes_the_lock_of_that_run(
+    project, take_over, regenerate, monkeypatch
+) -> None:
+    change(project, ("Fetch one pet", "Give a pet back"))
+
+    def cut(self: Path, target: Path) -> Path:
+        if self.parent.name == "stage" and target.name != "journal.json":
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    replace = Path.replace
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", cut)
+        with pytest.raises(KeyboardInterrupt):
+            regenerate()
+    assert pipeline.check(project).exit_code == 5
+    assert take_over().exit_code == 0
+    assert told(pipeline.check(project)) == []
+
+
 def test_the_type_checker_finds_an_override_of_an_outdated_signature(
     project, take_over, regenerate
 ) -> None:

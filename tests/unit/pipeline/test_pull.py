@@ -129,6 +129,28 @@ def test_an_edit_of_the_vendored_document_is_refused_and_kept_by_force(
     assert (project / ".mcpgen/rescued/openapi.yaml.txt").read_text() == mine
 
 
+def test_each_edit_that_is_pulled_over_is_kept(project: Path, source: Path, pull: Pull) -> None:
+    edits = [DOCUMENT.replace("Fetch one pet", word) for word in ("Mine", "Ours", "Mine")]
+    for number, edited in enumerate(edits):
+        source.write_text(NARROWER.replace("minimum: 1", f"minimum: {number}"))
+        (project / "openapi.yaml").write_text(edited)
+        assert pipeline.write_pull(pull(force=True)) == 0
+    kept = sorted((project / ".mcpgen/rescued").iterdir())
+    assert [path.name for path in kept] == ["openapi.yaml.2.txt", "openapi.yaml.txt"]
+    assert [path.read_text() for path in kept] == [edits[1], edits[0]]
+
+
+def test_a_run_that_was_cut_meanwhile_is_not_written_over(
+    project: Path, source: Path, pull: Pull
+) -> None:
+    source.write_text(NARROWER)
+    fetched = pull()
+    (project / ".mcpgen/journal.json").write_text("{}")
+    before = tree(project)
+    assert pipeline.write_pull(fetched) == 5
+    assert tree(project) == before
+
+
 def test_a_second_pull_before_generate_is_no_hand_edit(
     project: Path, source: Path, pull: Pull
 ) -> None:

@@ -1,0 +1,101 @@
+"""`override`, `eject` and `pull`, killed at each step; started by test_item_04 as `killed_runs` is.
+
+python -m tests.regeneration.killed_commands PROJECT WORK CACHE COMMAND
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mcpgen.pipeline import commands as pipeline
+from mcpgen.pipeline.options import INTERRUPTED
+from mcpgen.pipeline.take_over import override
+from tests.regeneration import projects
+from tests.regeneration.killed_runs import in_a_child, killed_at
+
+MINE = "# mine, and not to be lost\n"
+MODULE = "src/pet_shop_mcp/handlers/pets.py"
+
+Command = Callable[[Path, Path], int]
+
+
+def take_over(target: Path, cache: Path, *, replaces: bool = False) -> int:
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
+    done = override(target, "get_pet", options, projects.silent, replaces=replaces)
+    return done.exit_code
+
+
+def pull(target: Path, cache: Path) -> int:
+    """Pull over an edit of the document; after a cut run, once `generate` has finished that."""
+    source = target.with_name("newer.yaml")
+    source.write_text(projects.CHANGED_DOCUMENT)
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache, force=True)
+    fetched = pipeline.pull(target, str(source), options, projects.silent)
+    if fetched.exit_code == INTERRUPTED:
+        assert projects.generate(target, cache).exit_code == 0
+        return pull(target, cache)
+    return pipeline.write_pull(fetched) if fetched.files else fetched.exit_code
+
+
+COMMANDS: dict[str, Command] = {
+    "override": take_over,
+    "eject": lambda target, cache: take_over(target, cache, replaces=True),
+    "pull": pull,
+}
+
+
+def prepare(project: Path, name: str) -> None:
+    """Put what a user wrote where the command writes."""
+    (project / MODULE).write_text(MINE)
+    if name == "pull":
+        with (project / "openapi.yaml").open("a") as document:
+            document.write(MINE)
+
+
+def assert_nothing_is_lost(project: Path, name: str) -> None:
+    projects.assert_edits_are_there(project)
+    assert MINE in (project / MODULE).read_text()
+    if name == "pull":
+        texts = [project / "openapi.yaml", project / ".mcpgen/rescued/openapi.yaml.txt"]
+        assert any(path.is_file() and path.read_text().endswith(MINE) for path in texts)
+
+
+def main(original: Path, work: Path, cache: Path, name: str) -> None:
+    prepare(original, name)
+    command = COMMANDS[name]
+    reference = shutil.copytree(original, work / "reference")
+    assert command(reference, cache) == 0
+    after, wanted = projects.tree(reference), finished(reference, cache)
+    cut = step = 0
+    code = -signal.SIGKILL
+    while code != 0:
+        target = shutil.copytree(original, work / "killed")
+        code = in_a_child(lambda at=step, to=target: killed_at(at, lambda: command(to, cache)))
+        assert code in (0, -signal.SIGKILL), f"step {step} ended with {code}"
+        cut += pipeline.check(target).exit_code == INTERRUPTED
+        assert_nothing_is_lost(target, name)
+        assert command(target, cache) == 0
+        assert_nothing_is_lost(target, name)
+        # Where `generate` had to come between, the two are the same once it came to both.
+        is_same = projects.tree(target) == after or finished(target, cache) == wanted
+        assert is_same, f"step {step}"
+        shutil.rmtree(target)
+        step += 1
+    print(step, cut)
+
+
+def finished(project: Path, cache: Path) -> dict[str, bytes]:
+    """Give what the next `generate` makes of a project, as a copy."""
+    copy = shutil.copytree(project, project.with_name("finished"))
+    assert projects.generate(copy, cache).exit_code == 0
+    tree = projects.tree(copy)
+    shutil.rmtree(copy)
+    return tree
+
+
+if __name__ == "__main__":
+    main(*(Path(argument) for argument in sys.argv[1:4]), name=sys.argv[4])
