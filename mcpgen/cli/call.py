@@ -60,7 +60,10 @@ async def _call(
     target = find_target(server)
     async with _mocked(target, is_mocked=is_mocked) as (upstream, environment):
         async with connected(target, revision, environment) as client:
-            schema = input_schema(await client.list_tools(), tool)
+            known = await client.list_tools()
+            if target.package is not None and target.package.search_tools:
+                known += target.package.generated_tools()
+            schema = input_schema(known, tool)
             result = await client.call_tool(tool, typed.fit(schema))
         if upstream is not None:
             show_requests(printer, upstream)

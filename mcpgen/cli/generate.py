@@ -9,6 +9,7 @@ import typer
 
 from mcpgen.cli.changes import changelog_facts, show_changes, summed_up
 from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.listing import tell_plan
 from mcpgen.cli.report import Printer, counted, visible
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ def generate(
             printer.raw(f"{change.diff}\n")
     if report.exit_code == ExitCode.DONE or report.written:
         _show_changes(printer, report, is_dry_run=dry_run)
+    if report.plan is not None and report.plan.search is not None:
+        cost = tell_plan(printer, report.plan)
+        printer.result(f"{counted(len(report.plan.tools), 'tool')}; {cost}")
     return printer.finish(ExitCode(report.exit_code).outcome, report.exit_code)
 
 

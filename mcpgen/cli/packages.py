@@ -61,6 +61,17 @@ class GeneratedPackage:
             settings[own] = mock
         return settings
 
+    def generated_tools(self) -> list[dict[str, Any]]:
+        """Give the Tool objects of all its generated tools, listed or not."""
+        listing = self.directory / "src" / self.name / "_generated" / "listing.jsonl"
+        return [json.loads(line) for line in listing.read_bytes().splitlines()]
+
+    @property
+    def search_tools(self) -> tuple[str, ...]:
+        """The names of the tools that find and call the others; () where all are listed."""
+        names = self.contract.get("search", {})
+        return tuple(names[role] for role in ("search", "describe", "call") if role in names)
+
     def upstream(self) -> dict[str, Any]:
         """Read what the mock upstream knows of the API.
 

@@ -6,6 +6,7 @@ import shlex
 from itertools import groupby
 from pathlib import Path
 
+from mcpgen.cli.listing import tell_plan
 from mcpgen.cli.report import Printer, counted, visible
 from mcpgen.ir.api import LeftOut
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
@@ -17,13 +18,12 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
     """Print the counts, the gaps, the cost, the environment and the next three commands."""
     tools = plan.tools
     operations = len(plan.api.operations) + len(plan.left_out) + len(plan.unselected)
-    token_cost = sum(tool.token_cost for tool in tools)
     commands = next_commands(plan, target)
     printer.fact(
         target=target.as_posix(),
         tools=len(tools),
         operations=operations,
-        token_cost=token_cost,
+        token_cost=plan.token_cost,
         left_out=[
             {"operation": gap.operation, "code": gap.code, "reason": gap.reason}
             for gap in plan.left_out
@@ -37,7 +37,7 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
     )
     printer.result(
         f"{shown_path(target)}: {counted(len(tools), 'tool')} of"
-        f" {counted(operations, 'operation')}; listing them costs about {token_cost:,} tokens"
+        f" {counted(operations, 'operation')}; {tell_plan(printer, plan)}"
     )
     if plan.unselected:
         printer.result(f"Not selected: {counted(len(plan.unselected), 'operation')}")

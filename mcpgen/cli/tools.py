@@ -10,8 +10,11 @@ import typer
 
 from mcpgen.cli.conversation import Revision, Words, converse
 from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.listing import instead, listing_facts
+from mcpgen.cli.packages import GeneratedPackage
 from mcpgen.cli.report import Printer, counted, visible
 from mcpgen.cli.targets import connected, find_target
+from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.runtime.content import JsonObject
 
 
@@ -32,17 +35,52 @@ def tools(
 async def _show_tools(
     printer: Printer, server: Sequence[str], revision: str, *, with_tokens: bool
 ) -> int:
-    async with connected(find_target(server), revision) as client:
+    target = find_target(server)
+    async with connected(target, revision) as client:
         listed = await client.list_tools()
-    costs = [token_cost(tool) for tool in listed]
-    printer.fact(tools=listed, token_cost=sum(costs))
-    width = max((len(tool["name"]) for tool in listed), default=0)
-    for tool, cost in zip(listed, costs, strict=True):
-        price = f"{cost:>7,}  " if with_tokens else ""
-        printer.result(f"{price}{visible(tool['name']):<{width}}  {title(tool)}".rstrip())
-    total = f"; listing them costs about {sum(costs):,} tokens" if with_tokens else ""
+    printer.fact(tools=listed, token_cost=sum(map(token_cost, listed)))
+    unlisted = [] if target.package is None else _unlisted(target.package, listed)
+    _show(printer, [*listed, *unlisted] if with_tokens else listed, with_tokens=with_tokens)
+    total = _cost(printer, listed, target.package) if with_tokens else ""
     printer.result(f"{counted(len(listed), 'tool')}{total}")
+    if unlisted:
+        printer.result(f"{counted(len(unlisted), 'other tool')} can be searched for and called")
     return printer.finish("done", ExitCode.DONE)
+
+
+def _show(printer: Printer, shown: Sequence[JsonObject], *, with_tokens: bool) -> None:
+    width = max((len(tool["name"]) for tool in shown), default=0)
+    for tool in shown:
+        price = f"{token_cost(tool):>7,}  " if with_tokens else ""
+        printer.result(f"{price}{visible(tool['name']):<{width}}  {title(tool)}".rstrip())
+
+
+def _unlisted(package: GeneratedPackage, listed: Sequence[JsonObject]) -> list[JsonObject]:
+    names = {tool["name"] for tool in listed}
+    return [tool for tool in package.generated_tools() if tool["name"] not in names]
+
+
+def _cost(printer: Printer, listed: Sequence[JsonObject], package: GeneratedPackage | None) -> str:
+    """Say what listing costs and, of a generated package, what was done to meet its budget."""
+    cost = sum(map(token_cost, listed))
+    told = f"; listing them costs about {cost:,} tokens"
+    if package is None:
+        return told
+    budget, all_tools = _budget(package), sum(map(token_cost, package.generated_tools()))
+    printer.fact(listing=listing_facts(budget, all_tools, cost, package.search_tools))
+    if package.search_tools:
+        return f"{told}; {instead(budget, all_tools, package.search_tools)}"
+    return told if budget is None else f"{told} of a budget of {budget:,}"
+
+
+def _budget(package: GeneratedPackage) -> int | None:
+    """What the manifest allows; None where there is none to be read, of which others tell."""
+    from mcpgen.pipeline.planned import read_intent
+
+    try:
+        return read_intent(package.directory, Problems()).manifest.budget
+    except RejectedError:
+        return None
 
 
 def title(tool: JsonObject) -> str:

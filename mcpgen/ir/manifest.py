@@ -18,6 +18,7 @@ from mcpgen.diagnostics import Location
 
 MANIFEST_FILE = "mcpgen.yaml"
 MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # for editors; the manifest names it
+DEFAULT_BUDGET = 20_000  # tokens
 
 JsonSchema: TypeAlias = dict[str, Any] | bool
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -312,7 +313,12 @@ class ToolsetEntry(_Entry, frozen=True):
 
     description: str = ""
     tags: tuple[Text, ...] = ()
-    tools: tuple[Text, ...] = ()
+    tools: Annotated[
+        tuple[Text, ...], Meta(description="Names of tools, or operations as under `operations`.")
+    ] = ()
+    listed: Annotated[
+        bool, Meta(description="List them also where the budget leaves the others to a search.")
+    ] = False
 
 
 class ApartEntry(_Entry, frozen=True):
@@ -353,7 +359,7 @@ class Manifest(_Entry, frozen=True):
         tuple[str, ...], Meta(description="Clients whose limits the tools must fit.")
     ] = ()
     budget: Annotated[int, Meta(ge=1000, description="Tokens that the list of tools may cost.")] = (
-        20_000
+        DEFAULT_BUDGET
     )
     workspace: Annotated[
         bool | ApartEntry,

@@ -10,7 +10,8 @@ from msgspec import UNSET, UnsetType
 from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
-from mcpgen.ir.manifest import PollEntry
+from mcpgen.ir.manifest import DEFAULT_BUDGET, PollEntry
+from mcpgen.ir.tool_search import ToolSearch, Toolset
 from mcpgen.ir.workflow import Condition, Criterion, ObjectOf, Value
 
 
@@ -206,6 +207,9 @@ class ServerPlan:
     left_out: tuple[LeftOut, ...] = field(default=())
     unselected: tuple[str, ...] = ()  # keys of the operations that `include` and `exclude` leave
     workflows: tuple[WorkflowPlan, ...] = ()  # by name
+    budget: int = DEFAULT_BUDGET  # tokens that the list of tools may cost
+    toolsets: tuple[Toolset, ...] = ()  # by name
+    search: ToolSearch | None = None  # what is listed in place of all tools, over the budget
 
     def servers_of(self, source: str) -> tuple[Server, ...]:
         """Where the API of a source is, unless an operation says otherwise."""
@@ -216,6 +220,12 @@ class ServerPlan:
     def has_document(self) -> bool:
         """Whether there is an API behind the server; without one, its `handlers/` are all of it."""
         return bool(self.groups)
+
+    @property
+    def token_cost(self) -> int:
+        """What listing every tool costs, or would cost where they are searched for instead."""
+        tools: tuple[ToolPlan | WorkflowPlan, ...] = (*self.tools, *self.workflows)
+        return sum(tool.token_cost for tool in tools)
 
     @property
     def tools(self) -> tuple[ToolPlan, ...]:

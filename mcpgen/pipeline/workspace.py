@@ -70,15 +70,16 @@ def server_facts(target: Path) -> ServerFacts:
         return ServerFacts()
     contract = _json(contracts[0])
     has_api = bool(contract.get("groups"))
-    listing = read_file(contracts[0].parent, "listing.jsonl") or b""
-    costs = [-(-len(line) // 4) for line in listing.splitlines()]
+    tools = (read_file(contracts[0].parent, "listing.jsonl") or b"").splitlines()
+    found = read_file(contracts[0].parent, "search_listing.jsonl")
+    listed = tools if found is None else found.splitlines()
     init = (read_file(contracts[0].parents[1], "__init__.py") or b"").decode("utf-8", "replace")
     version = _VERSION.search(init)
     return ServerFacts(
         api=str(contract.get("title", "")),
         version=version[1] if version else "",
-        tools=len(costs) if has_api else None,
-        tokens=sum(costs) if has_api else None,
+        tools=len(tools) if has_api else None,
+        tokens=sum(-(-len(line) // 4) for line in listed) if has_api else None,
         tests=_tests(target),
     )
 

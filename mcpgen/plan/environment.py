@@ -36,7 +36,12 @@ _PART_IN_WORDS = {
 
 
 def environment(
-    api: Api, operations: tuple[Operation, ...], prefix: str, *, takes_files: bool
+    api: Api,
+    operations: tuple[Operation, ...],
+    prefix: str,
+    *,
+    takes_files: bool,
+    has_toolsets: bool = False,
 ) -> tuple[EnvironmentVariable, ...]:
     """The variables that serve `operations`: base URL, server variables, credentials, files."""
     return (
@@ -52,6 +57,17 @@ def environment(
         *_credentials(api, operations, prefix),
         *([_ca_file(prefix)] if operations else []),
         *([_file_roots(prefix)] if takes_files else []),
+        *([_toolset(prefix)] if has_toolsets else []),
+    )
+
+
+def _toolset(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}TOOLSET",
+        description="Toolsets whose tools are listed in place of those that search, separated by "
+        "commas; as `--toolset`.",
+        required=False,
+        secret=False,
     )
 
 

@@ -28,6 +28,7 @@ from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
 from mcpgen.plan.intent import chosen_names, entries_by_key, qualified_id, with_hints
+from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.media_types import base_type, is_json, ranked
 from mcpgen.plan.models import model_modules
 from mcpgen.plan.naming import (
@@ -116,12 +117,17 @@ class _Planning:
         for operation in served:
             report_contradiction(operation, self.problems)
         groups = self._groups(served, tools)
+        title = one_line(server.title or api.title) or server.name
+        workflows = plan_workflows(
+            self.policy.workflows, tools, self.left_out, self.schemas, self.problems
+        )
+        search = plan_search(title, groups, workflows, self.policy, self.problems)
         return ServerPlan(
             name=server.name,
             distribution=f"{server.name}-mcp",
             package=Identifier(f"{snake_case(server.name)}_mcp"),
             env_prefix=f"{snake_case(server.name).upper()}_",
-            title=one_line(server.title or api.title) or server.name,
+            title=title,
             description=shorten(one_line(api.description), _MAX_DESCRIPTION),
             instructions=self._instructions(),
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
@@ -133,6 +139,7 @@ class _Planning:
                 takes_files=any(
                     takes_file(item, self.types) for tool in tools.values() for item in tool.body
                 ),
+                has_toolsets=search is not None,
             ),
             groups=groups,
             models=(
@@ -144,9 +151,10 @@ class _Planning:
             unselected=tuple(
                 sorted({operation.key for operation in api.operations} - names.keys())
             ),
-            workflows=plan_workflows(
-                self.policy.workflows, tools, self.left_out, self.schemas, self.problems
-            ),
+            workflows=workflows,
+            budget=manifest.budget,
+            toolsets=plan_toolsets(groups, self.policy, self.problems),
+            search=search,
         )
 
     def _add_other_names(

@@ -6,12 +6,13 @@ import math
 
 import msgspec
 
+from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ToolPlan, WorkflowPlan
 
 
 def token_cost(tool: ToolPlan | WorkflowPlan) -> int:
     """A quarter of the bytes that the tool takes in a listing, rounded up."""
-    listed = {
+    listed: JsonObject = {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
@@ -20,4 +21,9 @@ def token_cost(tool: ToolPlan | WorkflowPlan) -> int:
     }
     if tool.output_schema is not None:
         listed["outputSchema"] = tool.output_schema
+    return listed_cost(listed)
+
+
+def listed_cost(listed: JsonObject) -> int:
+    """A quarter of the bytes of a listed tool's JSON, rounded up."""
     return math.ceil(len(msgspec.json.encode(listed)) / 4)

@@ -33,6 +33,7 @@ from mcpgen.ir.tool_plan import (
     WorkflowPlan,
     source_prefix,
 )
+from mcpgen.ir.tool_search import ToolSearch
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
@@ -54,6 +55,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         {
             "sources": _sources(plan),
             "aliases": aliases,
+            "search": _search_names(plan),
             "workflows": bool(plan.workflows),
         }
     )
@@ -68,6 +70,33 @@ def _sources(plan: ServerPlan) -> JsonObject:
         for source in plan.api.sources
         if source.name
     }
+
+
+def _search_names(plan: ServerPlan) -> JsonObject:
+    """The names of the tools that search, describe and call the others, where there are such."""
+    search = plan.search
+    if search is None:
+        return {}
+    return {"search": search.search, "describe": search.describe, "call": search.call}
+
+
+def toolsets(plan: ServerPlan) -> JsonObject:
+    """Give `_generated/toolsets.json`: what can be listed by itself."""
+    return {
+        toolset.name: _given({"description": toolset.description}) | {"tools": list(toolset.tools)}
+        for toolset in plan.toolsets
+    }
+
+
+def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
+    """Give the Tool objects of `_generated/search_listing.jsonl`, by name."""
+    also = [tool for tool in listing(plan) if tool["name"] in search.also_listed]
+    return sorted([*search.tools, *also], key=lambda tool: tool["name"])
+
+
+def search_index(search: ToolSearch) -> list[JsonObject]:
+    """Give the entries of `_generated/search_index.jsonl`, by name."""
+    return [dataclasses.asdict(entry) for entry in search.index]
 
 
 def listing(plan: ServerPlan) -> list[JsonObject]:

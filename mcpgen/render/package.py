@@ -72,6 +72,11 @@ def _add_tools(
             "_generated/workflows.py", module=workflows_module(plan)
         )
         data[f"{package}/workflows.json"] = json_text.pretty(contracts.workflows_contract(plan))
+    data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
+    if plan.search is not None:
+        listed = contracts.search_listing(plan, plan.search)
+        data[f"{package}/search_listing.jsonl"] = json_text.lines(listed)
+        data[f"{package}/search_index.jsonl"] = json_text.lines(contracts.search_index(plan.search))
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
         texts[f"{package}/tools/{module}.py"] = _template(

@@ -55,7 +55,7 @@ def skeleton_facts(
         "environment_markdown": _environment_table(plan),
         "mcpgen_version": SafeText(version("mcpgen")),
         "selection_yaml": _selection(include, exclude, has_models),
-        "tools_markdown": _tool_table(plan),
+        "tools_markdown": _about_tools(plan),
     }
 
 
@@ -95,6 +95,21 @@ def _environment_table(plan: ServerPlan) -> Markdown:
         for variable in plan.environment
     ]
     return Markdown("\n".join(["| variable | what it is | required |", "|---|---|---|", *rows]))
+
+
+def _about_tools(plan: ServerPlan) -> Markdown:
+    table, search = _tool_table(plan), plan.search
+    if search is None:
+        return table
+    shown = [markdown_code(name) for name in (search.search, search.describe, search.call)]
+    listed = "".join(f", {markdown_code(name)}" for name in search.also_listed)
+    return Markdown(
+        f"They are too many to list. Clients see {shown[0]}, {shown[1]} and {shown[2]}{listed},\n"
+        "by which a model finds, reads and calls the others."
+        f" `{plan.distribution} --toolset NAME,NAME`\n"
+        "lists the tools of some tags in their place, and `--toolset all` every tool.\n\n"
+        f"{table}"
+    )
 
 
 def _tool_table(plan: ServerPlan) -> Markdown:

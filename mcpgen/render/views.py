@@ -124,11 +124,12 @@ class TestsView:
     """The module that runs the generated tests."""
 
     package: Source  # its name, as a literal
+    has_search: bool  # whether the tools are found by a search
 
 
 def tests_view(plan: ServerPlan) -> TestsView:
     """Spell what the module in `tests/generated/` says."""
-    return TestsView(package=literal(str(plan.package)))
+    return TestsView(package=literal(str(plan.package)), has_search=plan.search is not None)
 
 
 def models_view(plan: ServerPlan) -> ModelsView:

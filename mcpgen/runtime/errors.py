@@ -64,3 +64,7 @@ class ResourceNotFoundError(Exception):
 
 class ConfigurationError(Exception):
     """The server cannot start, or a call cannot be made, as it is configured; says what to set."""
+
+
+class UnknownToolsetError(ConfigurationError):
+    """The server was started with a toolset that it does not have."""

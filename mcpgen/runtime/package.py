@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpgen.runtime.calls import CallRunner
+    from mcpgen.runtime.calls import CallRunner, Tools
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.tools import Toolbox, ToolGroup
     from mcpgen.runtime.upstream.http import Sender
@@ -39,7 +39,8 @@ class ServerPackage:
         self.version = str(getattr(module, "__version__", "0"))
         self._module = module
         self.contract = self._read_contract()
-        self._listing = self._read("_generated/listing.jsonl").splitlines()
+        listing = "search_listing.jsonl" if self.has_search else "listing.jsonl"
+        self._listing = self._read(f"_generated/{listing}").splitlines()
         self.features = self._load_features()
         self.offering = self._make_offering()
 
@@ -54,6 +55,21 @@ class ServerPackage:
                 `handlers/` cannot be imported.
         """
         return cls(import_module(package), generated_only=generated_only)
+
+    def list_toolsets(self, names: Iterable[str]) -> None:
+        """List the tools of these toolsets in place of those that are listed otherwise.
+
+        `all` means every tool. Tools that are not listed can be called nevertheless.
+
+        Raises:
+            UnknownToolsetError: there is no toolset of one of these names.
+        """
+        from mcpgen.runtime.toolsets import chosen_lines
+
+        toolsets = json.loads(self._read("_generated/toolsets.json"))
+        lines = self._read("_generated/listing.jsonl").splitlines()
+        self._listing = chosen_lines(names, toolsets, lines)
+        self.offering = self._make_offering()
 
     def load_hot(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
@@ -92,9 +108,30 @@ class ServerPackage:
 
         environ = os.environ if environ is None else environ
         toolbox = self.load_hot(environ, send=send)
+        tools = self.with_search(toolbox)
         keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
         sealer = KeyRingSealer.from_environment(keys, environ)
-        return CallRunner(toolbox, self.features, sealer=sealer)
+        return CallRunner(tools, self.features, sealer=sealer)
+
+    @property
+    def has_search(self) -> bool:
+        """Whether its tools are searched for, being too many to list."""
+        return "search" in self.contract
+
+    def with_search(self, toolbox: Toolbox) -> Tools:
+        """Put the tools in front that find the others, where the server has such."""
+        if not self.has_search:
+            return toolbox
+        from mcpgen.runtime.tool_search import ToolSearch
+
+        lines = self._read("_generated/search_listing.jsonl").splitlines()
+        return ToolSearch(
+            toolbox,
+            self.features,
+            Listing("tools", lines).items,
+            self.contract["search"],
+            read_index=lambda: self._read("_generated/search_index.jsonl"),
+        )
 
     def _make_offering(self) -> Offering:
         contract = self.contract

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.errors import ConfigurationError, UnknownToolsetError
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.transports.stdio import DRAIN_TIMEOUT_SECONDS, serve_stdio
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 DEFAULT_PORT = 8000
+WRONG_USAGE = 2  # as of argparse
 
 
 def serve(package: str, argv: Sequence[str] | None = None) -> int:
@@ -25,9 +26,16 @@ def serve(package: str, argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         loaded = ServerPackage.load(package)
-        if not arguments:  # the usual start, which must not pay for parsing nothing
-            return serve_stdio(loaded)
-        return _serve_as_asked(loaded, _parse(loaded, arguments))
+        # The usual start has no arguments, and must not pay for parsing nothing.
+        options = _parse(loaded, arguments) if arguments else None
+        toolsets = options.toolset if options else ""
+        toolsets = toolsets or os.environ.get(f"{loaded.contract.get('env_prefix', '')}TOOLSET", "")
+        if toolsets.strip():
+            loaded.list_toolsets(toolsets.split(","))
+        return serve_stdio(loaded) if options is None else _serve_as_asked(loaded, options)
+    except UnknownToolsetError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return WRONG_USAGE
     except ConfigurationError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
@@ -117,6 +125,12 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         "--no-sessions",
         action="store_true",
         help="with --http: keep nothing between requests, so that several processes can share them",
+    )
+    add(
+        "--toolset",
+        default="",
+        metavar="NAME[,NAME]",
+        help="list the tools of these tags or toolsets, and no others; `all` for every tool",
     )
     add("--check-env", action="store_true", help="say which settings are missing, and leave")
     add(

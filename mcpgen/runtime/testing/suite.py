@@ -31,6 +31,7 @@ from mcpgen.runtime.testing.mock import MockUpstream
 from mcpgen.runtime.testing.replies import Reply
 from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
 from mcpgen.runtime.tools import Tool, Toolbox, ToolGroup
+from mcpgen.runtime.toolsets import EVERYTHING
 from mcpgen.runtime.transports.memory import MemoryConnection
 from mcpgen.runtime.upstream.client import ApiClient, Surroundings
 
@@ -99,7 +100,7 @@ class Suite:
                     differences = [] if case.untested else loop.run(self._differences(case))
                     yield CaseResult(case, tuple(differences))
 
-    async def _differences(self, case: Case) -> list[str]:
+    async def _differences(self, case: Case, *, is_searched: bool = False) -> list[str]:
         operation = case.expect.get("operation", "")
         base_url = self._base_url(operation)
         mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
@@ -111,7 +112,7 @@ class Suite:
         started = loop.time()
         try:
             async with self._client(case, environ, mock) as client:
-                result = await client.call_tool(case.tool, case.arguments)
+                result = await client.call_tool(*self._called(case, is_searched=is_searched))
                 waited = loop.time() - started
         except RpcError as error:
             return [f"the call was refused by the protocol: {error}"]
@@ -122,12 +123,20 @@ class Suite:
             *([f"waited {waited:g} seconds, expected {least:g}"] if waited < least else []),
         ]
 
+    def _called(self, case: Case, *, is_searched: bool) -> tuple[str, JsonObject]:
+        """What a client calls, itself or by the tool that calls those which are not listed."""
+        if not is_searched:
+            return case.tool, case.arguments
+        arguments = {"name": case.tool, "arguments": case.arguments}
+        return self._server.contract["search"]["call"], arguments
+
     def _client(self, case: Case, environ: Mapping[str, str], mock: MockUpstream) -> Client:
         """A client of a server of one tool, which a call is answered by as by the whole one."""
         around = Surroundings(clock=asyncio.get_running_loop().time, chance=lambda: 0.5)
         api = ApiClient(self._server.contract, environ, send=mock.send, surroundings=around)
         tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
-        runner = CallRunner(Toolbox([ToolGroup("", tools)], api))
+        toolbox = Toolbox([ToolGroup("", tools)], api)
+        runner = CallRunner(self._server.with_search(toolbox))
         connection = MemoryConnection(self._server.offering, runner)
         return Client(connection, MODERN, answers=_AGREES, timeout_seconds=_PATIENCE_SECONDS)
 
@@ -192,13 +201,19 @@ class Suite:
     # The server as a whole
 
     def check_tool_list(self) -> None:
-        """Both eras list exactly the tools of the prepared list and of the tools' contracts."""
+        """Both eras list exactly the tools of the prepared list and of the tools' contracts.
+
+        A server whose tools are searched for lists them when it is asked for all of them.
+        """
+        server = ServerPackage.load(self.package, generated_only=True)
+        if server.has_search:
+            server.list_toolsets([EVERYTHING])
         expected = {
             name: {"name": name, **tool.contract["listing"]}
             for name, tool in self._toolbox.tools.items()
         }
         for revision in (LEGACY, MODERN):
-            listed = {tool["name"]: tool for tool in asyncio.run(self._listed(revision))}
+            listed = {tool["name"]: tool for tool in asyncio.run(self._listed(server, revision))}
             _demand(
                 list(listed) == sorted(expected),
                 f"{revision} lists {list(listed)}, the contracts have {sorted(expected)}",
@@ -206,10 +221,38 @@ class Suite:
             for name, tool in listed.items():
                 _demand(same(expected[name], tool), f"`{name}` is listed unlike its contract")
 
-    async def _listed(self, revision: str) -> list[JsonObject]:
-        client = Client.in_memory(self._server, self._environ(""), revision=revision)
+    async def _listed(self, server: ServerPackage, revision: str) -> list[JsonObject]:
+        client = Client.in_memory(server, self._environ(""), revision=revision)
         async with client:
             return await client.list_tools()
+
+    def check_search(self) -> None:
+        """The tools that are listed in place of the others find, show and call each of them."""
+        called: dict[str, Case] = {}
+        for case in self.cases:
+            if case.expect.get("request") and not case.untested:
+                called.setdefault(case.tool, case)
+        with _virtual_time() as loop:
+            wrong = loop.run(self._found_wrongly())
+            for case in called.values():
+                wrong += loop.run(self._differences(case, is_searched=True))
+        _demand(not wrong, "\n  ".join(["through the search:", *wrong]))
+
+    async def _found_wrongly(self) -> list[str]:
+        names = self._server.contract["search"]
+        wrong: list[str] = []
+        async with Client.in_memory(self._server, self._environ("")) as client:
+            listed = {tool["name"] for tool in await client.list_tools()}
+            wrong += [f"`{name}` is not listed" for name in names.values() if name not in listed]
+            for name, tool in self._toolbox.tools.items():
+                query = {"query": name, "limit": 1}
+                found = json.loads(text_of(await client.call_tool(names["search"], query)))
+                if [entry["name"] for entry in found["tools"]] != [name]:
+                    wrong.append(f"`{name}` is not found by its name")
+                shown = await client.call_tool(names["describe"], {"name": name})
+                if not same(json.loads(text_of(shown)), {"name": name, **tool.contract["listing"]}):
+                    wrong.append(f"`{name}` is described unlike its contract")
+        return wrong
 
     def check_operations(self) -> None:
         """Every operation is called by one tool, and every tool calls one of the operations."""

@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 
+from mcpgen.render import views
+from mcpgen.render.environment import code_environment
+from mcpgen.render.filters import literal
 from mcpgen.runtime.testing.suite import Suite
 
 SHOP = Path(__file__).parent / "shop"
-TEMPLATE = Path(__file__).parents[3] / "templates/code/tests/generated/test_tools.py.jinja"
 HANDLERS = "src/shop_mcp/_generated/tools/items.py"
 CONTRACT = "src/shop_mcp/_generated/tools/items.json"
 SERVER = "src/shop_mcp/_generated/contract.json"
@@ -294,8 +296,9 @@ def test_fault_fails(shop: Path, fault: Callable[[Path], None]) -> None:
 def run_module(project: Path) -> subprocess.CompletedProcess[str]:
     """Run the generated module as its owner does, with pytest."""
     tests = project / "tests" / "generated"
-    module = TEMPLATE.read_text().partition("-#}\n")[2]
-    (tests / "test_tools.py").write_text(module.replace("{{ tests.package }}", '"shop_mcp"'))
+    template = code_environment().get_template("tests/generated/test_tools.py.jinja")
+    view = views.TestsView(package=literal("shop_mcp"), has_search=False)
+    (tests / "test_tools.py").write_text(template.render(tests=view))
     root = Path(__file__).parents[3]
     path = os.pathsep.join([str(project / "src"), str(root)])
     return subprocess.run(

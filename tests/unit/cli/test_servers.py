@@ -35,7 +35,7 @@ def test_tokens_add_up_to_what_the_list_costs(
 
     *lines, total = capsys.readouterr().out.splitlines()
     costs = [int(line.split()[0].replace(",", "")) for line in lines]
-    assert total.endswith(f"; listing them costs about {sum(costs):,} tokens")
+    assert total.endswith(f"; listing them costs about {sum(costs):,} tokens of a budget of 20,000")
 
 
 def test_any_command_can_be_the_server(petstore: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,7 @@ def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
         f"{GENERATED}/tools/__init__.py",
         f"{GENERATED}/tools/pets.json",
         f"{GENERATED}/tools/pets.py",
+        f"{GENERATED}/toolsets.json",
         "tests/generated/cases.json",
         "tests/generated/test_tools.py",
         "tests/generated/upstream.json",

@@ -25,6 +25,11 @@ def test_tools_are_listed_as_their_contracts_say() -> None:
     suite.check_tool_list()
 
 
+def test_search_finds_shows_and_calls_every_tool() -> None:
+    """Tools that are not listed can be found by their names, described, and called."""
+    suite.check_search()
+
+
 def test_every_operation_has_one_tool() -> None:
     """No operation is forgotten, and no tool calls one that is not described."""
     suite.check_operations()

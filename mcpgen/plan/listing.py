@@ -1,0 +1,260 @@
+"""What is listed: every tool within the budget; over it, three tools that find and call them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.manifest import ToolsetEntry
+from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, WorkflowPlan
+from mcpgen.ir.tool_search import ToolSearch, Toolset
+from mcpgen.plan.policy import Policy
+from mcpgen.plan.search_index import index_entry, tag_of
+from mcpgen.plan.token_cost import listed_cost
+
+AnyTool: TypeAlias = ToolPlan | WorkflowPlan
+
+_MAX_TAGS_NAMED = 100  # of an enum that clients take
+
+
+def plan_toolsets(
+    groups: Sequence[ToolGroupPlan], policy: Policy, problems: Problems
+) -> tuple[Toolset, ...]:
+    """One toolset a tag, and those of the manifest, by name.
+
+    A tag or a tool that the server does not have is an error.
+    """
+    found = {
+        str(group.module): Toolset(
+            str(group.module), group.description, tuple(tool.name for tool in group.tools)
+        )
+        for group in groups
+    }
+    for name, entry in policy.manifest.toolsets.items():
+        tools = _of_tags(name, entry, groups, policy, problems)
+        tools |= _of_names(name, entry, groups, policy, problems)
+        found[name] = Toolset(name, entry.description, tuple(sorted(tools)))
+    return tuple(found[name] for name in sorted(found))
+
+
+def _of_tags(
+    toolset: str,
+    entry: ToolsetEntry,
+    groups: Sequence[ToolGroupPlan],
+    policy: Policy,
+    problems: Problems,
+) -> set[str]:
+    by_tag: dict[str, set[str]] = {}
+    for group in groups:
+        for tool in group.tools:
+            for tag in tool.operation.tags or (group.tag,):
+                by_tag.setdefault(tag, set()).add(tool.name)
+    tokens = ("toolsets", toolset, "tags")
+    return _looked_up(entry.tags, by_tag, "tag", tokens, policy, problems)
+
+
+def _of_names(
+    toolset: str,
+    entry: ToolsetEntry,
+    groups: Sequence[ToolGroupPlan],
+    policy: Policy,
+    problems: Problems,
+) -> set[str]:
+    known: dict[str, set[str]] = {}
+    for tool in _tools_of(groups):
+        for name in (tool.operation.operation_id, tool.operation.key, tool.name):
+            known[name] = {tool.name}
+    tokens = ("toolsets", toolset, "tools")
+    return _looked_up(entry.tools, known, "tool", tokens, policy, problems)
+
+
+def _looked_up(
+    wanted: Iterable[str],
+    known: Mapping[str, set[str]],
+    kind: str,
+    tokens: tuple[str, ...],
+    policy: Policy,
+    problems: Problems,
+) -> set[str]:
+    found: set[str] = set()
+    for number, name in enumerate(wanted):
+        if name in known:
+            found |= known[name]
+            continue
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        problems.error(
+            "toolset-unknown",
+            f"`{name}` is no {kind} of this server",
+            at=policy.intent.locate((*tokens, str(number))),
+            why="the toolset would silently lack what was meant",
+            help=f"did you mean `{near[0]}`?" if near else "`mcpgen tools` lists what there is",
+        )
+    return found
+
+
+def plan_search(
+    title: str,
+    groups: Sequence[ToolGroupPlan],
+    workflows: Sequence[WorkflowPlan],
+    policy: Policy,
+    problems: Problems,
+) -> ToolSearch | None:
+    """How tools that cost more than the manifest's budget are found; None where all are listed.
+
+    Workflows, which a person wrote for this server, are listed nevertheless.
+    """
+    tools: list[AnyTool] = sorted([*_tools_of(groups), *workflows], key=lambda tool: tool.name)
+    budget = policy.manifest.budget
+    if sum(tool.token_cost for tool in tools) <= budget:
+        return None
+    search, describe, call = _free_names(tools)
+    listed = (
+        _search_tool(search, (describe, call), title, tools),
+        _describe_tool(describe, (search, call)),
+        _call_tool(call, (search, describe), tools),
+    )
+    also_listed = _listed_by_manifest(groups, policy) | {workflow.name for workflow in workflows}
+    cost = sum(map(listed_cost, listed))
+    cost += sum(tool.token_cost for tool in tools if tool.name in also_listed)
+    if cost > budget:
+        problems.warning(
+            "over-budget",
+            f"the tools that are always listed cost about {cost:,} tokens, and the budget is "
+            f"{budget:,}",
+            at=policy.intent.locate(("toolsets",)),
+            why="every conversation pays for them before it begins",
+            help="take `listed: true` from a toolset, or raise `budget`",
+        )
+    return ToolSearch(
+        search=search,
+        describe=describe,
+        call=call,
+        tools=listed,
+        also_listed=tuple(sorted(also_listed)),
+        token_cost=cost,
+        index=tuple(index_entry(tool) for tool in tools),
+    )
+
+
+def _tools_of(groups: Iterable[ToolGroupPlan]) -> list[ToolPlan]:
+    return [tool for group in groups for tool in group.tools]
+
+
+def _listed_by_manifest(groups: Sequence[ToolGroupPlan], policy: Policy) -> set[str]:
+    listed = {name for name, entry in policy.manifest.toolsets.items() if entry.listed}
+    unheard = Problems()  # what is wrong with a toolset was told when it was planned
+    toolsets = plan_toolsets(groups, policy, unheard) if listed else ()
+    return {name for one in toolsets if one.name in listed for name in one.tools}
+
+
+def _free_names(tools: Iterable[AnyTool]) -> tuple[str, str, str]:
+    """The names of the three; all of them get `mcp_` before them while the API has one of them."""
+    taken = {tool.name for tool in tools}
+    taken |= {alias for tool in tools if isinstance(tool, ToolPlan) for alias in tool.aliases}
+    names = ("search_tools", "describe_tool", "call_tool")
+    while taken & {*names}:
+        names = (f"mcp_{names[0]}", f"mcp_{names[1]}", f"mcp_{names[2]}")
+    return names
+
+
+def _search_tool(
+    name: str, others: tuple[str, str], title: str, tools: Sequence[AnyTool]
+) -> JsonObject:
+    describe, call = others
+    tag: JsonObject = {"type": "string", "description": "Only tools of this tag."}
+    tags = sorted({tag_of(tool) for tool in tools} - {""})
+    if len(tags) <= _MAX_TAGS_NAMED:
+        tag["enum"] = tags
+    return {
+        "name": name,
+        "title": "Search tools",
+        "description": f"Find tools of {title} by what you want to do. It has {len(tools):,} tools "
+        "that are not listed. Ask in plain words, as for a task: a verb and what it is about. "
+        f"The answer names tools, best first; read one with `{describe}`, then call it with "
+        f"`{call}`.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 500,
+                    "description": "What you want to do, in 1 to 500 characters.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 20,
+                    "default": 10,
+                    "description": "How many tools to name at most, 1 to 20; 10 by default.",
+                },
+                "tag": tag,
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+        "annotations": {**_LOOKS_ONLY, "title": "Search tools"},
+    }
+
+
+_LOOKS_ONLY: JsonObject = {
+    "readOnlyHint": True,
+    "destructiveHint": False,
+    "idempotentHint": True,
+    "openWorldHint": False,
+}
+
+
+def _describe_tool(name: str, others: tuple[str, str]) -> JsonObject:
+    search, call = others
+    return {
+        "name": name,
+        "title": "Describe a tool",
+        "description": f"Read the description and the JSON Schema of a tool that `{search}` named, "
+        f"before you call it with `{call}`.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"name": {"type": "string", "description": "The tool's name."}},
+            "required": ["name"],
+            "additionalProperties": False,
+        },
+        "annotations": {**_LOOKS_ONLY, "title": "Describe a tool"},
+    }
+
+
+def _call_tool(name: str, others: tuple[str, str], tools: Sequence[AnyTool]) -> JsonObject:
+    search, describe = others
+    return {
+        "name": name,
+        "title": "Call a tool",
+        "description": f"Call a tool that `{search}` named. Its arguments must fit the schema that "
+        f"`{describe}` shows. What it does, and whether it changes or deletes something, is what "
+        "the named tool does.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "The tool's name."},
+                "arguments": {
+                    "type": "object",
+                    "description": "Its arguments, by name; none by default.",
+                },
+            },
+            "required": ["name"],
+            "additionalProperties": False,
+        },
+        "annotations": {**_worst_case(tools), "title": "Call a tool"},
+    }
+
+
+def _worst_case(tools: Sequence[AnyTool]) -> JsonObject:
+    """What holds of every tool that may be called; MCP's defaults where one is silent."""
+    hints = [tool.annotations for tool in tools]
+    return {
+        "readOnlyHint": all(hint.get("readOnlyHint", False) for hint in hints),
+        "destructiveHint": any(hint.get("destructiveHint", True) for hint in hints),
+        "idempotentHint": all(hint.get("idempotentHint", False) for hint in hints),
+        "openWorldHint": any(hint.get("openWorldHint", True) for hint in hints),
+    }

@@ -1,0 +1,45 @@
+"""A server of 129 tools, which are over the budget, with a mock of its API behind it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from mcpgen.cli.packages import find_package
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing import MockUpstream
+from mcpgen.runtime.testing.client import Client
+
+CHATDESK = Path(__file__).parents[2] / "generated_examples" / "chatdesk-mcp"
+
+Connect = Callable[..., AbstractAsyncContextManager[tuple[Client, MockUpstream]]]
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> ServerPackage:
+    monkeypatch.syspath_prepend(str(CHATDESK / "src"))
+    yield ServerPackage.load("chatdesk_mcp")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "chatdesk_mcp"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def connect(package: ServerPackage) -> Connect:
+    """Connect to the server; gives the client and the API behind the server."""
+
+    @asynccontextmanager
+    async def open_client(**settings: str) -> AsyncIterator[tuple[Client, MockUpstream]]:
+        described = find_package(CHATDESK)
+        upstream = MockUpstream(described.upstream())
+        environ = described.mock_environment(await upstream.start()) | settings
+        try:
+            async with Client.in_memory(package, environ) as client:
+                yield client, upstream
+        finally:
+            await upstream.stop()
+
+    return open_client

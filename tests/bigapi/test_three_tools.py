@@ -1,0 +1,153 @@
+"""A server that lists three tools in place of 129: search, describe, call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.testing import MockUpstream
+from mcpgen.runtime.testing.client import Client, RpcError
+from mcpgen.runtime.toolsets import EVERYTHING
+from tests.bigapi.conftest import Connect
+
+TOOL_COUNT = 129
+
+
+def told(connect: Connect, talk: Callable[[Client, MockUpstream], Awaitable[Any]]) -> Any:
+    """Give what a conversation with the server came to."""
+
+    async def story() -> Any:
+        async with connect() as (client, upstream):
+            return await talk(client, upstream)
+
+    return asyncio.run(story())
+
+
+def text(result: dict[str, Any]) -> str:
+    (content,) = result["content"]
+    return str(content["text"])
+
+
+def test_three_tools_are_listed_within_the_budget(connect: Connect) -> None:
+    listed = told(connect, lambda client, _: client.list_tools())
+
+    assert [tool["name"] for tool in listed] == ["call_tool", "describe_tool", "search_tools"]
+    assert len(json.dumps(listed)) // 4 < 1_000
+    hints = {tool["name"]: tool["annotations"] for tool in listed}
+    assert hints["search_tools"]["readOnlyHint"] is True
+    assert hints["describe_tool"]["readOnlyHint"] is True
+    # The worst of what may be called by it.
+    assert hints["call_tool"]["readOnlyHint"] is False
+    assert hints["call_tool"]["destructiveHint"] is True
+    assert hints["call_tool"]["idempotentHint"] is False
+    assert hints["call_tool"]["openWorldHint"] is True
+
+
+def searched(connect: Connect, **arguments: Any) -> dict[str, Any]:
+    result = told(connect, lambda client, _: client.call_tool("search_tools", arguments))
+    assert not result.get("isError"), text(result)
+    answer: dict[str, Any] = json.loads(text(result))
+    return answer
+
+
+def test_search_names_tools_best_first_and_counts_the_rest(connect: Connect) -> None:
+    answer = searched(connect, query="make a deal of a lead", limit=2)
+
+    assert answer["tools"][0] == {
+        "name": "convert_lead",
+        "summary": "Make a deal of a lead",
+        "operation": "POST /leads/{lead_id}/convert",
+    }
+    assert len(answer["tools"]) == 2
+    assert answer["matches"] > 2
+
+
+def test_search_stays_within_a_tag(connect: Connect) -> None:
+    everywhere = {
+        tool["operation"].split("/")[1] for tool in searched(connect, query="list")["tools"]
+    }
+    answer = searched(connect, query="list", tag="webhooks", limit=20)
+
+    assert len(everywhere) > 1
+    assert {tool["operation"].split("/")[1] for tool in answer["tools"]} == {"webhooks"}
+
+
+def test_search_of_an_unknown_tag_says_which_there_are(connect: Connect) -> None:
+    result = told(
+        connect, lambda client, _: client.call_tool("search_tools", {"query": "x", "tag": "nope"})
+    )
+    assert result["isError"] is True
+    assert "webhooks" in text(result)
+
+
+def test_search_without_a_match_finds_nothing(connect: Connect) -> None:
+    assert searched(connect, query="zzzz") == {"tools": [], "matches": 0}
+
+
+def test_a_tool_is_described_as_it_would_be_listed(
+    connect: Connect, package: ServerPackage
+) -> None:
+    described = told(
+        connect, lambda client, _: client.call_tool("describe_tool", {"name": "convert_lead"})
+    )
+    package.list_toolsets([EVERYTHING])
+    listed = {tool["name"]: tool for tool in told(connect, lambda client, _: client.list_tools())}
+
+    assert len(listed) == TOOL_COUNT
+    assert json.loads(text(described)) == listed["convert_lead"]
+
+
+@pytest.mark.parametrize("is_searched", [True, False], ids=["through call_tool", "by its name"])
+def test_a_tool_that_is_not_listed_is_called_as_if_it_were(
+    connect: Connect, *, is_searched: bool
+) -> None:
+    async def talk(client: Client, upstream: MockUpstream) -> tuple[dict[str, Any], MockUpstream]:
+        called, arguments = "get_bot", {"bot_id": "bot_123456"}
+        if is_searched:
+            called, arguments = "call_tool", {"name": called, "arguments": arguments}
+        return await client.call_tool(called, arguments), upstream
+
+    result, upstream = told(connect, talk)
+    assert not result.get("isError"), text(result)
+    (sent,) = upstream.requests
+    assert sent.operation == "GET /bots/{bot_id}"
+    assert not sent.problems
+    assert result["structuredContent"] == json.loads(text(result))
+
+
+def refused(connect: Connect, name: str, arguments: dict[str, Any]) -> str:
+    """What the model reads of a call by which nothing reached the API."""
+
+    async def talk(client: Client, upstream: MockUpstream) -> str:
+        result = await client.call_tool("call_tool", {"name": name, "arguments": arguments})
+        assert result["isError"] is True
+        assert upstream.requests == []
+        return text(result)
+
+    return str(told(connect, talk))
+
+
+def test_arguments_of_a_called_tool_are_validated(connect: Connect) -> None:
+    told_model = refused(connect, "get_bot", {"bot_idd": "b1"})
+    assert told_model.startswith("arguments of `get_bot`: ")
+    assert "did you mean `/bot_id`" in told_model
+
+
+def test_an_unknown_tool_is_refused_with_suggestions(connect: Connect) -> None:
+    assert refused(connect, "get_bott", {}).startswith(
+        "No tool is called `get_bott`. Did you mean `get_bot`"
+    )
+
+
+def test_the_three_cannot_call_each_other(connect: Connect) -> None:
+    assert refused(connect, "call_tool", {"name": "list_bots"}).startswith("No tool is called")
+
+
+def test_an_unknown_name_by_itself_is_a_protocol_error(connect: Connect) -> None:
+    with pytest.raises(RpcError, match="-32602"):
+        told(connect, lambda client, _: client.call_tool("get_bott", {}))
