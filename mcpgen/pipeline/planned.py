@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lock import Lock, with_lf
@@ -22,9 +22,15 @@ from mcpgen.spec.arazzo import ArazzoDocuments
 from mcpgen.spec.declared import lower_declared
 from mcpgen.spec.fetch import is_url
 from mcpgen.spec.join import joined, qualified
+from mcpgen.spec.limits import DEFAULT_LIMITS
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
+from mcpgen.spec.source_file import read_bytes
 from mcpgen.spec.validate import JUDGED_BYTES
+
+if TYPE_CHECKING:
+    from mcpgen.spec.overlay import OverlayFile
+    from mcpgen.spec.typed_file import TypedFile
 from mcpgen.spec.workflows import read_workflows
 
 # A larger document is judged by openapi-spec-validator where it enters, by `new` and `pull`; at
@@ -79,8 +85,9 @@ def plan_project(
     if not manifest.sources and not manifest.tools:
         return Planned(plan_by_hand(manifest.server.name), Inputs())
     reading = _Reading(target, lock, options, problems, progress)
+    overlays: dict[str, bytes] = {}
     read = [
-        reading.understood(source, (documents or {}).get(source.document))
+        reading.understood(source, (documents or {}).get(source.document), overlays)
         for source in manifest.sources
     ]
     is_one = len(read) == 1
@@ -100,7 +107,8 @@ def plan_project(
                 lock.document_at(source.document),
             )
             for source, understood in zip(manifest.sources, read, strict=True)
-        )
+        ),
+        overlays,
     )
     return Planned(plan, inputs)
 
@@ -113,8 +121,13 @@ class _Reading:
     problems: Problems
     progress: Progress
 
-    def understood(self, source: SourceEntry, document: Document | None) -> stages.Understood:
-        """Load what a source names, unless it is given, and understand it."""
+    def understood(
+        self, source: SourceEntry, document: Document | None, overlays: dict[str, bytes]
+    ) -> stages.Understood:
+        """Load what a source names, unless it is given, and understand it.
+
+        The overlays that are read are added to `overlays`.
+        """
         judged_bytes = JUDGED_BYTES
         if document is None:
             judged_bytes = _JUDGED_AGAIN_BYTES
@@ -130,7 +143,15 @@ class _Reading:
             outside_judge=self.options.outside_judge,
             judged_bytes=judged_bytes,
             cache=self.options.cache,
+            overlays=[self._overlay(path, overlays) for path in source.overlays],
         )
+
+    def _overlay(self, path: str, overlays: dict[str, bytes]) -> TypedFile[OverlayFile]:
+        from mcpgen.spec.overlay import read_overlay  # most servers have none, and no JSONPath
+
+        limit = DEFAULT_LIMITS.max_document_bytes
+        overlays[path] = read_bytes(self.target / path, path, limit, self.problems)
+        return read_overlay(overlays[path], path, self.problems)
 
 
 def _of_source(api: Api, source: SourceEntry, *, is_only: bool) -> Api:

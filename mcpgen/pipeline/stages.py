@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
@@ -38,6 +39,10 @@ from mcpgen.spec.redact import without_secrets
 from mcpgen.spec.resolve import resolve
 from mcpgen.spec.typed_file import json_schema
 from mcpgen.spec.validate import JUDGED_BYTES, validate
+
+if TYPE_CHECKING:
+    from mcpgen.spec.overlay import OverlayFile
+    from mcpgen.spec.typed_file import TypedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,11 @@ def understand_document(
     outside_judge: bool | None = None,
     judged_bytes: int = JUDGED_BYTES,
     cache: Path | None = None,
+    overlays: Sequence[TypedFile[OverlayFile]] = (),
 ) -> Understood:
-    """Resolve, validate and lower a document.
+    """Resolve, validate and lower a document, as its overlays change it.
+
+    What is given back as the document is without their changes.
 
     `outside_judge` asks openapi-spec-validator however large the document is, or never; None
     leaves out those larger than `judged_bytes`, which it takes many seconds for.
@@ -96,17 +104,25 @@ def understand_document(
     Raises:
         RejectedError: nothing can be made of it; `problems` says why.
     """
-    document = resolve(document, problems)
+    changed = document
+    if overlays:
+        from mcpgen.spec.overlay import overlaid  # most servers have none, and no JSONPath
+
+        changed = overlaid(document, overlays, problems)
+    resolved = resolve(changed, problems)
     progress("checking the document")
     validate(
-        document,
+        resolved,
         problems,
         outside_judge=outside_judge is not False,
         judged_bytes=sys.maxsize if outside_judge else judged_bytes,
         cache_folder=(cache or user_cache()) / "judged",
     )
     progress("understanding its operations")
-    return Understood(without_secrets(document, problems), lower(document, problems))
+    kept = resolved
+    if overlays:  # which files belong to the document is its own affair
+        kept = resolve(document, Problems()) if len(resolved.files) > 1 else document
+    return Understood(without_secrets(kept, problems), lower(resolved, problems))
 
 
 @uncollected()

@@ -178,3 +178,34 @@ def test_a_base_url_and_a_prefix_of_one_document(folder: Path) -> None:
     assert [server["url"] for server in contract["servers"]] == ["https://own.example.org/api"]
     (request,) = called(folder / "one-mcp", {"my_list_pets": {}})
     assert request.operation == "GET /pets"
+
+
+def test_overlays_change_the_tools_and_leave_the_document(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "mend.yaml").write_text(
+        "overlay: 1.0.0\n"
+        "info: {title: Mending, version: '1'}\n"
+        "actions:\n"
+        "- {target: \"$.paths['/pets'].get\", update: {summary: All pets of the shop}}\n"
+    )
+    (folder / "one.yaml").write_text(
+        "server: {name: one}\nsources: [{document: shop.yaml, overlays: [mend.yaml]}]\n"
+    )
+    assert run(["new", "one.yaml"]) == 0
+    project = folder / "one-mcp"
+    assert (project / "shop.yaml").read_bytes() == (folder / "shop.yaml").read_bytes()
+    contract = project / "src/one_mcp/_generated/tools/pets.json"
+    assert json.loads(contract.read_bytes())["tools"]["list_pets"]["listing"]["title"] == (
+        "All pets of the shop"
+    )
+    overlay = project / "mend.yaml"
+    overlay.write_text(overlay.read_text().replace("All pets", "Each pet"))
+    capsys.readouterr()
+    assert run(["check", "one-mcp"]) == 1
+    assert "mend.yaml has changed" in capsys.readouterr().err
+
+    assert run(["generate", "one-mcp"]) == 0
+
+    assert "Each pet of the shop" in contract.read_text()
+    assert run(["check", "one-mcp"]) == 0
