@@ -31,7 +31,7 @@ help:
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
-	@echo 'make update-examples  rewrite generated_examples/ from specs/'
+	@echo 'make update-examples  rewrite generated_examples/ and the diffs of the story'
 	@echo 'make clean            remove what was installed and cached'
 
 demo: $(INSTALLED)
@@ -79,8 +79,9 @@ corpus: $(INSTALLED)
 judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@$(BIN)/python -m tests.corpus.outside_judges
 
-update-examples: $(INSTALLED)
+update-examples: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.examples.examples
+	@$(BIN)/python -m pytest -q tests/regeneration/test_story.py --update
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
