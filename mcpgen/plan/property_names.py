@@ -69,12 +69,13 @@ def as_offered(
 
 
 def _levels(schema: JsonSchema, shapes: Shapes) -> Iterator[JsonObject]:
-    """What may be said of one value: by its schema, and by each that it has the choice of."""
+    """What may be said of one value: by its schema, and by each that is held against it."""
     keywords = shapes.of(schema).keywords
     yield keywords
-    for choice in ("anyOf", "oneOf"):
-        for member in keywords.get(choice, ()):
-            yield from _levels(member, shapes)
+    members = [member for choice in ("anyOf", "oneOf") for member in keywords.get(choice, ())]
+    members += [keywords[name] for name in ("not", "if", "then", "else") if name in keywords]
+    for member in (*members, *keywords.get("dependentSchemas", {}).values()):
+        yield from _levels(member, shapes)
 
 
 def _of_member(name: str, levels: Iterable[JsonObject]) -> list[JsonSchema]:

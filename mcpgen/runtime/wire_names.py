@@ -36,8 +36,17 @@ def _renamed(value: Any, whole: Described, root: JsonObject, names: Mapping[str,
         return value
     found: JsonObject = {}
     for name, member in value.items():
-        called = names[name] if name in names and is_declared(whole, name) else name
+        called = names[name] if name in names and _is_spoken_of(whole, name, root) else name
         if called in found or (called != name and called in value):
             raise UnsendableError(f"has `{called}` twice, once under another name")
         found[called] = _renamed(member, property_of(whole, name, root), root, names)
     return found
+
+
+def _is_spoken_of(whole: Described, name: str, root: JsonObject) -> bool:
+    """Whether a schema declares the member, or forbids it."""
+    return is_declared(whole, name) or any(
+        _is_spoken_of(described(branch["not"], root), name, root)
+        for branch in whole
+        if "not" in branch
+    )

@@ -242,7 +242,7 @@ def _one_of_range(media_type: str) -> str:
     if not is_range(kind):
         return media_type
     common = {"*/*": "application/octet-stream", "text/*": "text/plain", "image/*": "image/png"}
-    return common.get(kind, kind.replace("*", "octet-stream"))
+    return common.get(kind, kind.replace("*", "vnd.example" if "+" in kind else "octet-stream"))
 
 
 def first_requirement(operation: Operation) -> tuple[str, ...]:

@@ -46,7 +46,10 @@ def find_media_type(content: Iterable[MediaType], content_type: str) -> MediaTyp
     """Give the entry of a `content` map that holds for a media type: the most specific one."""
     kind = essence(content_type)
     entries = {entry.essence: entry for entry in content}
-    for wanted in (kind, f"{kind.partition('/')[0]}/*", "*/*"):
+    type_, _, subtype = kind.partition("/")
+    _, plus, suffix = subtype.rpartition("+")
+    of_suffix = f"{type_}/*{plus}{suffix}" if plus else kind
+    for wanted in (kind, of_suffix, f"{type_}/*", "*/*"):
         if wanted in entries:
             return entries[wanted]
     return None

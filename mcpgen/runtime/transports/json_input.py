@@ -39,12 +39,22 @@ def decode_cold(data: bytes) -> Any:
         UndecodableError: the bytes are no JSON (RFC 8259, UTF-8), or are over a bound.
     """
     _check_bounds(data)
+    has_twins = False
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal has_twins
+        found = dict(pairs)
+        has_twins = has_twins or len(found) < len(pairs)
+        return found
+
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=members)
     try:
-        return _decoder.decode(data.decode())
-    except UndecodableError:
-        raise
+        message = decoder.decode(data.decode())
     except (ValueError, RecursionError) as error:
         raise _not_json(error) from None
+    if has_twins:  # others on the way may have read another value than we would
+        raise UndecodableError(INVALID_REQUEST, "an object has a name twice")
+    return message
 
 
 def hot_decoder() -> Decode:
@@ -92,16 +102,6 @@ def _check_bounds(data: bytes) -> None:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):  # others on the way may have read another value than we would
-        raise UndecodableError(INVALID_REQUEST, "an object has a name twice")
-    return members
-
-
-_decoder: Final = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_members)
 
 
 def _not_json(error: Exception) -> UndecodableError:

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mcpgen.plan.exact import ExactSchemas
@@ -414,6 +414,7 @@ VALUES = st.recursive(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
+@example({"not": {"type": "object", "required": ["a b"]}}, [{"a b": None}])
 def test_what_is_listed_alone_says_what_the_document_says(
     make: Any, schema: Any, values: list[Any]
 ) -> None:
