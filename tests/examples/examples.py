@@ -1,8 +1,8 @@
 """The servers in generated_examples/, and what each is made from.
 
-`specs/<name>.yaml` is the document of a server, `specs/<name>/` has what a person decided about it
-(`mcpgen.yaml`, overlays), copied into the project. Handlers and tests of a person's own are written
-where they are committed, and stay.
+`specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
+decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers and tests of a
+person's own are written where they are committed, and stay.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ SPECS = REPOSITORY / "specs"
 NAMES = (
     "bookshop",
     "chatdesk",
+    "competitor-research",  # of tools that its manifest declares; there is no document
     "meta-ads",
     "n8n",
     "petstore",
@@ -31,16 +32,17 @@ BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are wr
 
 
 def make(name: str, directory: Path, by_hand: Mapping[str, bytes]) -> None:
-    """Generate the server of `specs/<name>.yaml` into `directory`, which must not exist yet.
+    """Generate a server into `directory`, which must not exist yet.
 
+    Its source is `specs/<name>.yaml` or, where there is no document, the manifest beside it.
     `by_hand` is what people wrote of it, by path, as `written_by_hand` gives it.
     """
+    document, manifest = Path(f"specs/{name}.yaml"), Path(f"specs/{name}/mcpgen.yaml")
     with contextlib.chdir(REPOSITORY):
-        code = run(
-            ["new", f"specs/{name}.yaml", str(directory), "--name", name, "--defaults", "-q"]
-        )
+        source = ["--name", name, str(document)] if document.exists() else [str(manifest)]
+        code = run(["new", *source, str(directory), "--defaults", "-q"])
     if code:
-        raise RuntimeError(f"specs/{name}.yaml gave exit code {code}")
+        raise RuntimeError(f"{source[-1]} gave exit code {code}")
     for path, content in by_hand.items():
         (directory / path).write_bytes(content)
     bring_up_to_date(directory)
