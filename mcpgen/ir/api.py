@@ -183,6 +183,7 @@ class Operation:
     tags: tuple[str, ...] = ()
     extensions: Mapping[str, JsonValue] = field(default_factory=dict)  # its `x-` keys
     source: str = ""  # `ApiSource.name`
+    called: str = ""  # what the document wants its tool to be called, by an extension
     declared: Declared | None = None  # where no document has it, and the manifest declares it
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -96,6 +96,7 @@ def plan_project(
         for source, understood in zip(manifest.sources, read, strict=True)
     ]
     declared = lower_declared(intent, problems)
+    _check_schemes(apis, intent, problems)
     api = joined([*apis, *([declared] if declared is not None else [])])
     arazzo = ArazzoDocuments(target, manifest.sources, problems)
     policy = Policy(intent, lock.operations, read_workflows(intent, arazzo.read, problems))
@@ -111,6 +112,26 @@ def plan_project(
         overlays,
     )
     return Planned(plan, inputs)
+
+
+def _check_schemes(apis: Sequence[Api], intent: LocatedManifest, problems: Problems) -> None:
+    """Hold that a credential of the document is never taken for one of the manifest's.
+
+    Raises:
+        RejectedError: both declare a security scheme of one name.
+    """
+    described = {scheme.id for api in apis for scheme in api.security_schemes}
+    taken = sorted(described & intent.manifest.security_schemes.keys())
+    for name in taken:
+        problems.error(
+            "security-scheme",
+            f"the document has a security scheme `{name}` as well",
+            at=intent.locate(("security_schemes", name)),
+            why="one credential would be sent to two APIs",
+            help="give this one another name",
+        )
+    if taken:
+        raise RejectedError
 
 
 @dataclass(frozen=True, slots=True)

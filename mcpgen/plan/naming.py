@@ -124,7 +124,7 @@ def new_document_names(
 
 
 def _wanted_tool_name(operation: Operation, prefixes: Mapping[str, str]) -> str:
-    name = snake_case(operation.operation_id)
+    name = snake_case(operation.called) or snake_case(operation.operation_id)
     if not name:
         name = _name_of_request(operation)
     if prefix := prefixes.get(operation.source, ""):

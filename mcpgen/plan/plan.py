@@ -43,6 +43,7 @@ from mcpgen.plan.naming import (
 )
 from mcpgen.plan.narrowing import Narrowing
 from mcpgen.plan.pagination import recognised, with_pages
+from mcpgen.plan.peers import with_names, with_wishes
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names, wire_names
 from mcpgen.plan.references import needed_schemas
@@ -73,6 +74,7 @@ def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
 
 class _Planning:
     def __init__(self, api: Api, policy: Policy, problems: Problems) -> None:
+        api = replace(api, operations=with_names(api.operations))
         self.api = api
         self.policy = policy
         self.problems = problems
@@ -82,7 +84,8 @@ class _Planning:
             self.schemas.requests, self.schemas.responses, models=policy.manifest.models
         )
         self.left_out: list[LeftOut] = list(api.left_out)
-        self.entries = entries_by_key(api.operations, api.left_out, policy, problems)
+        stated = entries_by_key(api.operations, api.left_out, policy, problems)
+        self.entries = with_wishes(stated, api.operations, problems)
 
     def plan(self) -> ServerPlan:
         manifest, api = self.policy.manifest, self.api

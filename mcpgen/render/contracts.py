@@ -398,6 +398,7 @@ def _requirement(alternative: SecurityRequirement) -> JsonObject:
 _NOT_FOR_THE_MOCK = frozenset(
     {
         "at",
+        "called",
         "declared",
         "deprecated",
         "description",
