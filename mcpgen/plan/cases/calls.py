@@ -113,26 +113,23 @@ class Calls:
                         )
                     continue
                 if place in names:  # what is fixed is no argument
-                    call.arguments[names[place]] = value
+                    call.arguments[names[place]] = self.offered(tool, names[place], value)
                 if not is_credential:
                     call.send(parameter, value)
         if operation.request_body and (operation.request_body.required or which == "largest"):
-            self._add_body(call, tool, which, names)
+            chosen = tool.body[-1 if which == "largest" else 0]
+            self.give_body(tool, call, self.body(chosen, which), chosen)
         call.request["security"] = list(security)
-        if tool.wire_names:
-            self._offer(call, tool)
         return call
 
-    def _offer(self, call: Call, tool: ToolPlan) -> None:
-        """Call members inside arguments what the tool calls them."""
-        shapes = Shapes(self._schemas, "request")
+    def offered(self, tool: ToolPlan, name: str, value: JsonValue) -> JsonValue:
+        """Call the members inside an argument what the tool calls them."""
+        if not tool.wire_names:
+            return value
         offered = {wire: name for name, wire in tool.wire_names.items()}
-        for argument in tool.arguments:
-            if argument.name in call.arguments:
-                value = call.arguments[argument.name]
-                call.arguments[argument.name] = as_offered(
-                    value, [argument.schema], shapes, offered
-                )
+        shapes = Shapes(self._schemas, "request")
+        schemas = [argument.schema for argument in tool.arguments if argument.name == name]
+        return as_offered(value, schemas, shapes, offered)
 
     def _credential_place(self, scheme_id: str) -> tuple[str, str]:
         scheme = self._schemes.get(scheme_id)
@@ -171,15 +168,12 @@ class Calls:
             shown = f"{parameter.location} parameter `{parameter.name}`"
             raise CannotSampleError(f"{shown}, {error}") from None
 
-    def _add_body(
-        self, call: Call, tool: ToolPlan, which: Which, names: dict[tuple[str, str], str]
-    ) -> None:
-        """Add the body: of the default media type, or of the last one for the largest call."""
-        chosen = tool.body[-1 if which == "largest" else 0]
+    def give_body(self, tool: ToolPlan, call: Call, value: JsonValue, chosen: MediaType) -> None:
+        """Give a call a body of one of the tool's media types."""
+        names = {item.location: item.name for item in tool.arguments}
         media_type = _one_of_range(chosen.media_type)
         if chosen is not tool.body[0] or media_type != chosen.media_type:
-            call.arguments[names["content_type", ""]] = media_type
-        value = self._body(chosen, which)
+            call.arguments[names["content_type"]] = media_type
         call.request["body"] = value
         call.request["content_type"] = media_type
         if tool.operation.declared is not None:
@@ -190,9 +184,14 @@ class Calls:
         if fixed and isinstance(value, dict):
             given = {name: member for name, member in value.items() if name not in fixed}
         if given or not fixed:
-            call.arguments[names["body", ""]] = given
+            call.arguments[names["body"]] = self.offered(tool, names["body"], given)
 
-    def _body(self, media_type: MediaType, which: Which) -> JsonValue:
+    def body(self, media_type: MediaType, which: Which) -> JsonValue:
+        """A value for a body of this media type, which it can carry whole.
+
+        Raises:
+            CannotSampleError: there is none.
+        """
         schema = body_schema(media_type)
         if kind_of_body(media_type) <= Kind.OTHER_JSON:
             return self.sent.sample(schema, which, seed="body")

@@ -10,12 +10,15 @@ from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.manifest import PollEntry
 from mcpgen.ir.tool_plan import ServerPlan, Shaping, ToolPlan
 from mcpgen.plan.cases.calls import PLACES, Call, Calls, first_requirement, schema_of
+from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
+from mcpgen.plan.cases.variations import Variations
 from mcpgen.plan.media_types import is_json
+from mcpgen.plan.shapes import Shapes
 from mcpgen.plan.tool_schema import response_schemas
 from mcpgen.runtime.testing import failures
 from mcpgen.runtime.testing.samples import CannotSampleError, Samples
 
-_UNKNOWN_ARGUMENT = "no_such_argument"
+_SHOWN_RULES = 5
 _UNHEARD_OF = "application/x-unheard-of"
 _CREDENTIAL_PARTS = frozenset({"access_token", "certificate_file", "password", "username", "value"})
 
@@ -44,6 +47,9 @@ class _Making:
 
     def __init__(self, plan: ServerPlan) -> None:
         self._calls = Calls(plan.api)
+        shapes = Shapes(plan.api.schemas, "request")
+        self._variations = Variations(self._calls, shapes)
+        self._refusals = Refusals(self._calls, shapes)
         self._answered = Samples(plan.api.schemas, "response")
         self._variables: dict[str, list[str]] = {}
         for variable in plan.environment:
@@ -67,8 +73,9 @@ class _Making:
         except CannotSampleError as error:
             untested.append(_told("smallest arguments", str(error)))
         else:
-            entry["calls"] = list(self._made(tool, smallest, untested))
-            entry["refused"] = [_unknown_argument()]
+            fullest = self._fullest(tool, smallest, untested)
+            entry["calls"] = list(self._made(tool, smallest, fullest))
+            entry["refused"] = self._refused(tool, smallest, fullest, untested)
             entry["failures"] = list(_failures(tool))
             if first_requirement(tool.operation):
                 entry["variables"] = self._named_variables(first_requirement(tool.operation))
@@ -77,17 +84,35 @@ class _Making:
             entry["untested"] = untested
         return {key: value for key, value in entry.items() if value != []}
 
-    def _made(
-        self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]
-    ) -> Iterator[JsonObject]:
-        yield _call("smallest arguments", smallest)
+    def _fullest(self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]) -> Call:
+        """The largest call, or the smallest where there is none."""
         try:
-            largest = self._calls.call(tool, "largest")
+            return self._calls.call(tool, "largest")
         except CannotSampleError as error:
             untested.append(_told("largest arguments", str(error)))
-            return
-        if largest.arguments != smallest.arguments:
-            yield _call("largest arguments", largest.beyond(smallest))
+            return smallest
+
+    def _made(self, tool: ToolPlan, smallest: Call, fullest: Call) -> Iterator[JsonObject]:
+        yield _call("smallest arguments", smallest)
+        if fullest.arguments != smallest.arguments:
+            yield _call("largest arguments", fullest.beyond(smallest))
+        for what, call in self._variations.of(tool, fullest):
+            yield _call(what, call)
+
+    def _refused(
+        self, tool: ToolPlan, smallest: Call, fullest: Call, untested: list[JsonObject]
+    ) -> list[JsonObject]:
+        found, unbroken = self._refusals.of(tool, smallest, fullest)
+        if unbroken:
+            shown = ", ".join(unbroken[:_SHOWN_RULES])
+            more = f" and {len(unbroken) - _SHOWN_RULES} more" * (len(unbroken) > _SHOWN_RULES)
+            untested.append(_told("rules", f"no value was found that breaks {shown}{more}"))
+        if len(found) > MOST_REFUSALS:
+            rest = len(found) - MOST_REFUSALS
+            untested.append(
+                _told("more rules", f"{rest} lie deeper than the {MOST_REFUSALS} tried")
+            )
+        return found[:MOST_REFUSALS]
 
     def _why_unanswerable(self, operation: Operation) -> str:
         """Say why the mock has no answer of its own; "" where it has."""
@@ -169,14 +194,6 @@ def _call(what: str, call: Call) -> JsonObject:
 
 def _told(what: str, reason: str) -> JsonObject:
     return {"what": what, "why": reason}
-
-
-def _unknown_argument() -> JsonObject:
-    return {
-        "what": "an unknown argument",
-        "arguments": {_UNKNOWN_ARGUMENT: 1},
-        "says": _UNKNOWN_ARGUMENT,
-    }
 
 
 def _failures(tool: ToolPlan) -> Iterator[str]:

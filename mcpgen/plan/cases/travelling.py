@@ -26,7 +26,7 @@ def travels(parameter: Parameter, value: JsonValue) -> bool:
         if any(text != text.strip() for text in texts):
             return False
     if parameter.style == "cookie":
-        separators += ' ",;\\'
+        separators += ' ",;&\\'
     return not any(set(separators) & set(text) for text in texts)
 
 

@@ -23,6 +23,7 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.bodies import read_body
 from mcpgen.runtime.testing.description import Operation, Parameter, is_json
 from mcpgen.runtime.testing.pairs import Pairs, unescaped
+from mcpgen.runtime.testing.routes import path_texts
 from mcpgen.runtime.testing.schemas import Schemas
 from mcpgen.runtime.testing.styles import path_shapes, query_shapes, simple_shapes
 from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
@@ -302,33 +303,8 @@ def _one_or_all(texts: list[str]) -> Shape:
     return decoded[0] if len(decoded) == 1 else decoded
 
 
-# Paths
-
-
 def literal_query(template: str) -> list[tuple[str, str]]:
     """Give the query that some documents write into the path itself, as decoded pairs."""
     _, _, query = template.partition("#")[0].partition("?")
     pairs = (pair.partition("=") for pair in query.split("&") if pair and "{" not in pair)
     return [(unquote(name), unquote(value)) for name, _, value in pairs]
-
-
-def path_texts(template: str, path: str) -> dict[str, str] | None:
-    """Match a path against a template: the raw text of each parameter, or None for no match."""
-    path_template = template.partition("#")[0].partition("?")[0]
-    wanted, found = path_template.split("/"), path.split("/")
-    if len(wanted) != len(found):
-        return None
-    texts: dict[str, str] = {}
-    for segment, text in zip(wanted, found, strict=True):
-        names = re.findall(r"\{([^{}]*)\}", segment)
-        literals = re.split(r"\{[^{}]*\}", segment)
-        if not names:
-            if unquote(segment) != unquote(text):
-                return None
-            continue
-        pattern = "(.+?)".join(re.escape(literal) for literal in literals)
-        match = re.fullmatch(pattern, text)
-        if match is None:
-            return None
-        texts.update(zip(names, match.groups(), strict=True))
-    return texts

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.direction import for_requests, for_responses
+from mcpgen.runtime.testing.routes import Routes
 from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, Schemas
 
 
@@ -152,6 +154,15 @@ class Description:
         }
         operations = [self._operation(entry) for entry in data.get("operations", ())]
         self.operations = {operation.key: operation for operation in operations}
+        self.all_base_urls = tuple(
+            dict.fromkeys(base for operation in operations for base in operation.base_urls or ("",))
+        )
+        self.answers: dict[int, JsonValue] = {}  # made up so far, by the identity of a media type
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The operations by their paths."""
+        return Routes((it.method, it.path, it.key) for it in self.operations.values())
 
     def _operation(self, entry: JsonObject) -> Operation:
         """Read an entry of `operations`; what is sent has its schemas read for requests."""

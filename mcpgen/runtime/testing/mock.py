@@ -14,7 +14,6 @@ from mcpgen.runtime.testing.decode import (
     RawRequest,
     decode_request,
     literal_query,
-    path_texts,
 )
 from mcpgen.runtime.testing.description import Description, Operation, base_path
 from mcpgen.runtime.testing.pairs import Pairs
@@ -269,13 +268,15 @@ class MockUpstream:
         return preferred or best
 
     def _fitting(self, arrival: _Arrival) -> Iterator[tuple[Operation, RawRequest]]:
-        for operation in self.api.operations.values():
-            if operation.method != arrival.method:
+        configured = filter(None, (self.base_url, *self._mounts.values()))
+        for base in dict.fromkeys((*configured, *self.api.all_base_urls)):
+            path = _below(base, arrival)
+            if path is None:
                 continue
-            base_url = self._mounts.get(operation.source, self.base_url)
-            bases = [base_url] if base_url else operation.base_urls
-            for path in {_below(base, arrival) for base in bases or [""]}:
-                if path is None or path_texts(operation.path, path) is None:
+            for key in self.api.routes.fitting(arrival.method, path):
+                operation = self.api.operations[key]
+                own = self._mounts.get(operation.source, self.base_url)
+                if base not in ([own] if own else operation.base_urls or ("",)):
                     continue
                 pairs = Pairs(arrival.query)
                 if all(pairs.take_pair(*pair) for pair in literal_query(operation.path)):

@@ -141,7 +141,9 @@ def _concrete(media_type: str) -> str:
 
 def _body(media_type: MediaType, name: str, api: Description) -> bytes:
     if is_json(name):
-        return json.dumps(response_value(media_type, api), ensure_ascii=False).encode()
+        if id(media_type) not in api.answers:
+            api.answers[id(media_type)] = response_value(media_type, api)
+        return json.dumps(api.answers[id(media_type)], ensure_ascii=False).encode()
     if is_stream(name):
         described = replace(media_type, schema=_item_schema(media_type, api))
         return written_stream(name, [response_value(described, api)] * 2)

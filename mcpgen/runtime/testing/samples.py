@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -125,6 +125,14 @@ class Samples:
             read, schemas = self._reading.of(schema), self._reading.schemas
             self._made[key] = sample(read, schemas=schemas, which=which, seed=seed, variant=variant)
         return self._made[key]
+
+    def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Give what tells whether a value is valid, for many values of one schema.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._reading.schemas.checker(self._reading.of(schema))
 
     def problem(self, schema: JsonSchema, value: JsonValue) -> str:
         """Say how a value breaks a schema, with the place in the value; "" when it fits.

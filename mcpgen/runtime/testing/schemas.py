@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import jsonschema_rs
@@ -166,6 +166,15 @@ class Schemas:
     def fits(self, schema: JsonSchema, value: JsonValue) -> bool:
         """Tell whether a value is valid; `format` counts."""
         return schema is True or self._validator(schema).is_valid(value)
+
+    def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Give what tells whether a value fits one schema; `format` counts.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        fits: Callable[[JsonValue], bool] = self._validator(schema).is_valid
+        return fits
 
     def _validator(self, schema: JsonSchema) -> jsonschema_rs.Draft202012Validator:
         key = json.dumps(schema, sort_keys=True)

@@ -113,7 +113,7 @@ class Suite:
         try:
             async with self._client(case, environ, mock) as client:
                 result = await client.call_tool(*self._called(case, is_searched=is_searched))
-                waited = loop.time() - started
+                waited = round(loop.time() - started, 3)
         except RpcError as error:
             return [f"the call was refused by the protocol: {error}"]
         least = case.expect.get("waits_seconds", 0.0)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpgen.runtime.testing.decode import DecodedRequest, RawRequest, decode_request, path_texts
+from mcpgen.runtime.testing.decode import DecodedRequest, RawRequest, decode_request
 from mcpgen.runtime.testing.description import Description, Operation
+from mcpgen.runtime.testing.routes import path_texts
 
 
 def operation(*parameters: dict[str, Any], path: str = "/things") -> tuple[Operation, Description]:

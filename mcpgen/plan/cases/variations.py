@@ -1,0 +1,221 @@
+"""Calls with values that are easily lost or torn apart on the way: what encodings are for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from mcpgen.ir.api import MediaType, Parameter
+from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.plan.arguments import body_schema
+from mcpgen.plan.cases.calls import PLACES, Call, Calls
+from mcpgen.plan.cases.travelling import has_empty, travels
+from mcpgen.plan.media_types import Kind, is_range, kind_of_body
+from mcpgen.plan.shapes import Shapes
+from mcpgen.runtime.testing.samples import CannotSampleError
+
+_MOST_LEAVES = 40
+_WITHOUT_EMPTY = frozenset({Kind.XML})  # where an empty text is no text
+_WITHOUT_NULL = frozenset({Kind.FORM, Kind.MULTIPART, Kind.XML, Kind.TEXT})
+_NOT_VARIED = frozenset({Kind.BINARY, Kind.UNSENDABLE})
+_WITH_PARTS = frozenset({Kind.FORM, Kind.MULTIPART})
+
+_Fits = Callable[[JsonValue], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What takes the place of a value: the first of `texts` that is allowed there, or `other`."""
+
+    what: str
+    texts: tuple[str | None, ...]
+    other: Callable[[JsonValue], JsonValue] = lambda value: value  # of numbers and booleans
+
+    def tries(self, leaf: JsonValue) -> Iterator[JsonValue]:
+        """Give what could stand in place of a text, a number or a boolean."""
+        if isinstance(leaf, str):
+            yield from self.texts
+        elif leaf is not None:
+            yield self.other(leaf)
+
+
+_KINDS = (
+    _Kind(
+        "reserved characters",
+        (
+            "a/b?c#d&e=f+g%20 h;i,j:k@l[m]n!o$p'q(r)s*t\"u\\v<w>x{y}z|^`~",
+            "a/b?c&d=e+f% g",
+            "a/b&c=d%",
+            "a/b?c#d&e+f%20:g@h!$'()*",
+            "&/%",
+        ),
+    ),
+    _Kind("Unicode", ("\u00e9 \u6f22\u5b57 \U0001f43e \u00f1", "\u00e9\u6f22\U0001f43e", "\u00e9")),
+    _Kind(
+        "empty and falsy values",
+        ("",),
+        lambda value: False if isinstance(value, bool) else 0,
+    ),
+    _Kind("null", (None,), lambda _: None),
+)
+
+
+class Variations:
+    """Makes such calls for the tools of one API."""
+
+    def __init__(self, calls: Calls, shapes: Shapes) -> None:
+        self._calls = calls
+        self._shapes = shapes
+
+    def of(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
+        """Give each call with what it is about, as far as it differs from the smallest one.
+
+        What can take such a value is taken from `fullest`, whether it is required or not.
+        """
+        for kind in _KINDS:
+            call = Call()
+            for parameter in tool.operation.parameters:
+                self._vary_parameter(tool, parameter, kind, fullest, call)
+            self._vary_body(tool, kind, call)
+            if call.arguments:
+                yield kind.what, call
+        yield from self._single_items(tool, fullest)
+        yield from self._as_other_types(tool)
+
+    def _vary_parameter(
+        self, tool: ToolPlan, parameter: Parameter, kind: _Kind, fullest: Call, call: Call
+    ) -> None:
+        value = _sent(parameter, fullest)
+        if value is None:
+            return
+        allowed = self._calls.sent.checker(parameter.schema)
+        varied = _varied(value, kind, lambda new: allowed(new) and travels(parameter, new))
+        self._give(tool, parameter, value, varied, call)
+
+    def _give(
+        self, tool: ToolPlan, parameter: Parameter, old: JsonValue, new: JsonValue, call: Call
+    ) -> None:
+        """Give a parameter its new value, where it is one and the tool has an argument for it."""
+        place = (parameter.location, parameter.name)
+        for item in tool.arguments:
+            if (item.location, item.wire_name) == place and repr(new) != repr(old):
+                call.arguments[item.name] = self._calls.offered(tool, item.name, new)
+                call.send(parameter, new)
+
+    def _vary_body(self, tool: ToolPlan, kind: _Kind, call: Call) -> None:
+        if not tool.body or any(item.location == "body" for item in tool.fixed):
+            return
+        media_type = tool.body[0]
+        told = kind_of_body(media_type)
+        if not _can_carry(kind, media_type, told):
+            return
+        try:
+            value = self._calls.body(media_type, "largest")
+        except CannotSampleError:
+            return  # which is told of the largest call
+        kept: frozenset[str] = frozenset()
+        if told in _WITH_PARTS:
+            if not isinstance(value, dict):
+                return  # parts without names are files
+            kept = self._kept(media_type, told)
+        allowed = self._calls.sent.checker(body_schema(media_type))
+        varied = _varied(value, kind, lambda new: allowed(new) and not _is_lost(new, told), kept)
+        if repr(varied) != repr(value):
+            self._calls.give_body(tool, call, varied, media_type)
+
+    def _kept(self, media_type: MediaType, told: Kind) -> frozenset[str]:
+        """The members of a form that stay: those with separators, and what are files, or may be."""
+        if told is Kind.FORM:
+            styles = {name: encoding.style for name, encoding in media_type.encoding.items()}
+            return frozenset(name for name, style in styles.items() if "Delimited" in style)
+        return self._files(media_type)
+
+    def _files(self, media_type: MediaType) -> frozenset[str]:
+        """The members of a multipart body that are files, or may be: their text is no text."""
+        properties = self._shapes.of(body_schema(media_type)).keywords.get("properties", {})
+        shapes = {name: self._shapes.of(schema) for name, schema in properties.items()}
+        return frozenset(
+            name
+            for name, shape in shapes.items()
+            if name in media_type.encoding
+            or "items" in shape.keywords
+            or shape.keywords.get("format") in ("binary", "byte")
+            or "contentEncoding" in shape.keywords
+            or "contentMediaType" in shape.keywords
+        )
+
+    def _single_items(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
+        """Lists of one item, which some encodings cannot tell from the item alone."""
+        call = Call()
+        for parameter in tool.operation.parameters:
+            value = _sent(parameter, fullest)
+            if isinstance(value, list) and len(value) > 1:
+                single = value[:1]
+                if self._calls.sent.checker(parameter.schema)(single):
+                    self._give(tool, parameter, value, single, call)
+        if call.arguments:
+            yield "lists of one item", call
+
+    def _as_other_types(self, tool: ToolPlan) -> Iterator[tuple[str, Call]]:
+        """The body in each media type that neither the smallest nor the largest call uses."""
+        for media_type in tool.body[1:-1]:
+            try:
+                value = self._calls.body(media_type, "largest")
+            except CannotSampleError:
+                continue
+            call = Call()
+            self._calls.give_body(tool, call, value, media_type)
+            yield f"a body of {media_type.media_type}", call
+
+
+def _sent(parameter: Parameter, call: Call) -> JsonValue:
+    if parameter.location not in PLACES:
+        return None
+    return call.request[parameter.location].get(parameter.name)
+
+
+def _can_carry(kind: _Kind, media_type: MediaType, told: Kind) -> bool:
+    """Whether bodies of a media type have room for such values."""
+    if told in _NOT_VARIED or is_range(media_type.media_type):
+        return False
+    if told is Kind.TEXT and "charset" in media_type.media_type.lower():
+        return kind.texts[0] is not None and kind.texts[0].isascii()
+    if None in kind.texts:
+        return told not in _WITHOUT_NULL
+    return "" not in kind.texts or told not in _WITHOUT_EMPTY
+
+
+def _is_lost(value: JsonValue, kind: Kind) -> bool:
+    """Whether a body of this kind cannot carry a value whole."""
+    return kind in (Kind.FORM, Kind.MULTIPART, Kind.XML) and has_empty(value)
+
+
+def _varied(
+    value: JsonValue, kind: _Kind, fits: _Fits, kept: frozenset[str] = frozenset()
+) -> JsonValue:
+    """`value` with as many of its leaves replaced as its schema allows, but the `kept` members."""
+    holder: list[Any] = [deepcopy(value)]
+    for container, key in islice(_leaves(holder, kept), _MOST_LEAVES):
+        before = container[key]
+        for new in kind.tries(before):
+            container[key] = new
+            if fits(holder[0]):
+                break
+            container[key] = before
+    return holder[0]
+
+
+def _leaves(container: Any, kept: frozenset[str], depth: int = 0) -> Iterator[tuple[Any, Any]]:
+    """Each place of a text, number, boolean or null: what holds it, and under which key."""
+    keys = list(container) if isinstance(container, dict) else range(len(container))
+    for key in keys:
+        if depth == 1 and key in kept:
+            continue
+        if isinstance(container[key], dict | list):
+            yield from _leaves(container[key], kept, depth + 1)
+        else:
+            yield container, key

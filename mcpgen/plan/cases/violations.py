@@ -1,0 +1,174 @@
+"""Values that break one rule of a schema each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.shapes import Shapes, json_type, referred_name
+
+_MAX_DEPTH = 6
+_LONGEST_TEXT = 2000
+_MOST_ITEMS = 200
+_UNKNOWN = "no_such_member"
+_OF_EACH_TYPE: tuple[JsonValue, ...] = ({"no": "such"}, "no such", 0.5, True, [["no"]], None)
+_NOT_MATCHING = ("", "!", "~ ~", "a", "0", "-", "\u00e9\u00e9\u00e9", "A1 b2 C3 d4 E5 f6 G7 h8")
+_NUMBERS = frozenset({"integer", "number"})
+_RULES_OF_TYPES = (
+    (_NUMBERS, ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
+    (frozenset({"string"}), ("minLength", "maxLength", "pattern", "format")),
+    (frozenset({"array"}), ("minItems", "maxItems", "uniqueItems")),
+    (frozenset({"object"}), ("additionalProperties", "minProperties", "maxProperties")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A value that breaks one rule, at a place inside it ("" for the value itself)."""
+
+    place: str  # a JSON Pointer
+    rule: str  # a keyword
+    value: JsonValue
+
+
+_Put = Callable[[JsonValue], JsonValue]
+"""Gives the whole value with another one at a place."""
+
+
+class Violations:
+    """Breaks the rules of schemas, whose references are looked up in `shapes`."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self._shapes = shapes
+
+    def of(self, schema: JsonSchema, value: JsonValue) -> Iterator[Violation]:
+        """Break every rule that speaks of `value`, one after the other, from outside to inside.
+
+        `value` is valid. Whether what comes of it is not remains to be checked: a choice may still
+        allow it, and of several tries at one rule the first that is refused is enough.
+        Definitions are entered once on the way to a place, so recursion ends.
+        """
+        yield from self._of(schema, value, "", lambda new: new, frozenset())
+
+    def _of(
+        self, schema: JsonSchema, value: JsonValue, place: str, put: _Put, inside: frozenset[str]
+    ) -> Iterator[Violation]:
+        name = referred_name(schema)
+        if name in inside or place.count("/") > _MAX_DEPTH:
+            return
+        inside |= {name} if name else set()
+        keywords = self._shapes.of(schema).keywords
+        for rule, broken in _broken(keywords, value):
+            yield Violation(place, rule, put(broken))
+        if isinstance(value, dict):
+            yield from self._members(keywords, value, place, put, inside)
+        if isinstance(value, list) and value and "items" in keywords:
+            items = keywords["items"]
+            at_first = f"{place}/0"
+            rest = value[1:]
+            yield from self._of(items, value[0], at_first, lambda new: put([new, *rest]), inside)
+
+    def _members(
+        self, keywords: JsonObject, value: JsonObject, place: str, put: _Put, inside: frozenset[str]
+    ) -> Iterator[Violation]:
+        for name in keywords.get("required", ()):
+            if name in value:
+                left = {key: member for key, member in value.items() if key != name}
+                yield Violation(f"{place}/{_token(name)}", "required", put(left))
+        properties = keywords.get("properties", {})
+        for name in sorted(value.keys() & properties.keys()):
+
+            def put_member(new: JsonValue, name: str = name) -> JsonValue:
+                return put({**value, name: new})
+
+            at_member = f"{place}/{_token(name)}"
+            yield from self._of(properties[name], value[name], at_member, put_member, inside)
+
+
+def _token(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _broken(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Each rule that a schema has for values of this type, with what should break it."""
+    yield from (("type", other) for other in _of_other_type(keywords))
+    if "enum" in keywords:
+        yield "enum", _not_listed(keywords["enum"])
+    for types, rules in _RULES_OF_TYPES:
+        if json_type(value) in types:
+            for rule in rules:
+                if rule in keywords:
+                    broken = _BREAKING[rule](keywords[rule], value, keywords)
+                    yield from ((rule, other) for other in broken)
+
+
+def _of_other_type(keywords: JsonObject) -> list[JsonValue]:
+    """A value of a type that is not allowed, if there is one."""
+    told = keywords.get("type")
+    if told is None:
+        return []
+    allowed = {told} if isinstance(told, str) else set(told)
+    if "number" in allowed:
+        allowed.add("integer")
+    return [other for other in _OF_EACH_TYPE if json_type(other) not in allowed][:1]
+
+
+def _not_listed(values: list[JsonValue]) -> JsonValue:
+    """A value of the type of the listed ones that is not among them."""
+    numbers = [item for item in values if json_type(item) in _NUMBERS]
+    if numbers and len(numbers) == len(values):
+        return max(numbers) + 1
+    return "no such value"
+
+
+def _with_unknown(rule: JsonValue, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+    return [{**value, _UNKNOWN: 1}] if rule is False else []
+
+
+def _texts_not_matching(_: JsonValue, _value: str, keywords: JsonObject) -> list[JsonValue]:
+    """Texts of an allowed length, unlike what formats and patterns mostly ask for."""
+    least, most = keywords.get("minLength", 0), keywords.get("maxLength", _LONGEST_TEXT)
+    padded = [text if len(text) >= least else text.ljust(int(least), "!") for text in _NOT_MATCHING]
+    return [text for text in padded if len(text) <= most]
+
+
+def _longer(limit: int, value: str, _: JsonObject) -> list[JsonValue]:
+    filler = value[-1:] or "x"
+    return [value.ljust(int(limit) + 1, filler)] if limit < _LONGEST_TEXT else []
+
+
+def _more_items(limit: int, value: list[JsonValue], _: JsonObject) -> list[JsonValue]:
+    if not value or limit >= _MOST_ITEMS:
+        return []
+    return [[*value, *([value[-1]] * (int(limit) + 1 - len(value)))]]
+
+
+def _more_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+    missing = int(limit) + 1 - len(value)
+    if missing > _MOST_ITEMS:
+        return []
+    return [{**value, **{f"{_UNKNOWN}{number}": 1 for number in range(missing)}}]
+
+
+def _fewer_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+    return [dict(list(value.items())[: int(limit) - 1])] if limit > 0 else []
+
+
+_BREAKING: dict[str, Callable[..., list[JsonValue]]] = {
+    "minimum": lambda bound, *_: [bound - 1],
+    "maximum": lambda bound, *_: [bound + 1],
+    "exclusiveMinimum": lambda bound, *_: [bound],
+    "exclusiveMaximum": lambda bound, *_: [bound],
+    "multipleOf": lambda step, value, *_: [value + step / 2],
+    "minLength": lambda limit, value, *_: [value[: int(limit) - 1]] if limit > 0 else [],
+    "maxLength": _longer,
+    "pattern": _texts_not_matching,
+    "format": _texts_not_matching,
+    "minItems": lambda limit, value, *_: [value[: int(limit) - 1]] if limit > 0 else [],
+    "maxItems": _more_items,
+    "uniqueItems": lambda rule, value, *_: [[value[0], value[0]]] if rule and value else [],
+    "additionalProperties": _with_unknown,
+    "minProperties": _fewer_members,
+    "maxProperties": _more_members,
+}
