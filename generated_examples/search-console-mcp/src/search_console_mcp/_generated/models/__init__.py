@@ -10,7 +10,6 @@ from search_console_mcp._generated.models.inspection import (
     InspectUrlResult,
     UrlInspection,
     UrlInspectionIndexStatusResult,
-    UrlInspectionMobileUsabilityResult,
     UrlInspectionRichResultsResult,
     UrlInspectionRichResultsResultDetectedItemsItem,
 )
@@ -45,7 +44,6 @@ __all__ = [
     "SitemapContentsItem",
     "UrlInspection",
     "UrlInspectionIndexStatusResult",
-    "UrlInspectionMobileUsabilityResult",
     "UrlInspectionRichResultsResult",
     "UrlInspectionRichResultsResultDetectedItemsItem",
 ]

@@ -20,7 +20,6 @@ class InspectUrlResult(TypedDict):
 class UrlInspection(TypedDict):
     indexStatusResult: NotRequired[UrlInspectionIndexStatusResult]
     inspectionResultLink: NotRequired[str]
-    mobileUsabilityResult: NotRequired[UrlInspectionMobileUsabilityResult]
     richResultsResult: NotRequired[UrlInspectionRichResultsResult]
 
 
@@ -35,10 +34,6 @@ class UrlInspectionIndexStatusResult(TypedDict):
     robotsTxtState: NotRequired[str]
     sitemap: NotRequired[list[str]]
     userCanonical: NotRequired[str]
-    verdict: NotRequired[Literal["FAIL", "NEUTRAL", "PARTIAL", "PASS", "VERDICT_UNSPECIFIED"]]
-
-
-class UrlInspectionMobileUsabilityResult(TypedDict):
     verdict: NotRequired[Literal["FAIL", "NEUTRAL", "PARTIAL", "PASS", "VERDICT_UNSPECIFIED"]]
 
 
