@@ -26,7 +26,7 @@ from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
-from mcpgen.plan.cases import make_cases
+from mcpgen.plan.cases import make_cases, make_workflow_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.transliteration import plain_ascii
@@ -248,7 +248,7 @@ def make_project(
     )
     try:
         with ModelRun(plan, (cache or user_cache()) / "models") as models:
-            files = render(plan, make_cases(plan, problems))
+            files = render(plan, make_cases(plan, problems), make_workflow_cases(plan, problems))
             skeleton = functools.partial(
                 render_skeleton,
                 package=plan.package,

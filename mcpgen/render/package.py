@@ -22,7 +22,11 @@ from mcpgen.render.views import (
 from mcpgen.render.workflow_views import workflows_module
 
 
-def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
+def render(
+    plan: ServerPlan,
+    cases: Sequence[JsonObject] = (),
+    workflow_cases: Sequence[JsonObject] = (),
+) -> FileSet:
     """Write out what is generated from the plan; the models are made elsewhere."""
     package = f"src/{plan.package}/_generated"
     texts = {
@@ -35,6 +39,8 @@ def render(plan: ServerPlan, cases: Sequence[JsonObject] = ()) -> FileSet:
     }
     if plan.has_document:
         _add_tools(plan, cases, texts, data)
+        if plan.workflows:
+            _add_workflows(plan, workflow_cases, texts, data)
     else:
         texts["tests/generated/test_server.py"] = _template(
             "tests/generated/test_server.py", tests=tests_view(plan)
@@ -67,11 +73,6 @@ def _add_tools(
         "tests/generated/cases.json": json_text.blocks(cases),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
-    if plan.workflows:
-        texts[f"{package}/workflows.py"] = _template(
-            "_generated/workflows.py", module=workflows_module(plan)
-        )
-        data[f"{package}/workflows.json"] = json_text.pretty(contracts.workflows_contract(plan))
     data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
     if plan.search is not None:
         listed = contracts.search_listing(plan, plan.search)
@@ -84,6 +85,25 @@ def _add_tools(
         )
         contract = contracts.group_contract(plan, group)
         data[f"{package}/tools/{module}.json"] = json_text.pretty(contract)
+
+
+def _add_workflows(
+    plan: ServerPlan, cases: Sequence[JsonObject], texts: dict[str, str], data: dict[str, bytes]
+) -> None:
+    """Add what only a server has whose manifest has workflows."""
+    package = f"src/{plan.package}/_generated"
+    texts |= {
+        f"{package}/workflows.py": _template(
+            "_generated/workflows.py", module=workflows_module(plan)
+        ),
+        "tests/generated/test_workflows.py": _template(
+            "tests/generated/test_workflows.py", tests=tests_view(plan)
+        ),
+    }
+    data |= {
+        f"{package}/workflows.json": json_text.pretty(contracts.workflows_contract(plan)),
+        "tests/generated/workflows.json": json_text.blocks(cases),
+    }
 
 
 def _template(path: str, **view: Any) -> str:

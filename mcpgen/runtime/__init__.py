@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from mcpgen.runtime.overrides import CallNext, after, before, override
     from mcpgen.runtime.serving import serve
     from mcpgen.runtime.tools import ToolGroup
-    from mcpgen.runtime.workflows import Workflow, compare, value_at, without_absent
+    from mcpgen.runtime.workflow_values import compare, value_at, without_absent
+    from mcpgen.runtime.workflows import Workflow
 
 __all__ = [
     "ABSENT",
@@ -112,7 +113,8 @@ _HOMES = {
     "overrides": ("CallNext", "after", "before", "override"),
     "serving": ("serve",),
     "tools": ("ToolGroup",),
-    "workflows": ("Workflow", "compare", "value_at", "without_absent"),
+    "workflow_values": ("compare", "value_at", "without_absent"),
+    "workflows": ("Workflow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -21,10 +21,12 @@ MAY_IMPORT = {
 }
 # Leaves of the runtime that the generator needs too, since a server has the runtime alone.
 BELOW_EVERYTHING = (
+    "mcpgen.runtime.absent",
     "mcpgen.runtime.hosts",
     "mcpgen.runtime.words",
     "mcpgen.runtime.testing.failures",
     "mcpgen.runtime.testing.samples",
+    "mcpgen.runtime.workflow_values",
 )
 
 MODULES = modules()

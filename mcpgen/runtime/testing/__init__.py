@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.testing.replies import Reply
     from mcpgen.runtime.testing.samples import CannotSampleError, sample
     from mcpgen.runtime.testing.suite import CaseResult, Suite
+    from mcpgen.runtime.testing.workflow_suite import WorkflowCase, WorkflowSuite
 
 __all__ = [
     "LEGACY",
@@ -31,6 +32,8 @@ __all__ = [
     "Reply",
     "RpcError",
     "Suite",
+    "WorkflowCase",
+    "WorkflowSuite",
     "read_cases",
     "sample",
 ]
@@ -43,6 +46,7 @@ _HOMES = {
     "replies": ("Reply",),
     "samples": ("CannotSampleError", "sample"),
     "suite": ("CaseResult", "Suite"),
+    "workflow_suite": ("WorkflowCase", "WorkflowSuite"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -84,7 +84,7 @@ class Suite:
         """Call the tool, and compare what was sent and what came back with the case."""
         with _virtual_time() as loop:
             differences = loop.run(self._differences(case))
-        _demand(not differences, "\n  ".join([f"{case.id}:", *differences]))
+        demand(not differences, "\n  ".join([f"{case.id}:", *differences]))
 
     def results(
         self, tools: Collection[str] | None = None, *, cases: Iterable[Case] | None = None
@@ -214,12 +214,12 @@ class Suite:
         }
         for revision in (LEGACY, MODERN):
             listed = {tool["name"]: tool for tool in asyncio.run(self._listed(server, revision))}
-            _demand(
+            demand(
                 list(listed) == sorted(expected),
                 f"{revision} lists {list(listed)}, the contracts have {sorted(expected)}",
             )
             for name, tool in listed.items():
-                _demand(same(expected[name], tool), f"`{name}` is listed unlike its contract")
+                demand(same(expected[name], tool), f"`{name}` is listed unlike its contract")
 
     async def _listed(self, server: ServerPackage, revision: str) -> list[JsonObject]:
         client = Client.in_memory(server, self._environ(""), revision=revision)
@@ -236,7 +236,7 @@ class Suite:
             wrong = loop.run(self._found_wrongly())
             for case in called.values():
                 wrong += loop.run(self._differences(case, is_searched=True))
-        _demand(not wrong, "\n  ".join(["through the search:", *wrong]))
+        demand(not wrong, "\n  ".join(["through the search:", *wrong]))
 
     async def _found_wrongly(self) -> list[str]:
         names = self._server.contract["search"]
@@ -259,21 +259,21 @@ class Suite:
         called: dict[str, list[str]] = {key: [] for key in self._api.operations}
         for name, tool in self._tools.items():
             request = tool.contract["request"]
-            _demand(tool.operation in called, f"`{name}` calls an unknown `{tool.operation}`")
+            demand(tool.operation in called, f"`{name}` calls an unknown `{tool.operation}`")
             described = self._api.operations[tool.operation]
-            _demand(
+            demand(
                 (described.method, described.path) == (request["method"], request["path"]),
                 f"`{name}` is for `{tool.operation}` and calls another operation",
             )
             called[tool.operation].append(name)
         for key, names in called.items():
-            _demand(len(names) == 1, f"`{key}` is called by {names or 'no tool'}")
+            demand(len(names) == 1, f"`{key}` is called by {names or 'no tool'}")
 
     def check_docstrings(self) -> None:
         """Each handler's docstring names its operation."""
         for name, tool in self._toolbox.tools.items():
             said = getattr(tool.handler, "__doc__", None) or ""
-            _demand(
+            demand(
                 f"`{tool.operation}`" in said,
                 f"the docstring of `{name}` does not name `{tool.operation}`",
             )
@@ -282,7 +282,7 @@ class Suite:
         """Every tool has a call that sends something, or a case that says why it has none."""
         covered = {case.tool for case in self.cases if case.untested or case.expect.get("request")}
         missing = sorted(self._tools.keys() - covered)
-        _demand(not missing, f"no case calls {', '.join(missing)}")
+        demand(not missing, f"no case calls {', '.join(missing)}")
 
     def check_handlers(self) -> None:
         """What `handlers/` adds and overrides fits the tools that are generated."""
@@ -352,7 +352,7 @@ def _counted(requests: int) -> str:
     return f"{requests} request{' was' if requests == 1 else 's were'}"
 
 
-def _demand(is_so: bool, message: str) -> None:
+def demand(is_so: bool, message: str) -> None:
     """Fail with a message where something is not so; also where Python drops assertions."""
     if not is_so:
         raise AssertionError(message)
