@@ -76,6 +76,7 @@ class Lock:
     surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
     other_documents: tuple[LockedDocument, ...] = ()  # where there are several sources
     overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
+    arazzo: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of workflows' documents
 
     @property
     def documents(self) -> tuple[LockedDocument, ...]:
@@ -84,9 +85,9 @@ class Lock:
 
     @property
     def inputs(self) -> dict[str, str]:
-        """The hashes of all documents and overlays, by path."""
+        """The hashes of all documents, of APIs and of workflows, and of overlays, by path."""
         found = {path: digest for each in self.documents for path, digest in each.sha256.items()}
-        return found | dict(self.overlays)
+        return found | dict(self.overlays) | dict(self.arazzo)
 
     def document_at(self, root: str) -> LockedDocument:
         """What is recorded of the document with this root file."""
@@ -131,6 +132,7 @@ def dump_lock(lock: Lock) -> bytes:
                 else {}
             ),
             **({"overlays": dict(lock.overlays)} if lock.overlays else {}),
+            **({"arazzo": dict(lock.arazzo)} if lock.arazzo else {}),
         },
         "files": {
             path: {"class": file.owner.value, "sha256": file.sha256}
@@ -200,6 +202,7 @@ def _lock(sections: JsonObject) -> Lock:
         surface=sections.get("surface", {}).get("sha256", ""),
         other_documents=tuple(map(_locked_document, inputs.get("other_documents", ()))),
         overlays=dict(inputs.get("overlays", {})),
+        arazzo=dict(inputs.get("arazzo", {})),
     )
 
 

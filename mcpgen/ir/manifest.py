@@ -367,6 +367,11 @@ class Manifest(_Entry, frozen=True):
     ] = True
 
     @property
+    def arazzo_documents(self) -> tuple[str, ...]:
+        """The paths of the documents that workflows are read from."""
+        return tuple(sorted({entry.arazzo for entry in self.workflows.values() if entry.arazzo}))
+
+    @property
     def apart_because(self) -> str | None:
         """Why the server is no member of the workspace around it; None where it is one."""
         if isinstance(self.workspace, ApartEntry):

@@ -110,6 +110,7 @@ def plan_project(
             for source, understood in zip(manifest.sources, read, strict=True)
         ),
         overlays,
+        arazzo={path: read_file(target, path) or b"" for path in manifest.arazzo_documents},
     )
     return Planned(plan, inputs)
 

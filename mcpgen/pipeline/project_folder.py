@@ -45,6 +45,7 @@ class Inputs:
 
     documents: tuple[tuple[Mapping[str, bytes], LockedDocument], ...] = ()
     overlays: Mapping[str, bytes] = field(default_factory=dict)
+    arazzo: Mapping[str, bytes] = field(default_factory=dict)  # the documents of workflows
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -183,6 +184,7 @@ def make_lock(
         surface=sha256(made[SURFACE_FILE]),
         other_documents=tuple(others),
         overlays={path: sha256(content) for path, content in inputs.overlays.items()},
+        arazzo={path: sha256(content) for path, content in inputs.arazzo.items()},
     )
 
 

@@ -53,6 +53,7 @@ from mcpgen.plan.workflow_types import (
 from mcpgen.runtime.testing.samples import Samples
 
 _TAKEN = frozenset({"compare", "ctx", "flow", "item", "tools", "value_at", "without_absent"})
+_REFUSED = ResponseValue("")  # stands where a value was refused; nothing more is said of it
 
 
 def plan_workflows(
@@ -220,7 +221,8 @@ class _Planning:
         items = None
         if step.for_each is not None:
             items = self._resolved(step.for_each, step.for_each_tokens)
-            self._check_type(items, frozenset({"array"}), step.for_each_tokens)
+            if not self._check_type(items, frozenset({"array"}), step.for_each_tokens):
+                items = _REFUSED
         condition = None if step.when is None else self._condition(step.when)
         arguments = self._step_arguments(step, tool, items)
         self._steps[step.id], self._step_tools[step.id] = step, tool
@@ -274,7 +276,7 @@ class _Planning:
                     "leave `max_pages` out",
                 )
             given["max_pages"] = Literal(step.max_pages)
-        if tool is not None:
+        if tool is not None and len(given) >= len(step.arguments):  # else one was refused
             self._check_complete(step, tool, given)
         return ObjectOf(tuple(given.items()))
 
@@ -345,14 +347,16 @@ class _Planning:
             else:
                 self._check_fits(member, known, replace(written, tokens=tokens))
 
-    def _check_type(self, value: Value, wanted: frozenset[str], tokens: Tokens) -> None:
+    def _check_type(self, value: Value, wanted: frozenset[str], tokens: Tokens) -> bool:
         types = (
             types_of_literal(value)
             if isinstance(value, Literal | ListOf | ObjectOf)
             else self._known(value).types
         )
-        if problem := mismatch(types, wanted):
+        problem = mismatch(types, wanted)
+        if problem:
             self._refuse_type(tokens, problem)
+        return not problem
 
     def _refuse_type(self, tokens: Tokens, problem: str) -> None:
         self._refuse(
@@ -422,8 +426,8 @@ class _Planning:
             case _:
                 found = value
         if found is None or not self._is_there(found, tokens, step, items):
-            return Literal(None)  # never used: the run ends with these problems
-        return ItemValue(found.pointer) if isinstance(found, ItemValue) else found
+            return _REFUSED
+        return found
 
     def _output(self, value: OutputValue, tokens: Tokens) -> Expression | None:
         """What an output of an earlier step is."""

@@ -314,13 +314,14 @@ def _fixed_entries(fixed: Iterable[Fixed]) -> Source:
 
 
 def docstring(tool: ToolPlan) -> DocText:
-    """Spell a handler's docstring: what its tool does, and the operation's key in backticks.
+    """Spell a handler's docstring: what its tool does, and the operation's key in backticks."""
+    return docstring_of(purpose(tool), tool.operation.key)
 
-    One line where it fits; otherwise the key stands below the sentence.
-    """
+
+def docstring_of(sentence: str, operation: str) -> DocText:
+    """Spell a sentence and a key; on one line where they fit, else the key stands below."""
     room = LINE_LENGTH - len('    """"""')
-    key = doc_text(f"`{tool.operation.key}`.")
-    sentence = purpose(tool)
+    key = doc_text(f"`{operation}`.")
     inline = doc_text(f"{sentence}: ")
     if len(inline) + len(key) <= room:
         return DocText(f"{inline}{key}")

@@ -20,10 +20,15 @@ from mcpgen.ir.workflow import (
     Truth,
     Value,
 )
-from mcpgen.render.filters import DocText, Source, doc_text, first_sentence, identifier, literal
-from mcpgen.render.views import ImportView, NamesUsed, imports, package_view, signature
-
-_LINE_LENGTH = 100
+from mcpgen.render.filters import DocText, Source, first_sentence, identifier, literal
+from mcpgen.render.views import (
+    ImportView,
+    NamesUsed,
+    docstring_of,
+    imports,
+    package_view,
+    signature,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,9 @@ class _Spelling:
             name=literal(workflow.name),
             function=function,
             signature=signature(function, workflow.arguments, returns, self._names),
-            docstring=_docstring(workflow),
+            docstring=docstring_of(
+                first_sentence(workflow.description).removesuffix("."), workflow.key
+            ),
             steps=Source(", ".join(literal(step.id) for step in workflow.steps)),
             statements=tuple(
                 statement for step in workflow.steps for statement in self._statements(step)
@@ -154,16 +161,6 @@ class _Spelling:
                 return Source(f"(not {self._condition(inner)})")
             case Junction(word=word, conditions=parts):
                 return Source(f"({f' {word} '.join(map(self._condition, parts))})")
-
-
-def _docstring(workflow: WorkflowPlan) -> DocText:
-    """Spell what it does, with its key in backticks; on one line where that fits."""
-    key = doc_text(f"`{workflow.key}`.")
-    sentence = first_sentence(workflow.description) or workflow.title
-    inline = doc_text(f"{sentence.removesuffix('.')}: ")
-    if len(inline) + len(key) <= _LINE_LENGTH - len('    """"""'):
-        return DocText(f"{inline}{key}")
-    return DocText(f"{doc_text(sentence.removesuffix('.'))}.\n\n    {key}\n    ")
 
 
 def _steps_read(workflow: WorkflowPlan) -> Iterator[str]:

@@ -216,6 +216,9 @@ class _Making:
 
     def _request(self, step: StepPlan, arguments: JsonObject) -> JsonObject:
         tool = self._tools[step.tool]
+        shaping = tool.shaping
+        if shaping.confirm or shaping.poll is not None:
+            raise CannotSampleError(f"`{step.id}` waits for a user, or for the API")
         if tool.wire_names or tool.body[1:] or "max_pages" in arguments:
             raise CannotSampleError(f"what `{step.id}` sends depends on more than its arguments")
         for argument in tool.arguments:

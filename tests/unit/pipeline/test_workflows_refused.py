@@ -1,0 +1,331 @@
+"""Workflows that cannot be followed: one diagnostic each, by its place, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcpgen import pipeline
+from mcpgen.pipeline.check import check
+
+FETCH = (
+    "{id: fetch, operation: getPet, arguments: {pet_id: $inputs.pet}, "
+    "outputs: {name: '$response.body#/name', id: '$response.body#/id'}}"
+)
+INPUTS = "inputs: {type: object, properties: {pet: {type: integer}, word: {type: string}}}"
+
+
+def manifest(*steps: str, more: str = "") -> str:
+    """Give the manifest's part with one workflow of these steps."""
+    lines = "".join(f"      - {step}\n" for step in steps)
+    return f"workflows:\n  look_twice:\n    {INPUTS}\n{more}    steps:\n{lines}"
+
+
+def second(arguments: str, more: str = "") -> str:
+    """Give a workflow whose second step has these arguments."""
+    step = f"{{id: again, operation: getPet, arguments: {arguments}{more}}}"
+    return manifest(FETCH, step)
+
+
+AGAIN = "/workflows/look_twice/steps/1"
+REFUSED = {
+    "unknown operation": (
+        manifest("{id: fetch, operation: getPets}"),
+        "workflow-operation",
+        "/workflows/look_twice/steps/0/operation",
+        "did you mean `getPet`?",
+    ),
+    "unknown step": (
+        second("{pet_id: $steps.fetsh.outputs.id}"),
+        "workflow-step",
+        f"{AGAIN}/arguments/pet_id",
+        "did you mean `fetch`?",
+    ),
+    "unknown output": (
+        second("{pet_id: $steps.fetch.outputs.ids}"),
+        "workflow-output",
+        f"{AGAIN}/arguments/pet_id",
+        "did you mean `id`?",
+    ),
+    "a step that refers to itself": (
+        second("{pet_id: $steps.again.outputs.id}"),
+        "workflow-cycle",
+        f"{AGAIN}/arguments/pet_id",
+        "move `again` up, or use what is known earlier",
+    ),
+    "a step that refers to a later one": (
+        manifest(
+            "{id: first, operation: getPet, arguments: {pet_id: $steps.fetch.outputs.id}}", FETCH
+        ),
+        "workflow-cycle",
+        "/workflows/look_twice/steps/0/arguments/pet_id",
+        "move `fetch` up, or use what is known earlier",
+    ),
+    "two steps of one id": (
+        manifest(FETCH, FETCH),
+        "workflow-step-twice",
+        AGAIN,
+        "give each an id of its own",
+    ),
+    "unknown argument": (
+        second("{pet_id: 1, petid: 2}"),
+        "workflow-argument",
+        f"{AGAIN}/arguments/petid",
+        "did you mean `pet_id`?",
+    ),
+    "missing argument": (
+        second("{}"),
+        "workflow-argument-missing",
+        AGAIN,
+        "give it under `arguments`, as a literal or an expression",
+    ),
+    "unknown input": (
+        second("{pet_id: $inputs.pets}"),
+        "workflow-input",
+        f"{AGAIN}/arguments/pet_id",
+        "did you mean `pet`?",
+    ),
+    "an input of another type": (
+        second("{pet_id: $inputs.word}"),
+        "workflow-type",
+        f"{AGAIN}/arguments/pet_id",
+        "compare it with what `mcpgen tools` shows of the tool",
+    ),
+    "an output of another type": (
+        second("{pet_id: $steps.fetch.outputs.name}"),
+        "workflow-type",
+        f"{AGAIN}/arguments/pet_id",
+        "compare it with what `mcpgen tools` shows of the tool",
+    ),
+    "a literal that does not fit": (
+        second("{pet_id: seven}"),
+        "workflow-type",
+        f"{AGAIN}/arguments/pet_id",
+        "compare it with what `mcpgen tools` shows of the tool",
+    ),
+    "an output that no response has": (
+        second("{pet_id: 1}", ", outputs: {nam: '$response.body#/nam'}"),
+        "workflow-type",
+        f"{AGAIN}/outputs/nam",
+        "correct the JSON Pointer",
+    ),
+    "an item without a loop": (
+        second("{pet_id: $item}"),
+        "workflow-item",
+        f"{AGAIN}/arguments/pet_id",
+        "add `for_each`, or use `$inputs` or `$steps`",
+    ),
+    "a loop over no list": (
+        second("{pet_id: $item}", ", for_each: $steps.fetch.outputs.name"),
+        "workflow-type",
+        f"{AGAIN}/for_each",
+        "compare it with what `mcpgen tools` shows of the tool",
+    ),
+    "a response before there is one": (
+        second("{pet_id: '$response.body#/id'}"),
+        "workflow-response",
+        f"{AGAIN}/arguments/pet_id",
+        "name it as an output of the step, and use `$steps.id.outputs.name`",
+    ),
+    "pages of what has none": (
+        second("{pet_id: 1}", ", max_pages: 3"),
+        "workflow-pages",
+        f"{AGAIN}/max_pages",
+        "leave `max_pages` out",
+    ),
+    "no expression": (
+        second("{pet_id: $input.pet}"),
+        "workflow-expression",
+        f"{AGAIN}/arguments/pet_id",
+        "expressions are ",
+    ),
+    "an expression inside a text": (
+        second("{pet_id: 'no. {$inputs.pet}'}"),
+        "workflow-expression",
+        f"{AGAIN}/arguments/pet_id",
+        "expressions are ",
+    ),
+    "no condition": (
+        second("{pet_id: 1}", ", when: $inputs.pet = 1"),
+        "workflow-expression",
+        f"{AGAIN}/when",
+        "expressions are ",
+    ),
+    "inputs that are no object": (
+        manifest(FETCH).replace(INPUTS, "inputs: {type: string}").replace("$inputs.pet", "1"),
+        "workflow-inputs",
+        "/workflows/look_twice/inputs",
+        "write `type: object` and `properties`",
+    ),
+    "a tool's own name": (
+        manifest(FETCH).replace("look_twice", "get_pet"),
+        "name-collision",
+        "/workflows/get_pet",
+        "call one of them differently",
+    ),
+    "no steps": (
+        "workflows: {look_twice: {description: Look.}}\n",
+        "workflow-steps",
+        "/workflows/look_twice",
+        "write `steps`, or the path of an Arazzo document under `arazzo`",
+    ),
+}
+ARAZZO = """\
+arazzo: 1.0.0
+info: {title: Looking, version: "1"}
+sourceDescriptions: [{name: pets, url: openapi.yaml}]
+workflows:
+  - workflowId: lookTwice
+    inputs: {type: object, properties: {pet: {type: integer}}}
+    steps:
+      - stepId: fetch
+        operationId: getPet
+        parameters: [{name: petId, in: path, value: $inputs.pet}]
+"""
+FETCHING = "/workflows/0/steps/0"
+ARAZZO_REFUSED = {
+    "unknown operation": (
+        "operationId: getPet",
+        "operationId: getPets",
+        "workflow-operation",
+        f"{FETCHING}/operationId",
+        "did you mean `getPet`?",
+    ),
+    "unknown operation path": (
+        "operationId: getPet",
+        "operationPath: '{$sourceDescriptions.pets.url}#/paths/~1pets~1{id}/get'",
+        "workflow-operation",
+        f"{FETCHING}/operationPath",
+        "did you mean `GET /pets/{petId}`?",
+    ),
+    "unknown source": (
+        "operationId: getPet",
+        "operationId: $sourceDescriptions.shop.getPet",
+        "arazzo",
+        f"{FETCHING}/operationId",
+        "the sources are `pets`",
+    ),
+    "a parameter of another place": (
+        "in: path",
+        "in: query",
+        "workflow-argument",
+        f"{FETCHING}/parameters/0/value",
+        "it has none",
+    ),
+    "another workflow": (
+        "operationId: getPet",
+        "workflowId: lookTwice",
+        "arazzo",
+        FETCHING,
+        "name one operation, by `operationId` or `operationPath`",
+    ),
+    "going elsewhere": (
+        "        parameters:",
+        "        onFailure: [{name: again, type: goto, stepId: fetch}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/onFailure/0",
+        "steps run in their order, and a failure ends the workflow; ",
+    ),
+    "a criterion by JSONPath": (
+        "        parameters:",
+        "        successCriteria: [{condition: $.id, type: jsonpath}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/successCriteria/0",
+        "write a `simple` one",
+    ),
+    "another workflow id": (
+        "workflowId: lookTwice",
+        "workflowId: lookThrice",
+        "arazzo",
+        "/workflows/look_twice/arazzo",
+        "did you mean `lookThrice`?",
+    ),
+    "another version": (
+        "arazzo: 1.0.0",
+        "arazzo: 2.0.0",
+        "arazzo",
+        "/arazzo",
+        "",
+    ),
+}
+
+
+def assert_refused(report: pipeline.Report, code: str, pointer: str, hint: str) -> None:
+    assert report.exit_code == 3
+    errors = [problem for problem in report.problems if problem.severity.value == "error"]
+    assert [(problem.code, problem.at and problem.at.pointer) for problem in errors] == [
+        (code, pointer)
+    ]
+    assert errors[0].help.startswith(hint)
+    assert errors[0].at is not None
+    assert errors[0].at.line
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_one_diagnostic_says_what_where_and_how(
+    name: str, project: Path, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    text, code, pointer, hint = REFUSED[name]
+    with (project / "mcpgen.yaml").open("a") as file:
+        file.write(text)
+    before = contents(project)
+    assert_refused(regenerate(), code, pointer, hint)
+    assert contents(project) == before
+
+
+@pytest.mark.parametrize("name", ARAZZO_REFUSED)
+def test_an_arazzo_document_is_refused_at_its_own_place(
+    name: str, project: Path, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    old, new, code, pointer, hint = ARAZZO_REFUSED[name]
+    write_arazzo(project, ARAZZO.replace(old, new))
+    before = contents(project)
+    assert_refused(regenerate(), code, pointer, hint)
+    assert contents(project) == before
+
+
+def test_an_arazzo_document_of_another_api_is_refused(
+    project: Path, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    write_arazzo(
+        project,
+        ARAZZO.replace("url: openapi.yaml", "url: other.yaml").replace(
+            "operationId: getPet", "operationId: $sourceDescriptions.pets.getPet"
+        ),
+    )
+    assert_refused(
+        regenerate(), "arazzo", "/sourceDescriptions/0/url", "its documents are `openapi.yaml`"
+    )
+
+
+def test_a_document_outside_of_the_project_is_refused(
+    project: Path, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    (project.parent / "away.yaml").write_text(ARAZZO)
+    write_arazzo(project, ARAZZO, path="../away.yaml")
+    assert_refused(
+        regenerate(), "arazzo", "/workflows/look_twice/arazzo", "name a path inside of it"
+    )
+
+
+def test_an_arazzo_document_that_changed_makes_the_project_stale(
+    project: Path, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    write_arazzo(project, ARAZZO)
+    assert regenerate().exit_code == 0
+    assert check(project).exit_code == 0
+    (project / "looking.yaml").write_text(ARAZZO.replace("lookTwice", "look_twice"))
+    found = check(project)
+    assert (found.exit_code, found.stale) == (1, ("looking.yaml",))
+
+
+def write_arazzo(project: Path, text: str, path: str = "looking.yaml") -> None:
+    (project / path).write_text(text)
+    with (project / "mcpgen.yaml").open("a") as file:
+        file.write(f"workflows: {{look_twice: {{arazzo: {path}}}}}\n")
+
+
+def contents(project: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
