@@ -36,6 +36,7 @@ from mcpgen.ir.workflow import (
     Workflow,
 )
 from mcpgen.plan.descriptions import clean, one_line
+from mcpgen.plan.intent import qualified_id
 from mcpgen.plan.naming import argument_name, identifier
 from mcpgen.plan.shapes import Shapes
 from mcpgen.plan.token_cost import token_cost
@@ -83,7 +84,8 @@ class _Planning:
     ) -> None:
         self._workflow = workflow
         self._tools: dict[str, ToolPlan] = {
-            **{tool.operation.operation_id: tool for tool in tools.values()},
+            **{qualified_id(tool.operation): tool for tool in tools.values()},
+            **{tool.name: tool for tool in tools.values() if tool.operation.declared is not None},
             **tools,
         }
         self._left_out = {item.operation for item in left_out}
