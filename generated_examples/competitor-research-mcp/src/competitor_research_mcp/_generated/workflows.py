@@ -16,7 +16,7 @@ async def profile_company(
     company: str,
     organisation: str | Absent = ABSENT,
 ) -> object:
-    """Gather what is known of a company: what it is, what the news and engineers say of it, and its public code.
+    """Gather what is known of a company: what it is, what the news and engineers say of it…
 
     `workflow:profile_company`.
     """
