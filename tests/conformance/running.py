@@ -38,11 +38,13 @@ class RunningServer:
 
 
 @asynccontextmanager
-async def running(directory: Path, site: Path | None = None) -> AsyncIterator[RunningServer]:
+async def running(
+    directory: Path, site: Path | None = None, *, toolset: str = ""
+) -> AsyncIterator[RunningServer]:
     """Start the mock upstream and the server over HTTP; over stdio clients start it themselves.
 
     The package runs from its source folder, or from `site` where it was installed. The mock of a
-    server without an API refuses every request.
+    server without an API refuses every request. `toolset` is what it lists, if not the usual.
     """
     package = find_package(directory)
     upstream = MockUpstream(package.upstream() if package.contract["groups"] else NO_API)
@@ -51,6 +53,7 @@ async def running(directory: Path, site: Path | None = None) -> AsyncIterator[Ru
     settings = {
         **package.mock_environment(base_url),
         "PYTHONPATH": os.pathsep.join([source, str(ROOT)]),
+        **({f"{package.contract['env_prefix']}TOOLSET": toolset} if toolset else {}),
     }
     process = await asyncio.create_subprocess_exec(
         *package.command,

@@ -10,6 +10,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from mcpgen.cli.packages import find_package
 from mcpgen.runtime.testing.cases import Case, read_cases
 from mcpgen.runtime.testing.client import LEGACY, MODERN, Client
+from mcpgen.runtime.toolsets import EVERYTHING
 from tests.conformance.conftest import SERVED
 from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run, run_json, running
 
@@ -56,8 +58,11 @@ def test_real_document_becomes_a_server(
         new = (sys.executable, "-m", "mcpgen", "new", str(source), str(target), "--defaults")
         made: dict[str, Any] = await run_json([*new, "--json"])
         await install(target, tmp_path / "site")
-        async with running(target, tmp_path / "site") as server:
+        async with running(target, tmp_path / "site", toolset=EVERYTHING) as server:
             await check_server(server, target, made["tools"])
+        if names := find_package(target).search_tools:
+            async with running(target, tmp_path / "site") as server:
+                await check_search(server, target, names)
         return made
 
     made = asyncio.run(story())
@@ -82,8 +87,7 @@ async def install(project: Path, site: Path) -> None:
 
 async def check_server(server: RunningServer, project: Path, tool_count: int) -> None:
     """List all tools in both eras and transports, and send every case of the generated suite."""
-    entries = json.loads((project / "tests" / "generated" / "cases.json").read_bytes())
-    cases = [case for case in read_cases(entries) if case.group == "calls"]
+    cases = cases_of(project)
     called = {case.tool for case in cases}
     for revision in (LEGACY, MODERN):
         async with await Client.over_stdio(
@@ -97,6 +101,24 @@ async def check_server(server: RunningServer, project: Path, tool_count: int) ->
     uncalled = tool_count - len(called)
     package = find_package(project)
     assert uncalled <= tool_count // 50, f"{package.name}: {uncalled} tools have no case"
+
+
+def cases_of(project: Path) -> list[Case]:
+    entries = json.loads((project / "tests" / "generated" / "cases.json").read_bytes())
+    return [case for case in read_cases(entries) if case.group == "calls"]
+
+
+async def check_search(server: RunningServer, project: Path, names: tuple[str, ...]) -> None:
+    """Send every case through the tool that calls those which are too many to list."""
+    async with await Client.over_stdio(server.command, server.environment) as client:
+        assert [tool["name"] for tool in await client.list_tools()] == sorted(names)
+        cases = [
+            replace(
+                case, tool=names[-1], arguments={"name": case.tool, "arguments": case.arguments}
+            )
+            for case in cases_of(project)
+        ]
+        await send_cases(client, cases, server)
 
 
 async def send_cases(client: Client, cases: list[Case], server: RunningServer) -> None:

@@ -1,0 +1,83 @@
+"""What the commands say of tools that cost more than the budget."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mcpgen.cli.app import run
+
+CHATDESK = Path(__file__).parents[3] / "generated_examples" / "chatdesk-mcp"
+INSTEAD = "are found and called by search_tools, describe_tool and call_tool"
+
+
+@pytest.fixture
+def chatdesk(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(CHATDESK, tmp_path / "chatdesk-mcp"))
+
+
+def test_tokens_show_every_tool_the_budget_and_what_was_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["tools", str(CHATDESK), "--tokens"]) == 0
+
+    *lines, total, others = capsys.readouterr().out.splitlines()
+    costs = {line.split()[1]: int(line.split()[0].replace(",", "")) for line in lines}
+    three = sum(costs.pop(name) for name in ("search_tools", "describe_tool", "call_tool"))
+    assert len(costs) == 129
+    assert total == (
+        f"3 tools; listing them costs about {three:,} tokens; all of them would cost about "
+        f"{sum(costs.values()):,}, over the budget of 20,000, and {INSTEAD}"
+    )
+    assert others == "129 other tools can be searched for and called"
+
+
+def test_json_has_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["tools", str(CHATDESK), "--tokens", "--json"]) == 0
+
+    report = json.loads(capsys.readouterr().out)
+    listing = report["listing"]
+    assert [tool["name"] for tool in report["tools"]] == sorted(listing["search_tools"])
+    assert listing["listed"] == report["token_cost"] < listing["budget"] < listing["all_tools"]
+
+
+def test_generate_says_what_was_done_to_meet_a_smaller_budget(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = petstore / "mcpgen.yaml"
+    manifest.write_text(f"{manifest.read_text()}\nbudget: 1000\n")
+
+    assert run(["generate", str(petstore), "-q"]) == 0
+
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("14 tools; what is listed costs about ")
+    assert last.endswith(f"over the budget of 1,000, and {INSTEAD}")
+    assert run(["tools", str(petstore)]) == 0
+    assert "14 other tools" in capsys.readouterr().out
+
+
+def test_a_greater_budget_lists_all_tools_again(
+    chatdesk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = chatdesk / "mcpgen.yaml"
+    manifest.write_text(re.sub(r"(?m)^budget: .*", "budget: 100000", manifest.read_text()))
+
+    assert run(["generate", str(chatdesk), "-q"]) == 0
+    assert INSTEAD not in capsys.readouterr().out
+    assert not list(chatdesk.glob("src/*/_generated/search_*"))
+    assert run(["tools", str(chatdesk)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "129 tools"
+
+
+def test_a_tool_that_is_not_listed_is_called_by_its_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ["--mock", "--arg", "bot_id=bot_123456"]
+
+    assert run(["call", "get_bot", str(CHATDESK), *arguments]) == 0
+
+    assert capsys.readouterr().out.startswith("> GET http://127.0.0.1:")
