@@ -19,6 +19,7 @@ from mcpgen.cli import (
     generate,
     mock,
     new,
+    overlay,
     override,
     pull,
     schema,
@@ -51,6 +52,7 @@ app.command("call")(command(call.call, has_json_flag=False))
 app.command("mock")(command(mock.mock))
 app.command("test")(command(test.run_tests))
 app.command("schema")(command(schema.schema))
+overlay.add_to(app)
 ws.add_to(app)
 
 

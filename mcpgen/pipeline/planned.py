@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lock import Lock, with_lf
+from mcpgen.emit.lock import Lock, LockedDocument, with_lf
 from mcpgen.ir.api import Api, ApiSource, Server
 from mcpgen.ir.document import Document
 from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest, SourceEntry
@@ -113,6 +113,23 @@ def plan_project(
         arazzo={path: read_file(target, path) or b"" for path in manifest.arazzo_documents},
     )
     return Planned(plan, inputs)
+
+
+def read_source(
+    target: Path,
+    source: SourceEntry,
+    options: GenerateOptions,
+    problems: Problems,
+    progress: Progress,
+) -> Document:
+    """Read and check one document of a project with its overlays; give it without them.
+
+    Raises:
+        RejectedError: nothing can be made of it; `problems` says why.
+    """
+    nothing = Lock("", {}, LockedDocument("", "", {}), "", "")
+    reading = _Reading(target, nothing, options, problems, progress)
+    return reading.understood(source, None, {}).document
 
 
 def _check_schemes(apis: Sequence[Api], intent: LocatedManifest, problems: Problems) -> None:

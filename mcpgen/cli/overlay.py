@@ -1,0 +1,44 @@
+"""`mcpgen overlay suggest`: an overlay of the repairs that a document needed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.report import Printer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands about overlays."""
+    group = typer.Typer(no_args_is_help=True)
+    group.command("suggest")(command(suggest))
+    app.add_typer(group, name="overlay", help="Mend a document without changing its file.")
+
+
+def suggest(
+    printer: Printer,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR|DOCUMENT", help="A package that `mcpgen new` made, or an OpenAPI document."
+        ),
+    ] = ".",
+) -> int:
+    """Print an OpenAPI Overlay that makes the repairs which reading the document made."""
+    import yaml
+
+    from mcpgen.pipeline.options import GenerateOptions
+    from mcpgen.pipeline.suggest import suggest as read
+
+    with printer.progress() as progress:
+        suggestion = read(source, GenerateOptions(outside_judge=False), progress)
+    printer.problems(suggestion.problems)
+    if suggestion.overlay is not None:
+        printer.fact(overlay=suggestion.overlay)
+        printer.raw(
+            yaml.safe_dump(suggestion.overlay, sort_keys=False, allow_unicode=True, width=100)
+        )
+    return printer.finish(ExitCode(suggestion.exit_code).outcome, suggestion.exit_code)
