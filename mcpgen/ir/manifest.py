@@ -28,6 +28,9 @@ ToolName: TypeAlias = Annotated[
 OperationRef: TypeAlias = Annotated[
     str, Meta(min_length=1, description="An operationId, or a method and a path: `GET /pets`.")
 ]
+McpRevision: TypeAlias = Literal[
+    "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
+]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=3600)]
 
 
@@ -53,7 +56,8 @@ class ServerEntry(_Entry, frozen=True):
     ] = ""
     icons: tuple[Icon, ...] = ()
     revisions: Annotated[
-        tuple[str, ...], Meta(description="The MCP revisions that are served; all by default.")
+        tuple[McpRevision, ...],
+        Meta(description="The MCP revisions that are served; all by default."),
     ] = ()
 
 
@@ -246,7 +250,9 @@ class ResourceEntry(_Entry, frozen=True, rename={"media_type": "mimeType"}):
     description: str = ""
     media_type: str = ""
     text: Annotated[str | None, Meta(description="What it holds.")] = None
-    file: Annotated[str, Meta(description="The file in this project that it holds.")] = ""
+    file: Annotated[
+        str, Meta(description="The file that it holds: one inside the package, below `src/`.")
+    ] = ""
     operation: Annotated[
         str, Meta(description="The GET operation that gives it; URI parameters are its arguments.")
     ] = ""

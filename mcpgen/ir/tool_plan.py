@@ -103,6 +103,7 @@ class ToolPlan:
     wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
     aliases: tuple[str, ...] = ()  # former names, by which it can be called still
     shaping: Shaping = Shaping()
+    exposed_as: str = "tool"  # or "resource", "template", "prompt": then it is not listed
     document_name: str = ""  # what the document calls it by now, where its issued name is another
 
     @property
@@ -119,6 +120,11 @@ class ToolGroupPlan:
     module: Identifier  # "pets" in tools/pets.py, tools/pets.json and models/pets.py
     description: str
     tools: tuple[ToolPlan, ...]  # by name
+
+    @property
+    def listed_tools(self) -> tuple[ToolPlan, ...]:
+        """The tools that clients see; the others give resources and prompts."""
+        return tuple(tool for tool in self.tools if tool.exposed_as == "tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +195,18 @@ def source_prefix(env_prefix: str, source: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredPlan:
+    """A resource, a resource template or a prompt that no code was written for.
+
+    `content` is one of `text`, `file` (in the package), `tool` (that gives it) and `messages`.
+    """
+
+    listing: JsonObject  # as clients see it
+    content: JsonObject
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to complete arguments
+
+
+@dataclass(frozen=True, slots=True)
 class ServerPlan:
     """A whole server package."""
 
@@ -210,6 +228,10 @@ class ServerPlan:
     budget: int = DEFAULT_BUDGET  # tokens that the list of tools may cost
     toolsets: tuple[Toolset, ...] = ()  # by name
     search: ToolSearch | None = None  # what is listed in place of all tools, over the budget
+    icons: tuple[JsonObject, ...] = ()
+    revisions: tuple[str, ...] = ()  # of MCP, that are served; () for all
+    resources: tuple[DeclaredPlan, ...] = ()  # by URI; templates among them
+    prompts: tuple[DeclaredPlan, ...] = ()  # by name
 
     def servers_of(self, source: str) -> tuple[Server, ...]:
         """Where the API of a source is, unless an operation says otherwise."""
@@ -224,8 +246,13 @@ class ServerPlan:
     @property
     def token_cost(self) -> int:
         """What listing every tool costs, or would cost where they are searched for instead."""
-        tools: tuple[ToolPlan | WorkflowPlan, ...] = (*self.tools, *self.workflows)
+        tools: tuple[ToolPlan | WorkflowPlan, ...] = (*self.listed_tools, *self.workflows)
         return sum(tool.token_cost for tool in tools)
+
+    @property
+    def listed_tools(self) -> tuple[ToolPlan, ...]:
+        """The tools that clients see; the others give resources and prompts."""
+        return tuple(tool for tool in self.tools if tool.exposed_as == "tool")
 
     @property
     def tools(self) -> tuple[ToolPlan, ...]:

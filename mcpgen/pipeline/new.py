@@ -120,10 +120,11 @@ def new_by_hand(
         return Report(problems, USAGE, target)
     from mcpgen.pipeline import stages
     from mcpgen.plan.by_hand import plan_by_hand
+    from mcpgen.plan.policy import first_policy
 
     try:
         stages.check_name(name, problems)
-        plan = plan_by_hand(name)
+        plan = plan_by_hand(first_policy(name).manifest)
         project = stages.make_project(plan, {}, answers, problems, progress)
     except RejectedError:
         return Report(problems, REJECTED, target)

@@ -17,6 +17,7 @@ from mcpgen.pipeline import stages
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project_folder import Inputs, read_file
 from mcpgen.plan.by_hand import plan_by_hand
+from mcpgen.plan.declared import with_declared
 from mcpgen.plan.policy import Policy
 from mcpgen.spec.arazzo import ArazzoDocuments
 from mcpgen.spec.declared import lower_declared
@@ -83,7 +84,8 @@ def plan_project(
     """
     manifest = intent.manifest
     if not manifest.sources and not manifest.tools:
-        return Planned(plan_by_hand(manifest.server.name), Inputs())
+        by_hand = _with_declared(plan_by_hand(manifest), target, intent, problems)
+        return Planned(by_hand, Inputs())
     reading = _Reading(target, lock, options, problems, progress)
     overlays: dict[str, bytes] = {}
     read = [
@@ -101,6 +103,7 @@ def plan_project(
     arazzo = ArazzoDocuments(target, manifest.sources, problems)
     policy = Policy(intent, lock.operations, read_workflows(intent, arazzo.read, problems))
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
+    plan = _with_declared(plan, target, intent, problems)
     inputs = Inputs(
         tuple(
             (
@@ -205,6 +208,20 @@ def _of_source(api: Api, source: SourceEntry, *, is_only: bool) -> Api:
         credentials=source.credentials,
     )
     return replace(api, sources=(about,)) if is_only else qualified(api, about)
+
+
+def _with_declared(
+    plan: ServerPlan, target: Path, intent: LocatedManifest, problems: Problems
+) -> ServerPlan:
+    """Add the resources and prompts of the manifest.
+
+    Raises:
+        RejectedError: one of them cannot be followed.
+    """
+    plan = with_declared(plan, intent, lambda path: (target / path).is_file(), problems)
+    if problems.has_errors:
+        raise RejectedError
+    return plan
 
 
 def vendored_at(path: str, document: Document) -> dict[str, bytes]:

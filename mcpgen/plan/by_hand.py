@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from mcpgen.ir.api import Api
 from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.plan.naming import snake_case
 
 
-def plan_by_hand(name: str) -> ServerPlan:
+def plan_by_hand(manifest: Manifest) -> ServerPlan:
     """Decide how a server is called that has no API behind it."""
+    name = manifest.server.name
     snake = snake_case(name)
-    title = name.replace("-", " ").capitalize()
+    title = manifest.server.title or name.replace("-", " ").capitalize()
     return ServerPlan(
         name=name,
         distribution=f"{name}-mcp",
@@ -19,7 +21,7 @@ def plan_by_hand(name: str) -> ServerPlan:
         env_prefix=f"{snake.upper()}_",
         title=title,
         description="",
-        instructions="",
+        instructions=manifest.server.instructions,
         api=Api(title, "", "", (), (), (), {}),
         base_servers=(),
         environment=(),

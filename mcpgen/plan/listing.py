@@ -29,7 +29,7 @@ def plan_toolsets(
     """
     found = {
         str(group.module): Toolset(
-            str(group.module), group.description, tuple(tool.name for tool in group.tools)
+            str(group.module), group.description, tuple(tool.name for tool in group.listed_tools)
         )
         for group in groups
     }
@@ -49,7 +49,7 @@ def _of_tags(
 ) -> set[str]:
     by_tag: dict[str, set[str]] = {}
     for group in groups:
-        for tool in group.tools:
+        for tool in group.listed_tools:
             for tag in tool.operation.tags or (group.tag,):
                 by_tag.setdefault(tag, set()).add(tool.name)
     tokens = ("toolsets", toolset, "tags")
@@ -140,7 +140,7 @@ def plan_search(
 
 
 def _tools_of(groups: Iterable[ToolGroupPlan]) -> list[ToolPlan]:
-    return [tool for group in groups for tool in group.tools]
+    return [tool for group in groups for tool in group.listed_tools]
 
 
 def _listed_by_manifest(groups: Sequence[ToolGroupPlan], policy: Policy) -> set[str]:

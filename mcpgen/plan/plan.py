@@ -243,6 +243,7 @@ class _Planning:
             body=selectable(operation, self.types),
             pagination=pages,
             shaping=shaping,
+            exposed_as=entry.expose,
             also_answered=_also_answered(operation),
             fixed=adjusted.fixed,
             wire_names=wire_names(inputs.full or inputs.listed, self.offered),

@@ -25,6 +25,7 @@ from mcpgen.ir.api import (
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import (
     Argument,
+    DeclaredPlan,
     EnvironmentVariable,
     ServerPlan,
     Shaping,
@@ -57,8 +58,19 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             "aliases": aliases,
             "search": _search_names(plan),
             "workflows": bool(plan.workflows),
+            "icons": list(plan.icons),
+            "revisions": list(plan.revisions),
+            "declares": bool(plan.resources or plan.prompts),
         }
     )
+
+
+def declared_contract(declared: Iterable[DeclaredPlan]) -> list[JsonObject]:
+    """Give `_generated/resources.json` or `prompts.json`."""
+    return [
+        {"listing": item.listing, **item.content, **_given({"values": dict(item.values)})}
+        for item in declared
+    ]
 
 
 def _sources(plan: ServerPlan) -> JsonObject:
@@ -101,7 +113,7 @@ def search_index(search: ToolSearch) -> list[JsonObject]:
 
 def listing(plan: ServerPlan) -> list[JsonObject]:
     """Give the Tool objects of `_generated/listing.jsonl`, by name."""
-    tools: list[ToolPlan | WorkflowPlan] = [*plan.tools, *plan.workflows]
+    tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
     return [
         {"name": tool.name, **_listed(tool)} for tool in sorted(tools, key=lambda tool: tool.name)
     ]
@@ -157,6 +169,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         }
     if defaults := _defaults(tool.arguments):
         entry["defaults"] = defaults
+    if tool.exposed_as != "tool":
+        entry["exposed_as"] = tool.exposed_as
     if shaping := _shaping(tool.shaping):
         entry["shaping"] = shaping
     if tool.wire_names:

@@ -37,6 +37,10 @@ def render(
         f"{package}/listing.jsonl": json_text.lines(contracts.listing(plan)),
         ".mcpgen/surface.json": surface_file(surface_of(plan)),
     }
+    if plan.resources or plan.prompts:
+        for kind, declared in (("resources", plan.resources), ("prompts", plan.prompts)):
+            contract = contracts.declared_contract(declared)
+            data[f"{package}/{kind}.json"] = json_text.pretty(contract)
     if plan.has_document:
         _add_tools(plan, cases, texts, data)
         if plan.workflows:

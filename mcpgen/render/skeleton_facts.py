@@ -113,7 +113,7 @@ def _about_tools(plan: ServerPlan) -> Markdown:
 
 
 def _tool_table(plan: ServerPlan) -> Markdown:
-    told = {tool.name: (tool.operation.key, purpose(tool)) for tool in plan.tools}
+    told = {tool.name: (tool.operation.key, purpose(tool)) for tool in plan.listed_tools}
     told |= {
         workflow.name: (
             f"workflow of {len(workflow.steps)} steps",

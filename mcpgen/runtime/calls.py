@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from mcpgen.runtime.content import JsonObject, ToolResult
+from mcpgen.runtime.content import (
+    Completion,
+    JsonObject,
+    PromptResult,
+    ResourceResult,
+    ToolResult,
+)
 from mcpgen.runtime.context import Context, InputRequiredError, UrlRequiredError
 from mcpgen.runtime.errors import (
     ClientCannotError,
@@ -25,7 +31,6 @@ from mcpgen.runtime.protocol.messages import CallCancelled, Change, ClientAnswer
 from mcpgen.runtime.protocol.server import ServerProtocol
 
 if TYPE_CHECKING:
-    from mcpgen.runtime.features import Features
     from mcpgen.runtime.sealing import StateSealer
     from mcpgen.runtime.tools import Run
 
@@ -60,13 +65,39 @@ class Tools(Protocol):
         ...
 
 
+class Offered(Protocol):
+    """What answers for all but the generated tools: `Features`, or `DeclaredFeatures`."""
+
+    def has_tool(self, name: str) -> bool:
+        """Tell whether this tool is one of them."""
+        ...
+
+    async def call_tool(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
+        """Run a tool of theirs."""
+        ...
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str], context: Context
+    ) -> PromptResult:
+        """Give the messages of a prompt."""
+        ...
+
+    async def read_resource(self, uri: str, context: Context) -> ResourceResult:
+        """Give the contents of a resource."""
+        ...
+
+    async def complete(self, params: JsonObject, context: Context) -> Completion:
+        """Suggest values for an argument of a prompt or a template."""
+        ...
+
+
 class CallRunner:
     """The handlers at work, for all connections of a process."""
 
     def __init__(
         self,
         tools: Tools,
-        features: Features | None = None,
+        features: Offered | None = None,
         *,
         sealer: StateSealer | None = None,
         client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,

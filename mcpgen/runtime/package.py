@@ -11,12 +11,14 @@ from types import ModuleType
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.versions import REVISIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from mcpgen.runtime.calls import CallRunner, Tools
+    from mcpgen.runtime.declared import Declared
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.tools import Toolbox, ToolGroup
     from mcpgen.runtime.upstream.http import Sender
@@ -42,6 +44,7 @@ class ServerPackage:
         listing = "search_listing.jsonl" if self.has_search else "listing.jsonl"
         self._listing = self._read(f"_generated/{listing}").splitlines()
         self.features = self._load_features()
+        self.declared = self._load_declared()
         self.offering = self._make_offering()
 
     @classmethod
@@ -93,7 +96,13 @@ class ServerPackage:
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
         hooks = hooks_of(map(_imported, self._handler_modules(_HOOK_WORDS)))
         aliases = self.contract.get("aliases", {})
-        return Toolbox(groups, client, hooks, aliases=aliases, features=self.features)
+        if self.declared is None:
+            return Toolbox(groups, client, hooks, aliases=aliases, features=self.features)
+        from mcpgen.runtime.declared_calls import DeclaredFeatures
+
+        offered = DeclaredFeatures(self.declared, self.features, self._read)
+        offered.toolbox = Toolbox(groups, client, hooks, aliases=aliases, features=offered)
+        return offered.toolbox
 
     def make_runner(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
@@ -111,7 +120,7 @@ class ServerPackage:
         tools = self.with_search(toolbox)
         keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
         sealer = KeyRingSealer.from_environment(keys, environ)
-        return CallRunner(tools, self.features, sealer=sealer)
+        return CallRunner(tools, toolbox.features, sealer=sealer)
 
     @property
     def has_search(self) -> bool:
@@ -127,7 +136,7 @@ class ServerPackage:
         lines = self._read("_generated/search_listing.jsonl").splitlines()
         return ToolSearch(
             toolbox,
-            self.features,
+            toolbox.features,
             Listing("tools", lines).items,
             self.contract["search"],
             read_index=lambda: self._read("_generated/search_index.jsonl"),
@@ -136,11 +145,27 @@ class ServerPackage:
     def _make_offering(self) -> Offering:
         contract = self.contract
         info = {"name": contract["name"], "version": self.version}
-        info |= {key: contract[key] for key in ("title", "description") if contract.get(key)}
+        told = ("title", "description", "icons")
+        info |= {key: contract[key] for key in told if contract.get(key)}
         offering = Offering(info, contract.get("instructions", ""), Listing("tools", self._listing))
-        if self.features is None:
-            return offering
-        return self.features.extend(offering, self._listing, contract.get("aliases", {}))
+        if "revisions" in contract:
+            served = tuple(row for row in REVISIONS if row.name in contract["revisions"])
+            offering = offering.replaced(revisions=served)
+        if self.features is not None:
+            aliases = contract.get("aliases", {})
+            offering = self.features.extend(offering, self._listing, aliases)
+        return offering if self.declared is None else self.declared.extend(offering)
+
+    def _load_declared(self) -> Declared | None:
+        """Read the resources and prompts of the manifest; most servers have none."""
+        if "declares" not in self.contract:
+            return None
+        from mcpgen.runtime.declared import Declared
+
+        resources, prompts = (
+            json.loads(self._read(f"_generated/{kind}.json")) for kind in ("resources", "prompts")
+        )
+        return Declared(resources, prompts)
 
     def _load_features(self) -> Features | None:
         """Import the modules of `handlers/` that add features; most servers have none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
+from mcpgen.runtime.calls import Offered
 from mcpgen.runtime.content import JsonObject, Text, ToolResult
 from mcpgen.runtime.context import Context
 from mcpgen.runtime.errors import ConfigurationError, ToolError, UnknownToolError
@@ -23,7 +24,7 @@ class ToolSearch:
     def __init__(
         self,
         toolbox: Toolbox,
-        features: Features | None,
+        features: Offered | None,
         listed: Mapping[str, JsonObject],
         names: Mapping[str, str],
         *,

@@ -31,8 +31,8 @@ from mcpgen.runtime.upstream.parameters import UnsendableError
 from mcpgen.runtime.upstream.rules import RequestRules
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.calls import Offered
     from mcpgen.runtime.context import Context
-    from mcpgen.runtime.features import Features
     from mcpgen.runtime.narrowing import Narrowing
     from mcpgen.runtime.validation import SchemaValidator
 
@@ -65,6 +65,13 @@ class Tool:
         if self.handler is None:
             raise ConfigurationError(f"no handler for `{self.name}`")
         return self.handler
+
+    def listed(self) -> Tool:
+        """The same tool for clients to call, though it is exposed as something else."""
+        contract = {key: value for key, value in self.contract.items() if key != "exposed_as"}
+        tool = Tool(self.name, contract)
+        tool.handler = self.handler
+        return tool
 
     def check_signature(self, function: Handler, positional: Sequence[str], described: str) -> None:
         """Compare a function's parameters with the arguments of the contract.
@@ -288,7 +295,7 @@ class Toolbox:
         hooks: Iterable[Hook] = (),
         *,
         aliases: Mapping[str, str] = MappingProxyType({}),
-        features: Features | None = None,
+        features: Offered | None = None,
     ) -> None:
         """Join groups, and put the hooks of `handlers/` around their handlers.
 
@@ -300,7 +307,7 @@ class Toolbox:
                 hook does not fit.
         """
         self._client = client
-        self._features = features
+        self.features = features
         self._tools: dict[str, Tool] = {}
         self._shapes: dict[str, ResultShape] = {}
         for group in groups:
@@ -314,6 +321,9 @@ class Toolbox:
         for tool in self._tools.values():
             if "shaping" in tool.contract:
                 self._shape(tool)
+        self._listed = {
+            name: tool for name, tool in self._tools.items() if "exposed_as" not in tool.contract
+        }
         self._aliases = {alias: self._tools[name] for alias, name in aliases.items()}
 
     @property
@@ -321,8 +331,12 @@ class Toolbox:
         """The tools, by name."""
         return self._tools
 
-    async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
+    async def call(
+        self, name: str, arguments: JsonObject, context: Context, *, is_listed: bool = True
+    ) -> ToolResult:
         """Validate the arguments, run the handler, and tell how it went.
+
+        What is exposed as a resource or a prompt is not listed, and no client can call it.
 
         Raises:
             UnknownToolError: there is no such tool.
@@ -330,7 +344,7 @@ class Toolbox:
             ProtocolError: the handler ended the request itself.
             ClientCannotError: the client lacks what the handler asked of it.
         """
-        tool = self._find(name)
+        tool = self._find(name) if is_listed else self._tools[name]
         try:
             value, api = await self._handled(tool, arguments, context)
             if tool.name in self._narrowings:
@@ -354,7 +368,7 @@ class Toolbox:
             ToolError: there is no such tool, the arguments break its schema, or it failed.
         """
         try:
-            tool = self._find(name)
+            tool = self._tools.get(name) or self._find(name)
             value, api = await self._handled(tool, arguments, context)
         except UnknownToolError:
             raise ToolError(f"No tool is named `{name}`.") from None
@@ -366,7 +380,7 @@ class Toolbox:
         return Run(tool.operation, value, response.status, response.headers)
 
     def _find(self, name: str) -> Tool:
-        tool = self._tools.get(name) or self._aliases.get(name)
+        tool = self._listed.get(name) or self._aliases.get(name)
         if tool is None:
             raise UnknownToolError(name)
         return tool
@@ -377,8 +391,8 @@ class Toolbox:
         """What the handler gives, and the view of the API that it had."""
         keywords = tool.checked(arguments)
         api = context.api = self._client.bind(tool.name, tool.rules)
-        if self._features is not None:
-            api.read_resource = partial(self._features.read_resource, context=context)
+        if self.features is not None:
+            api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:
             api.paging = self._client.paging(tool.pagination, arguments)
         value = await self._handlers[tool.name](context, **keywords)

@@ -22,6 +22,7 @@ MAY_IMPORT = {
 # Leaves of the runtime that the generator needs too, since a server has the runtime alone.
 BELOW_EVERYTHING = (
     "mcpgen.runtime.absent",
+    "mcpgen.runtime.protocol.uri_template",
     "mcpgen.runtime.hosts",
     "mcpgen.runtime.words",
     "mcpgen.runtime.testing.failures",

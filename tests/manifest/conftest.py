@@ -32,9 +32,9 @@ class Shop:
         self.folder = folder
         self.replies: list[dict[str, Any]] = []  # of the API, in turn, as cases have them
 
-    def generate(self, manifest: str, *more: str) -> int:
+    def generate(self, manifest: str, *more: str, head: str = HEAD) -> int:
         """Write the manifest and run the command; give its exit code."""
-        (self.folder / "mcpgen.yaml").write_text(HEAD + manifest)
+        (self.folder / "mcpgen.yaml").write_text(head + manifest)
         return run(["generate", str(self.folder), *more])
 
     def contract(self, tag: str) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Final
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.testing.client import MODERN, Client
 
 _LISTS: Final = (
@@ -32,7 +31,7 @@ class Served:
     @property
     def revisions(self) -> tuple[str, ...]:
         """The revisions of MCP that the server speaks, oldest first."""
-        return tuple(sorted(revision.name for revision in REVISIONS))
+        return tuple(sorted(ServerPackage.load(self.package).offering.version_names))
 
     def check_lists(self, revision: str) -> None:
         """Every list that a client of this revision may ask for ends, and names nothing twice."""

@@ -16,9 +16,10 @@ from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.hosts import is_private
 from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.results import STATUS_KEY
 from mcpgen.runtime.testing.cases import Case, read_cases
-from mcpgen.runtime.testing.client import LEGACY, MODERN, Answer, Client, RpcError
+from mcpgen.runtime.testing.client import MODERN, Answer, Client, RpcError
 from mcpgen.runtime.testing.compare import (
     request_differences,
     result_differences,
@@ -134,10 +135,11 @@ class Suite:
         """A client of a server of one tool, which a call is answered by as by the whole one."""
         around = Surroundings(clock=asyncio.get_running_loop().time, chance=lambda: 0.5)
         api = ApiClient(self._server.contract, environ, send=mock.send, surroundings=around)
-        tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
+        tools = {case.tool: self._tools[case.tool].listed()} if case.tool in self._tools else {}
         toolbox = Toolbox([ToolGroup("", tools)], api)
         runner = CallRunner(self._server.with_search(toolbox))
-        connection = MemoryConnection(self._server.offering, runner)
+        offering = self._server.offering.replaced(revisions=REVISIONS)
+        connection = MemoryConnection(offering, runner)
         return Client(connection, MODERN, answers=_AGREES, timeout_seconds=_PATIENCE_SECONDS)
 
     @cached_property
@@ -211,8 +213,10 @@ class Suite:
         expected = {
             name: {"name": name, **tool.contract["listing"]}
             for name, tool in self._toolbox.tools.items()
+            if "exposed_as" not in tool.contract
         }
-        for revision in (LEGACY, MODERN):
+        offering = server.offering
+        for revision in [row.name for row in (*offering.legacy[:1], *offering.modern[:1])]:
             listed = {tool["name"]: tool for tool in asyncio.run(self._listed(server, revision))}
             demand(
                 list(listed) == sorted(expected),
