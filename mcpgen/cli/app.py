@@ -32,6 +32,7 @@ from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
+from mcpgen.factory.packages import NoPackageError
 
 app = typer.Typer(
     help=mcpgen.__doc__,
@@ -82,7 +83,7 @@ def run(argv: Sequence[str]) -> int:
             args=list(argv), prog_name="mcpgen", standalone_mode=False
         )
         return int(code or 0)
-    except MisuseError as misuse:
+    except (MisuseError, NoPackageError) as misuse:
         printer.error("usage", str(misuse), help=misuse.help)
         return printer.finish("usage", ExitCode.USAGE)
     except typer.TyperException as misuse:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer
@@ -15,18 +16,27 @@ class SchemaOf(StrEnum):
     """What there is a schema of."""
 
     MANIFEST = "manifest"
+    TESTS = "tests"
 
 
 def schema(
     printer: Printer,
-    what: Annotated[SchemaOf, typer.Argument(metavar="manifest", help="`mcpgen.yaml`.")],
+    what: Annotated[
+        SchemaOf,
+        typer.Argument(metavar="manifest|tests", help="`mcpgen.yaml`, `mcpgen.tests.yaml`."),
+    ],
 ) -> int:
-    """Print the JSON Schema of `mcpgen.yaml`, for editors and for other programs."""
+    """Print the JSON Schema of a file that mcpgen reads, for editors and for other programs."""
     from mcpgen.ir.manifest import Manifest
+    from mcpgen.ir.tests_file import CasesFile
     from mcpgen.render.json_text import pretty
     from mcpgen.spec.typed_file import json_schema
 
-    found = {SchemaOf.MANIFEST: json_schema(Manifest)}[what]
+    types: dict[SchemaOf, type[Struct]] = {
+        SchemaOf.MANIFEST: Manifest,
+        SchemaOf.TESTS: CasesFile,
+    }
+    found = json_schema(types[what])
     printer.fact(schema=found)
     printer.raw(pretty(found).decode())
     return printer.finish("done", ExitCode.DONE)

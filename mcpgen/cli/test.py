@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.exit_codes import ExitCode
+from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.packages import find_package
 from mcpgen.cli.report import Printer, counted, visible
 
 if TYPE_CHECKING:
+    from mcpgen.factory.testing.live import Live
     from mcpgen.factory.testing.mutation.campaign import Campaign
+    from mcpgen.factory.testing.proof import Mutating, Proof
     from mcpgen.factory.testing.run import SuiteResult
 
 _DEFAULT_MUTANTS = 200
+_LIVE = "Against the real API"
+_MUTANTS = "What the tests are worth"
 
 
 def run_tests(
@@ -30,47 +35,148 @@ def run_tests(
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report in JUnit's XML.")
     ] = None,
+    import_mcp_jest: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Make mcpgen.tests.yaml of a configuration of mcp-jest."),
+    ] = None,
     mutate: Annotated[
-        bool, typer.Option("--mutate", help="Put faults in, one by one: do the tests fail?")
+        bool,
+        typer.Option(
+            "--mutate",
+            help="Put faults in, one by one: do the tests fail?",
+            rich_help_panel=_MUTANTS,
+        ),
     ] = False,
     limit: Annotated[
-        int, typer.Option(metavar="N", help="Try N faults, of each kind in turn; 0: all.", min=0)
+        int,
+        typer.Option(
+            metavar="N",
+            help="Try N faults, of each kind in turn; 0: all.",
+            min=0,
+            rich_help_panel=_MUTANTS,
+        ),
     ] = _DEFAULT_MUTANTS,
     jobs: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Faults at a time; by default a core each.", min=1),
+        typer.Option(
+            metavar="N",
+            help="Faults at a time; by default a core each.",
+            min=1,
+            rich_help_panel=_MUTANTS,
+        ),
+    ] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Call the real API through the tools that only read.",
+            rich_help_panel=_LIVE,
+        ),
+    ] = False,
+    live_writes: Annotated[
+        bool,
+        typer.Option("--live-writes", help="Call the others as well.", rich_help_panel=_LIVE),
+    ] = False,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Call these tools, whatever they do.", rich_help_panel=_LIVE
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write down what the API says, masked.", rich_help_panel=_LIVE
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Answer from a record, without network.", rich_help_panel=_LIVE
+        ),
     ] = None,
 ) -> int:
-    """Run the tests of a package, its own and those that were generated."""
-    from mcpgen.factory.testing.mutation.campaign import UnsoundSuiteError
-    from mcpgen.factory.testing.mutation.package import NoPackageError
-    from mcpgen.factory.testing.proof import Mutating, campaign_facts, prove
+    """Run the tests of a package, those that were generated and its own."""
+    from mcpgen.factory.testing.live import Live
+    from mcpgen.factory.testing.proof import Mutating
     from mcpgen.factory.workspace.fleet import usable_cores
 
     package = find_package(directory)
+    if import_mcp_jest is not None:
+        return _import(printer, package.directory, import_mcp_jest)
+    if live or record is not None or replay is not None:
+        if mutate or select or (live and replay is not None):
+            raise MisuseError("--live, --record and --replay go with --tool and --live-writes only")
+        asked = Live(live_writes, frozenset(tool or ()), record, replay)
+        return _call_api(printer, package.directory, asked)
     mutating = Mutating(limit, jobs or usable_cores()) if mutate else None
+    return _prove(printer, package.directory, select, junit, mutating)
+
+
+def _prove(
+    printer: Printer, directory: Path, select: str, junit: Path | None, mutating: Mutating | None
+) -> int:
+    from mcpgen.factory.testing.mutation.campaign import UnsoundSuiteError
+    from mcpgen.factory.testing.proof import campaign_facts, prove
+
     try:
         with printer.progress() as progress:
             proof = prove(
-                package.directory,
-                select=select,
-                junit=junit,
-                mutating=mutating,
-                progress=progress,
+                directory, select=select, junit=junit, mutating=mutating, progress=progress
             )
-    except NoPackageError as error:
-        printer.error("nothing-to-mutate", str(error), help="its own tests run without `--mutate`")
-        return printer.finish("usage", ExitCode.USAGE)
     except UnsoundSuiteError as error:
         printer.error("unsound-suite", f"without any fault, `{error}` fails in this process")
         return printer.finish("findings", ExitCode.FINDINGS)
-    _show_suite(printer, proof.suite)
     if proof.campaign is not None:
         printer.fact(mutation=campaign_facts(proof.campaign))
+    return _finish(printer, proof)
+
+
+def _call_api(printer: Printer, directory: Path, live: Live) -> int:
+    from mcpgen.factory.testing.cassettes import CassetteError
+    from mcpgen.factory.testing.proof import prove_live
+
+    try:
+        return _finish(printer, prove_live(directory, live))
+    except CassetteError as error:
+        printer.error("cassette", str(error))
+        return printer.finish("rejected", ExitCode.REJECTED)
+
+
+def _finish(printer: Printer, proof: Proof) -> int:
+    printer.problems(proof.problems)
+    if proof.problems.has_errors:
+        return printer.finish("rejected", ExitCode.REJECTED)
+    _show_suite(printer, proof.suite)
+    if proof.campaign is not None:
         _show_campaign(printer, proof.campaign)
     if proof.passed:
         return printer.finish("done", ExitCode.DONE)
     return printer.finish("findings", ExitCode.FINDINGS)
+
+
+def _import(printer: Printer, directory: Path, source: Path) -> int:
+    from mcpgen.factory.testing.mcp_jest import NoConfigurationError, imported
+    from mcpgen.ir.tests_file import TESTS_FILE
+
+    target = directory / TESTS_FILE
+    if target.exists():
+        raise MisuseError(
+            f"`{target}` is there already", help="name another file, or move its cases away first"
+        )
+    try:
+        cases = imported(source.read_bytes())
+    except OSError as error:
+        raise MisuseError(f"cannot read `{source}`: {error.strerror}") from None
+    except NoConfigurationError as error:
+        printer.error("mcp-jest", f"{source} is no configuration of mcp-jest: {error}")
+        return printer.finish("rejected", ExitCode.REJECTED)
+    target.write_bytes(cases.content)
+    printer.fact(cases=cases.count, left_out=list(cases.left_out))
+    for what in cases.left_out:
+        printer.result(f"left out: {visible(what)}")
+    printer.result(f"{TESTS_FILE}: {counted(cases.count, 'case')}")
+    return printer.finish("done", ExitCode.DONE)
 
 
 def _show_suite(printer: Printer, suite: SuiteResult) -> None:

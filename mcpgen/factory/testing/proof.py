@@ -5,13 +5,18 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mcpgen.diagnostics import Problems
+from mcpgen.factory.packages import find_package
+from mcpgen.factory.testing.live import Live, run_live
 from mcpgen.factory.testing.mutation.campaign import Campaign, run_campaign
+from mcpgen.factory.testing.own_cases import run_own_cases
 from mcpgen.factory.testing.run import SuiteResult, run_suite
 from mcpgen.pipeline.evidence import read_evidence, still_holds, write_evidence
+from mcpgen.pipeline.tests_file import read_own_cases
 
 _CHECK = "tests"
 _BLOCK = re.compile(r"(<!-- mcpgen:tests -->\n).*?(<!-- /mcpgen:tests -->)", re.DOTALL)
@@ -31,11 +36,12 @@ class Proof:
 
     suite: SuiteResult
     campaign: Campaign | None = None
+    problems: Problems = field(default_factory=Problems)  # with `mcpgen.tests.yaml`
 
     @property
     def passed(self) -> bool:
-        """Whether every test passed."""
-        return self.suite.passed
+        """Whether every test passed, and all could be read."""
+        return self.suite.passed and not self.problems.has_errors
 
 
 def prove(
@@ -48,14 +54,22 @@ def prove(
 ) -> Proof:
     """Run the tests of the server at `target`, and mutants if they pass; leave the evidence.
 
-    A run of some of the tests (`select`) is evidence of nothing and leaves none.
+    A run of some of the tests (`select`, which is not for `mcpgen.tests.yaml`) is evidence of
+    nothing and leaves none.
 
     Raises:
         NoPackageError, UnsoundSuiteError: mutants are asked for and cannot be judged.
         OSError: the evidence cannot be written.
     """
+    problems = Problems()
+    own = read_own_cases(target, problems)
+    if problems.has_errors:
+        return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
     progress("the tests")
     suite = run_suite(target, select=select, junit=junit)
+    if own is not None and not select:
+        progress("mcpgen.tests.yaml")
+        suite = suite.joined(run_own_cases(find_package(target), own.cases))
     campaign = None
     if mutating is not None and suite.passed:
         campaign = run_campaign(target, most=mutating.most, jobs=mutating.jobs, progress=progress)
@@ -83,6 +97,20 @@ def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
         evidence["mutation"] = mutation
     write_evidence(target, _CHECK, evidence)
     _show_in_readme(target, evidence)
+
+
+def prove_live(target: Path, live: Live) -> Proof:
+    """Call the real API, or what a cassette has of it; leaves no evidence.
+
+    Raises:
+        NoPackageError, CassetteError, OSError: as `run_live`.
+    """
+    problems = Problems()
+    own = read_own_cases(target, problems)
+    if problems.has_errors:
+        return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
+    group = run_live(find_package(target), own.cases if own else (), live)
+    return Proof(SuiteResult.of((group,)), problems=problems)
 
 
 def campaign_facts(campaign: Campaign) -> dict[str, Any]:

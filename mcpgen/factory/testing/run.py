@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,14 +36,30 @@ class SuiteResult:
     output: str  # all that pytest said
     groups: tuple[Group, ...] = ()
 
+    @classmethod
+    def of(cls, groups: tuple[Group, ...], output: str = "") -> SuiteResult:
+        """Sum groups up."""
+        counts = _counts(groups)
+        said = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
+        return cls(not counts["failed"], ", ".join(said), output, groups)
+
     @property
     def counts(self) -> dict[str, int]:
         """Count the tests by what came of them."""
-        return {
-            "passed": sum(group.passed for group in self.groups),
-            "failed": sum(len(group.failed) for group in self.groups),
-            "untested": sum(len(group.untested) for group in self.groups),
-        }
+        return _counts(self.groups)
+
+    def joined(self, group: Group) -> SuiteResult:
+        """Give the result with one more group; what did not pass without it does not with it."""
+        whole = SuiteResult.of((*self.groups, group), self.output)
+        return whole if self.passed else replace(whole, passed=False)
+
+
+def _counts(groups: Sequence[Group]) -> dict[str, int]:
+    return {
+        "passed": sum(group.passed for group in groups),
+        "failed": sum(len(group.failed) for group in groups),
+        "untested": sum(len(group.untested) for group in groups),
+    }
 
 
 def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> SuiteResult:
@@ -77,13 +94,7 @@ def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> S
         groups = _groups(report)
     if done.returncode == _NOTHING_SELECTED:
         return SuiteResult(False, "no test was selected", output)
-    return _result(done.returncode == 0, output, groups)
-
-
-def _result(passed: bool, output: str, groups: tuple[Group, ...]) -> SuiteResult:
-    counts = SuiteResult(passed, "", output, groups).counts
-    parts = [f"{number:,} {what}" for what, number in counts.items() if number or what == "passed"]
-    return SuiteResult(passed, ", ".join(parts), output, groups)
+    return replace(SuiteResult.of(groups, output), passed=done.returncode == 0)
 
 
 def _environment(target: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -111,6 +112,7 @@ _bench: list[Any] = []  # of a worker process, which has one package
 
 
 def _begin(project: str) -> None:
+    logging.disable(logging.CRITICAL)  # a server with a fault has much to say
     _bench.append(Bench(Path(project)))
 
 

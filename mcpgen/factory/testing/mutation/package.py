@@ -8,13 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mcpgen.factory.packages import NoPackageError
 from mcpgen.factory.testing.mutation.mutants import Tokens
 
 JsonObject = dict[str, Any]
-
-
-class NoPackageError(Exception):
-    """The folder holds no package whose tests could be judged."""
 
 
 @dataclass(frozen=True)

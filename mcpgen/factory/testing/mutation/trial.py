@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +59,6 @@ class Bench:
         for case in Suite(self._files.name, self._folder).cases:
             if not case.untested:
                 self._cases.setdefault(case.tool, []).append(case)
-        logging.disable(logging.CRITICAL)  # a server with a fault has much to say
 
     def failure(self) -> str:
         """Give what fails without any fault; "" where all is well."""

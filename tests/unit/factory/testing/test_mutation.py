@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.factory.packages import NoPackageError
 from mcpgen.factory.testing.mutation import equivalence
 from mcpgen.factory.testing.mutation.campaign import (
     OPERATORS,
@@ -15,7 +16,7 @@ from mcpgen.factory.testing.mutation.campaign import (
     run_campaign,
 )
 from mcpgen.factory.testing.mutation.mutants import GONE, JsonChange, Mutant, TextChange
-from mcpgen.factory.testing.mutation.package import NoPackageError, PackageFiles
+from mcpgen.factory.testing.mutation.package import PackageFiles
 from mcpgen.factory.testing.mutation.trial import Bench
 from tests.examples.examples import COMMITTED
 

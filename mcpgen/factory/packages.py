@@ -1,0 +1,107 @@
+"""Finding a generated package on disk, and how to start its server."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class NoPackageError(Exception):
+    """A folder holds no generated package, or not the part of one that is needed."""
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.help = help
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedPackage:
+    """A server package: where it lies, what it is called, and what it needs to run."""
+
+    directory: Path
+    name: str  # of the Python package: "petstore_mcp"
+    contract: Mapping[str, Any]
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """How its server is started, installed or not; add `--http` and the like."""
+        return (sys.executable, "-m", self.name)
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Give this process's environment with the package importable, and `extra` on top."""
+        source = str((self.directory / "src").resolve())
+        path = os.environ.get("PYTHONPATH")
+        return {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([source, path]) if path else source,
+            **(extra or {}),
+        }
+
+    def mock_environment(self, base_url: str) -> dict[str, str]:
+        """Point the server at a mock upstream, with a stand-in for each credential not set."""
+        stand_ins = {
+            setting["name"]: f"mock-{setting['part']}"
+            for setting in self.contract.get("environment", ())
+            if setting.get("scheme") and setting["name"] not in os.environ
+        }
+        return {**stand_ins, **self.base_urls(base_url)}
+
+    def base_urls(self, mock: str) -> dict[str, str]:
+        """Give the settings that put each API of the server where the mock at `mock` has it."""
+        from mcpgen.runtime.testing.mock import mounted
+
+        sources = self.contract.get("sources", {})
+        settings = {
+            f"{about['env_prefix']}BASE_URL": mounted(
+                mock, source, [server["url"] for server in about.get("servers", ())]
+            )
+            for source, about in sources.items()
+        }
+        own = f"{self.contract['env_prefix']}BASE_URL"
+        if not sources or any(item["name"] == own for item in self.contract["environment"]):
+            settings[own] = mock
+        return settings
+
+    def generated_tools(self) -> list[dict[str, Any]]:
+        """Give the Tool objects of all its generated tools, listed or not."""
+        listing = self.directory / "src" / self.name / "_generated" / "listing.jsonl"
+        return [json.loads(line) for line in listing.read_bytes().splitlines()]
+
+    @property
+    def search_tools(self) -> tuple[str, ...]:
+        """The names of the tools that find and call the others; () where all are listed."""
+        names = self.contract.get("search", {})
+        return tuple(names[role] for role in ("search", "describe", "call") if role in names)
+
+    def upstream(self) -> dict[str, Any]:
+        """Read what the mock upstream knows of the API.
+
+        Raises:
+            NoPackageError: the package came without its tests.
+        """
+        file = self.directory / "tests" / "generated" / "upstream.json"
+        if not file.is_file():
+            raise NoPackageError(f"`{file}` is missing, from which the API is mocked")
+        description: dict[str, Any] = json.loads(file.read_bytes())
+        return description
+
+
+def find_package(directory: Path) -> GeneratedPackage:
+    """Find the one generated package in `directory`.
+
+    Raises:
+        NoPackageError: there is none.
+    """
+    contracts = sorted(directory.glob("src/*/_generated/contract.json"))
+    if len(contracts) != 1:
+        raise NoPackageError(
+            f"`{directory}` holds no package that `mcpgen new` made",
+            help="name its folder, or make one with `mcpgen new SOURCE DIR`",
+        )
+    contract = json.loads(contracts[0].read_bytes())
+    return GeneratedPackage(directory, contracts[0].parents[1].name, contract)

@@ -1,0 +1,26 @@
+"""The cases that a person wrote for a server, found in its folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.ir.tests_file import TESTS_FILE, LocatedTests
+from mcpgen.pipeline.project_folder import read_file
+
+
+def read_own_cases(target: Path, problems: Problems) -> LocatedTests | None:
+    """Read `mcpgen.tests.yaml`; None where there is none, or, with problems, where it is wrong."""
+    content = read_file(target, TESTS_FILE)
+    if content is None:
+        return None
+    from mcpgen.spec.tests_file import read_tests  # a validator and YAML
+
+    upstream = json.loads(read_file(target, "tests/generated/upstream.json") or b"{}")
+    described = upstream.get("operations", ())
+    operations = [it.get("key", f"{it['method']} {it['path']}") for it in described]
+    try:
+        return read_tests(content, operations, problems)
+    except RejectedError:
+        return None

@@ -1,0 +1,90 @@
+"""`python -m tests.corpus.suites`: the generated tests of ten real documents of different kinds.
+
+A server is made of each in a temporary folder, its tests are run as its owner would run them, and
+a table says how that went. `--mutate N` tries N faults in each as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from mcpgen.cli.app import run
+from tests.corpus.documents import CORPUS, CorpusDocument, corpus_documents, is_present
+
+KINDS = {
+    "ag-appveyor.com-1.0.0.yaml": "2.0, bodies of many kinds",
+    "ag-letmc.com-basic-tier-v2-basic-tier.yaml": "2.0, XML and forms",
+    "ag-conjur.local-5.1.1.yaml": "3.0, text and binary bodies",
+    "ag-redhat.local-patchman-engine-v1.15.3.yaml": "3.0, brackets in names",
+    "ag-surevoip.co.uk-9dcb0dc8.yaml": "3.0, multipart, links",
+    "kratos-.schema-api.openapi.json": "3.0, cookies as credentials",
+    "oapi-codegen-parameters-roundtrip-parameters.yaml": "3.0, every style of parameter",
+    "twilio-oai-json-twilio_studio_v2.json": "3.0, forms",
+    "oas-examples-8.2.2-3.1-yaml-schema-types.yaml": "3.1, every type of schema",
+    "redocly-cli-cafe.yaml": "3.2, binary answers, discriminators",
+}
+
+
+def proved(document: CorpusDocument, folder: Path, mutants: int) -> dict[str, Any]:
+    """Make a server, run its tests, and give what `mcpgen test --json` says, with the seconds."""
+    project = folder / "server"
+    code, said = quietly("new", str(document.path), str(project), "--defaults", "--name", "x")
+    if code:
+        raise RuntimeError(f"{document.name} gave exit code {code}: {said}")
+    started = time.perf_counter()
+    more = ["--mutate", "--limit", str(mutants)] if mutants else []
+    _, said = quietly("test", str(project), "--json", *more)
+    report: dict[str, Any] = json.loads(said)
+    return {**report, "seconds": time.perf_counter() - started}
+
+
+def quietly(*words: str) -> tuple[int, str]:
+    """Run a command of mcpgen's; give its exit code and what it printed as a result."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        return run(words), out.getvalue()
+
+
+def row(document: CorpusDocument, report: dict[str, Any]) -> str:
+    """Lay a report out as a row of the table."""
+    tools = [group for group in report["groups"] if "/" not in group["group"]]
+    tests, mutation = report["tests"], report.get("mutation")
+    score = f"{mutation['killed']} / {mutation['judged']}" if mutation else "-"
+    return (
+        f"| {KINDS[document.name]} | {len(tools) - 1} | {tests['passed']:,} | {tests['failed']}"
+        f" | {tests['untested']} | {report['seconds']:.1f} s | {score} |"
+    )
+
+
+def main() -> int:
+    """Print the table; 1 where a test fails."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mutate", type=int, default=0, metavar="N")
+    options = parser.parse_args()
+    if not is_present():
+        print(f"SKIPPED: there is no index.csv in {CORPUS}")
+        return 0
+    documents = {document.name: document for document in corpus_documents()}
+    print("| document | tools | passed | failed | untested | time | faults found |")
+    print("|---|---|---|---|---|---|---|")
+    failed = 0
+    for name in KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            report = proved(documents[name], Path(folder), options.mutate)
+        print(row(documents[name], report), flush=True)
+        failed += report["tests"]["failed"]
+        for group in report["groups"]:
+            for each in group["failed"]:
+                print(f"failed: {group['group']}: {each['test']}: {each['reason'][:300]}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

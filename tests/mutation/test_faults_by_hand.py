@@ -1,0 +1,59 @@
+"""Faults that people would make, written by reading the generated code: the tests notice them."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.factory.testing.mutation.mutants import Mutant, TextChange
+from mcpgen.factory.testing.mutation.package import PackageFiles
+from mcpgen.factory.testing.mutation.trial import Bench
+from tests.examples.examples import COMMITTED
+
+FAULTS: list[dict[str, Any]] = tomllib.loads(
+    (Path(__file__).parent / "faults.toml").read_text("utf-8")
+)["fault"]
+
+
+@cache
+def bench(server: str) -> Bench:
+    return Bench(COMMITTED / f"{server}-mcp")
+
+
+def mutant(fault: dict[str, Any]) -> Mutant:
+    edits = [fault, *([fault["also"]] if "also" in fault else [])]
+    changes = tuple(change(fault["server"], edit) for edit in edits)
+    return Mutant("by-hand", fault["tool"], fault["file"], fault["id"], changes)
+
+
+def change(server: str, edit: dict[str, str]) -> TextChange:
+    package = PackageFiles.read(COMMITTED / f"{server}-mcp")
+    file = f"{package.generated}/{edit['file']}"
+    text = package.originals[file].decode()
+    begin = edit.get("after", "")
+    assert begin in text, begin
+    start = text.index(edit["old"], text.index(begin) + len(begin))
+    return TextChange(file, start, start + len(edit["old"]), edit["new"])
+
+
+@pytest.mark.parametrize("server", ["bookshop", "petstore"])
+def test_without_a_fault_the_tests_pass(server: str) -> None:
+    assert bench(server).failure() == ""
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[fault["id"] for fault in FAULTS])
+def test_the_tests_notice_a_fault(fault: dict[str, Any]) -> None:
+    verdict = bench(fault["server"]).judge(mutant(fault))
+
+    assert (verdict.outcome == "survived") == ("survives" in fault), verdict.killer
+
+
+def test_nearly_all_of_at_least_forty_faults_are_noticed() -> None:
+    survivors = [fault for fault in FAULTS if "survives" in fault]
+
+    assert len(FAULTS) >= 40
+    assert len(survivors) <= len(FAULTS) * 2 // 40
