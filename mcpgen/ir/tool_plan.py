@@ -12,7 +12,7 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import DEFAULT_BUDGET, PollEntry
 from mcpgen.ir.tool_search import ToolSearch, Toolset
-from mcpgen.ir.workflow import Condition, Criterion, ObjectOf, Value
+from mcpgen.ir.workflow import WORKFLOW_PREFIX, Condition, Criterion, ObjectOf, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class WorkflowPlan:
     @property
     def key(self) -> str:
         """Names it where tools are named by their operations: "workflow:buy_book"."""
-        return f"workflow:{self.name}"
+        return f"{WORKFLOW_PREFIX}{self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from mcpgen.diagnostics import Location
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 
+WORKFLOW_PREFIX = "workflow:"  # begins what names one where other tools have operations
 Tokens: TypeAlias = tuple[str, ...]
 
 

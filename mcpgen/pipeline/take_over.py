@@ -17,6 +17,7 @@ from mcpgen.emit.write import BusyError, exclusive, roll_forward, write
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, Overridden
 from mcpgen.ir.surface import SurfaceTool
+from mcpgen.ir.workflow import WORKFLOW_PREFIX
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
@@ -163,6 +164,15 @@ def _operation_ids(run: _Run) -> dict[str, str]:
 
 
 def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:
+    if found.key.startswith(WORKFLOW_PREFIX):
+        run.problems.error(
+            "override-of-workflow",
+            f"`{found.tool_name}` is a workflow, whose override is written by hand",
+            why="it has the arguments of the workflow, and no operation that it could start from",
+            help=f'write `@override("{found.key}")` above `async def {found.tool_name}(ctx,'
+            " call_next, *, ...)` in `handlers/`; `ctx.call_tool` calls a tool",
+        )
+        return TakeOver(run.problems, USAGE, found.key)
     # Imported here: `check` does without templates and the formatter.
     from mcpgen.emit.handler_file import names_in, with_function
     from mcpgen.render.stub import override_stub

@@ -248,3 +248,10 @@ def overridden(project: Path, source: str) -> Iterator[None]:
         yield
     finally:
         module.unlink()
+
+
+def test_mcpgen_override_tells_how_a_workflow_is_overridden(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["override", "buy_book", str(project)]) == 2
+    assert '@override("workflow:buy_book")' in capsys.readouterr().err
