@@ -40,6 +40,17 @@ def test_what_was_written_is_read_back() -> None:
     assert parse_lock(dump_lock(LOCK)) == LOCK
 
 
+def test_several_documents_and_overlays_are_read_back_and_recovered() -> None:
+    other = LockedDocument("crm.yaml", "crm.yaml", {"crm.yaml": "d"}, "e1")
+    lock = replace(LOCK, other_documents=(other,), overlays={"mend.yaml": "f"})
+    content = dump_lock(lock)
+    assert parse_lock(content) == lock
+    assert lock.inputs == {"openapi.yaml": "a", "crm.yaml": "d", "mend.yaml": "f"}
+    assert lock.document_at("crm.yaml") == other
+    torn = content.replace(b'  "files"', b'<<<<<<< ours\n  "files"')
+    assert [found.root for found in recover_lock(torn).documents] == ["openapi.yaml", "crm.yaml"]
+
+
 def test_the_order_of_its_maps_does_not_matter() -> None:
     turned = replace(LOCK, files=dict(reversed(LOCK.files.items())))
     assert dump_lock(turned) == dump_lock(LOCK)
