@@ -17,7 +17,12 @@ from mcpgen.pipeline.changelog import ChangelogReport
 from mcpgen.pipeline.options import Progress
 
 BUG = 70
-_PRELOADED = ["mcpgen.pipeline.stages", "mcpgen.pipeline.generate"]
+_PRELOADED = [
+    "mcpgen.factory.workspace.tasks",  # which every process would import to know its task
+    "mcpgen.pipeline.generate",
+    "mcpgen.pipeline.planned",
+    "mcpgen.pipeline.stages",
+]
 
 
 @dataclass(frozen=True, slots=True)

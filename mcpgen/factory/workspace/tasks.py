@@ -12,7 +12,6 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Diagnostic, Location, Problems
-from mcpgen.factory.testing.proof import prove
 from mcpgen.factory.workspace.fleet import Outcome
 from mcpgen.factory.workspace.members import Server
 from mcpgen.ir.version_pin import VersionPin
@@ -113,6 +112,9 @@ def check_server(rules: Rules, server: Server) -> Outcome:
 
 def run_tests(server: Server) -> Outcome:
     """Run a server's own tests, and leave the evidence of it."""
+    # Imported here: no other command of a workspace needs what breaks servers to try their tests.
+    from mcpgen.factory.testing.proof import prove
+
     result = prove(server.target).suite
     problems = Problems()
     if not result.passed:
