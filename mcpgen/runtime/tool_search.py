@@ -87,7 +87,7 @@ class ToolSearch:
 
     async def _describe(self, _: Context, *, name: str) -> ToolResult:
         """Give a tool as it would be listed."""
-        tool = self._toolbox.tools.get(name)
+        tool = self._toolbox.listed.get(name)
         if tool is None:
             raise ToolError(self._unknown(name))
         listed = {"name": name, **tool.contract["listing"]}

@@ -331,6 +331,11 @@ class Toolbox:
         """The tools, by name."""
         return self._tools
 
+    @property
+    def listed(self) -> Mapping[str, Tool]:
+        """Those of the tools that clients may call: what is exposed otherwise is not among them."""
+        return self._listed
+
     async def call(
         self, name: str, arguments: JsonObject, context: Context, *, is_listed: bool = True
     ) -> ToolResult:

@@ -248,7 +248,7 @@ class Suite:
         async with Client.in_memory(self._server, self._environ("")) as client:
             listed = {tool["name"] for tool in await client.list_tools()}
             wrong += [f"`{name}` is not listed" for name in names.values() if name not in listed]
-            for name, tool in self._toolbox.tools.items():
+            for name, tool in self._toolbox.listed.items():
                 query = {"query": name, "limit": 1}
                 found = json.loads(text_of(await client.call_tool(names["search"], query)))
                 if [entry["name"] for entry in found["tools"]] != [name]:

@@ -60,6 +60,20 @@ def test_generate_says_what_was_done_to_meet_a_smaller_budget(
     assert "14 other tools" in capsys.readouterr().out
 
 
+def test_what_is_exposed_as_a_resource_is_not_found_by_the_search(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = petstore / "mcpgen.yaml"
+    exposed = '{"GET /store/inventory": {expose: resource}}'
+    manifest.write_text(f"{manifest.read_text()}\nbudget: 1000\noperations: {exposed}\n")
+    assert run(["generate", str(petstore), "-q"]) == 0
+
+    assert run(["call", "search_tools", str(petstore), "--arg", "query=get_inventory"]) == 0
+    assert '"get_inventory"' not in capsys.readouterr().out
+    assert run(["call", "describe_tool", str(petstore), "--arg", "name=get_inventory"]) == 1
+    assert "No tool is called `get_inventory`" in capsys.readouterr().out
+
+
 def test_a_greater_budget_lists_all_tools_again(
     chatdesk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
