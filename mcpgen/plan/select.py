@@ -42,6 +42,9 @@ def select(
                 help=_suggestion(pattern, described),
             )
     default = all(rule.include is None for rule in rules)
+    for operation in described:
+        if not _is_wanted(operation, rules, default=default):
+            _refuse_entry(operation, policy, problems)
     return tuple(
         operation
         for operation in operations
@@ -51,6 +54,20 @@ def select(
 
 
 _PLAIN = OperationEntry()
+
+
+def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> None:
+    """Report an entry for an operation that the rules leave out."""
+    for name in (operation.operation_id, operation.key):
+        entry = policy.manifest.operations.get(name)
+        if entry is not None and entry.expose != "off":
+            problems.error(
+                "rules-contradict",
+                f"`select` leaves `{operation.key}` out, and this entry says what it becomes",
+                at=policy.intent.locate(("operations", name)),
+                why="the entry would silently change nothing",
+                help="remove the entry, or let a rule before the others include the operation",
+            )
 
 
 def _is_wanted(operation: Operation, rules: Iterable[SelectRule], *, default: bool) -> bool:
