@@ -58,7 +58,9 @@ class GetPropertyIdCall(Protocol):
         *,
         id_: str,
         details: list[
-            Literal["basic", "contacts", "mortgages", "ownership", "sales", "taxes", "tenants"]
+            Literal[
+                "basic", "mortgages", "ownership", "reported_owner", "sales", "taxes", "tenants"
+            ]
         ],
     ) -> Property:
         """`GET /property/{id}`."""

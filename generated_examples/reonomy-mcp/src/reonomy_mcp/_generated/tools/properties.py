@@ -38,7 +38,7 @@ async def get_property(
     *,
     id_: str,
     details: list[
-        Literal["basic", "contacts", "mortgages", "ownership", "sales", "taxes", "tenants"]
+        Literal["basic", "mortgages", "ownership", "reported_owner", "sales", "taxes", "tenants"]
     ],
 ) -> Property:
     """Fetch a property: `GET /property/{id}`."""
