@@ -19,6 +19,7 @@ from mcpgen.pipeline.project_folder import Inputs, read_file
 from mcpgen.plan.by_hand import plan_by_hand
 from mcpgen.plan.declared import with_declared
 from mcpgen.plan.policy import Policy
+from mcpgen.plan.targets import check_targets
 from mcpgen.spec.arazzo import ArazzoDocuments
 from mcpgen.spec.declared import lower_declared
 from mcpgen.spec.fetch import is_url
@@ -219,6 +220,7 @@ def _with_declared(
         RejectedError: one of them cannot be followed.
     """
     plan = with_declared(plan, intent, lambda path: (target / path).is_file(), problems)
+    check_targets(plan, intent, problems)
     if problems.has_errors:
         raise RejectedError
     return plan

@@ -1,0 +1,85 @@
+"""The clients that a server is meant for: what each of them cannot take is told."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.tool_plan import ServerPlan
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What one client takes; None where nothing is known to be the limit."""
+
+    tools: int | None = None
+    name: int | None = None  # characters of a tool's name with `around` it
+    around: str = "{tool}"
+    description: int | None = None
+
+
+# As reported in public threads and vendors' documents, verified 2026-11. A new client is a row.
+_CLIENTS: Mapping[str, _Limits] = {
+    "claude-code": _Limits(name=128, around="mcp__{server}__{tool}", description=2048),
+    "claude-desktop": _Limits(name=64),
+    "codex": _Limits(name=64),
+    "copilot-cli": _Limits(),
+    "cursor": _Limits(tools=40, name=60, around="{server}.{tool}"),
+    "gemini": _Limits(name=63, around="mcp_{tool}", description=1024),
+    "junie": _Limits(tools=128),
+    "openai": _Limits(tools=128, name=64, description=1024),
+    "vscode": _Limits(tools=128),
+    "windsurf": _Limits(tools=100),
+}
+
+
+def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems) -> None:
+    """Warn of what a client of the manifest's `targets` would drop or refuse."""
+    for number, client in enumerate(intent.manifest.targets):
+        at = intent.locate(("targets", str(number)))
+        limits = _CLIENTS.get(client)
+        if limits is None:
+            near = difflib.get_close_matches(client, _CLIENTS, n=1)
+            known = ", ".join(f"`{name}`" for name in _CLIENTS)
+            problems.error(
+                "target-unknown",
+                f"`{client}` is no client that mcpgen knows the limits of",
+                at=at,
+                why="nothing would be held against it",
+                help=f"did you mean `{near[0]}`?" if near else f"there are {known}",
+            )
+            continue
+        for message, mend in _beyond(plan, limits):
+            problems.warning(
+                "target",
+                f"`{client}`: {message}",
+                at=at,
+                why="the client drops or refuses what is beyond it",
+                help=mend,
+            )
+
+
+def _beyond(plan: ServerPlan, limits: _Limits) -> Iterator[tuple[str, str]]:
+    """What of a plan is beyond the limits, and how to mend it."""
+    tools = plan.listed_tools
+    if limits.tools is not None and plan.search is None and len(tools) > limits.tools:
+        yield (
+            f"{len(tools)} tools are listed, and it takes {limits.tools}",
+            "leave some out under `select`, or set a lower `budget`",
+        )
+    for tool in tools:
+        full = limits.around.format(server=plan.name, tool=tool.name)
+        if limits.name is not None and len(full) > limits.name:
+            yield (
+                f"`{full}` has {len(full)} characters, and it takes {limits.name}",
+                "give the tool a shorter `name` under `operations`",
+            )
+        if limits.description is not None and len(tool.description) > limits.description:
+            size, most = len(tool.description), limits.description
+            yield (
+                f"the description of `{tool.name}` has {size:,} characters, and it takes {most:,}",
+                "give it a shorter `description` under `operations`",
+            )

@@ -1,0 +1,55 @@
+"""The clients of `targets:`, and what they cannot take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpgen.diagnostics import Problems, Severity
+from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.policy import Policy
+from mcpgen.plan.targets import check_targets
+from mcpgen.spec.manifest import read_manifest
+
+HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
+
+
+def told(make: Any, manifest: str, operations: int) -> Problems:
+    root = make.document()
+    get = {"summary": "Look. " * 300, "responses": {"200": {"description": "ok"}}}
+    root["paths"] = {f"/p{number}": {"get": get} for number in range(operations)}
+    problems = Problems()
+    intent = read_manifest((HEAD + manifest).encode(), problems)
+    plan = plan_tools(make(root).api, Policy(intent), Problems())
+    check_targets(plan, intent, problems)
+    return problems
+
+
+def test_an_unknown_client_is_an_error_at_its_place(make: Any) -> None:
+    (problem,) = told(make, "targets: [cursor, windsrf]", 1)
+    assert (problem.severity, problem.help) == (Severity.ERROR, "did you mean `windsurf`?")
+    assert problem.at is not None
+    assert problem.at.pointer == "/targets/1"
+
+
+@pytest.mark.parametrize(("tools", "count"), [(40, 0), (41, 1)])
+def test_too_many_tools_are_told(make: Any, tools: int, count: int) -> None:
+    problems = list(told(make, "budget: 1000000\ntargets: [cursor]", tools))
+    assert len(problems) == count
+    assert all("41 tools are listed" in problem.message for problem in problems)
+    assert all(problem.severity is Severity.WARNING for problem in problems)
+
+
+def test_a_name_too_long_with_the_servers_is_told(make: Any) -> None:
+    name = "a" * 48
+    text = f"operations: {{'GET /p0': {{name: {name}}}}}\ntargets: [cursor]".replace("shop", "s")
+    assert not list(told(make, text, 1))
+    long = HEAD.replace("shop", "a-shop-of-many-words")
+    problems = Problems()
+    intent = read_manifest((long + text).encode(), problems)
+    root = make.document()
+    root["paths"] = {"/p0": {"get": {"responses": {"200": {"description": "ok"}}}}}
+    check_targets(plan_tools(make(root).api, Policy(intent), Problems()), intent, problems)
+    (problem,) = problems
+    assert "has 69 characters, and it takes 60" in problem.message
