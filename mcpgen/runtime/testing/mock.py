@@ -19,6 +19,7 @@ from mcpgen.runtime.testing.description import Description, Operation, base_path
 from mcpgen.runtime.testing.pairs import Pairs
 from mcpgen.runtime.testing.replies import (
     Reply,
+    accept_problems,
     other_response,
     problem_response,
     usual_response,
@@ -76,6 +77,10 @@ class _Arrival:
     @property
     def query(self) -> str:
         return self.url.partition("?")[2]
+
+    @property
+    def accept(self) -> str:
+        return next((value for name, value in self.headers if name.lower() == "accept"), "")
 
 
 class MockUpstream:
@@ -206,6 +211,7 @@ class MockUpstream:
         )
         problems = [verdict.problem] if verdict.problem else []
         problems += decoded.problems
+        problems += accept_problems(operation, arrival.accept)
         status = 401 if verdict.problem else 400
         return self._record(
             arrival, operation.key, decoded, verdict.alternative, problems, status=status
@@ -239,7 +245,7 @@ class MockUpstream:
 
     def _response(self, operation: Operation, arrival: _Arrival) -> HttpResponse:
         reply = self._reply(operation.key)
-        accept = next((value for name, value in arrival.headers if name.lower() == "accept"), "")
+        accept = arrival.accept
         if reply.body is not None:
             body = b"" if operation.method == "HEAD" else reply.body
             return HttpResponse(reply.status or 200, reply.headers, body)

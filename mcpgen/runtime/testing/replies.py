@@ -132,6 +132,24 @@ def choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType | 
     return content[0] if content else None
 
 
+def accept_problems(operation: Operation, accept: str) -> list[str]:
+    """Say that a request asks for none of the media types that a success is described with."""
+    success = success_response(operation)
+    described = {entry.essence for entry in success.content} if success else set()
+    wanted = {essence(entry) for entry in accept.split(",") if entry.strip()}
+    if not described or not wanted or any(_overlap(a, b) for a in wanted for b in described):
+        return []
+    return [f"`Accept: {accept}` names nothing that the operation answers with"]
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether two media types, or ranges of them, have one in common."""
+    if one == other or "*/*" in (one, other):
+        return True
+    is_range = one.endswith("/*") or other.endswith("/*")
+    return is_range and one.partition("/")[0] == other.partition("/")[0]
+
+
 def _concrete(media_type: str) -> str:
     """A media type that a response can have, for a range."""
     ranges = {"*/*": "application/json", "image/*": "image/png", "text/*": "text/plain"}

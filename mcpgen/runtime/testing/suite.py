@@ -182,7 +182,9 @@ class Suite:
         yield from self._let_out(result)
         if not is_error and not wanted and len(mock.requests) == 1:
             tool = self._toolbox.tools[case.tool]
-            is_wrapped = bool(tool.contract.get("result_key"))
+            # By what is listed, where that says it: what decides it may be at fault.
+            listed = tool.contract["listing"].get("outputSchema", {}).get("properties", {})
+            is_wrapped = bool(tool.contract.get("result_key")) and listed.keys() <= {"result"}
             response = mock.requests[0].response
             if "kept" in case.expect and is_json(essence(response.header("Content-Type"))):
                 yield from kept_differences(case.expect["kept"], response, result)

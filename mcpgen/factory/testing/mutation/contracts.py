@@ -194,9 +194,15 @@ def _needless_credential(contract: Contract) -> Iterator[Mutant]:
 
 def _result_key(contract: Contract) -> Iterator[Mutant]:
     key = contract.entry.get("result_key", "")
-    if "outputSchema" in contract.entry["listing"]:
-        what = "the result is no longer wrapped" if key else "the result is wrapped"
-        yield contract.mutant("result-key", ("result_key",), "" if key else "result", what)
+    if "outputSchema" not in contract.entry["listing"]:
+        return
+    if key:
+        rule = equivalence.of_result_key(contract.entry)
+        what = "the result is no longer wrapped"
+        yield contract.mutant("result-key", ("result_key",), "", what, rule)
+    else:
+        what = "the result is wrapped"
+        yield contract.mutant("result-key", ("result_key",), "result", what)
 
 
 def _defaults(contract: Contract) -> Iterator[Mutant]:

@@ -27,6 +27,8 @@ RULES = {
     "unused": "no `$ref` leads to the definition",
     "arguments": "MCP has arguments in an object, and a name that no handler takes is refused"
     " whatever the schema says",
+    "wrapped-anyway": "structured content is an object in MCP, so that what the API gives as none"
+    " is wrapped with or without the key",
     "read-only": "MCP reads the hint only where `readOnlyHint` is false",
 }
 """Why a mutant is equivalent, by the rule's name."""
@@ -76,6 +78,14 @@ def of_annotation(annotations: JsonObject, name: str) -> str:
     """Name the rule by which nobody reads a hint."""
     is_hint_of_change = name in ("destructiveHint", "idempotentHint")
     return "read-only" if annotations.get("readOnlyHint") and is_hint_of_change else ""
+
+
+def of_result_key(contract: JsonObject) -> str:
+    """Name the rule by which a result without its key looks the same."""
+    listed = contract["listing"]["outputSchema"]
+    inside = listed.get("properties", {}).get(contract["result_key"])
+    may_be_object = {"any", "object"} & _types_of(inside, listed, _DEEPEST)
+    return "" if may_be_object else "wrapped-anyway"
 
 
 def of_keyword(schema: JsonObject, tokens: Tokens, keyword: str) -> str:

@@ -114,3 +114,15 @@ def test_a_folder_without_a_package_is_misuse(
 ) -> None:
     assert run(["test", str(tmp_path)]) == 2
     assert "holds no package" in capsys.readouterr().err
+
+
+def test_a_readme_with_a_place_for_it_shows_the_result(petstore_copy: Path) -> None:
+    readme = petstore_copy / "README.md"
+    readme.write_text("mine\n<!-- mcpgen:tests -->\n<!-- /mcpgen:tests -->\nmine too\n")
+
+    run(["test", str(petstore_copy), "-q"])
+
+    shown = f"The last run: {evidence(petstore_copy)['result']}."
+    assert readme.read_text().splitlines() == [
+        *("mine", "<!-- mcpgen:tests -->", shown, "<!-- /mcpgen:tests -->", "mine too"),
+    ]
