@@ -1,4 +1,4 @@
-"""One report is given once, and a profile asks only what it has to."""
+"""News once each, a profile that asks no more than it must, and what is read beside the tools."""
 
 import asyncio
 import json
@@ -14,11 +14,14 @@ SETTINGS = {"COMPETITOR_RESEARCH_SEC_CONTACT": "mock"}
 
 def call(upstream: MockUpstream, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Call a tool in memory, with `upstream` as its API."""
+    return ask(upstream, "tools/call", {"name": tool, "arguments": arguments})
 
+
+def ask(upstream: MockUpstream, method: str, params: dict[str, Any]) -> dict[str, Any]:
     async def run() -> dict[str, Any]:
         package = ServerPackage.load("competitor_research_mcp")
         async with Client.in_memory(package, SETTINGS, send=upstream.send) as client:
-            return await client.call_tool(tool, arguments)
+            return await client.request(method, params)
 
     return asyncio.run(run())
 
@@ -55,3 +58,19 @@ def test_a_profile_asks_for_code_only_where_it_is_told_whose() -> None:
     assert not call(upstream, "profile_company", arguments).get("isError")
     assert len(upstream.requests) == 4
     assert "q=org%3Aacme" in upstream.requests[3].url
+
+
+def test_an_article_can_be_read_as_a_resource() -> None:
+    upstream = api({"title": "Acme", "extract": "Acme makes chairs."})
+    found = ask(upstream, "resources/read", {"uri": "research://article/Acme"})
+    assert "Acme makes chairs." in found["contents"][0]["text"]
+    assert upstream.requests[0].url.endswith("/page/summary/Acme")
+
+
+def test_a_comparison_begins_with_the_companies_that_were_named() -> None:
+    arguments = {"companies": "Acme, Bolt", "aspect": "prices"}
+    prompt = ask(api(), "prompts/get", {"name": "compare_competitors", "arguments": arguments})
+    assert (
+        "Compare these companies: Acme, Bolt. Look at prices"
+        in (prompt["messages"][0]["content"]["text"])
+    )
