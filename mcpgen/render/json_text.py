@@ -48,14 +48,14 @@ def blocks(entries: Iterable[Mapping[str, JsonValue]]) -> bytes:
 
 
 def _block(entry: Mapping[str, JsonValue]) -> bytes:
-    members = [b"  " + compact(name) + b": " + _items(entry[name]) for name in sorted(entry)]
-    return b"{\n" + b",\n".join(members) + b"\n}"
+    members = [compact(name) + b": " + _items(entry[name]) for name in sorted(entry)]
+    return b"{" + b",\n ".join(members) + b"}"
 
 
 def _items(value: JsonValue) -> bytes:
     if not (isinstance(value, list) and any(isinstance(item, dict) for item in value)):
         return compact(value)
-    return b"[\n" + b",\n".join(b"    " + compact(item) for item in value) + b"\n  ]"
+    return b"[\n" + b",\n".join(b"  " + compact(item) for item in value) + b"\n ]"
 
 
 def _section(value: Any) -> bytes:

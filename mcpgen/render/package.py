@@ -20,6 +20,7 @@ from mcpgen.render.views import (
     tests_view,
 )
 from mcpgen.render.workflow_views import workflows_module
+from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
 
 
 def render(
@@ -75,6 +76,7 @@ def _add_tools(
         )
     data |= {
         "tests/generated/cases.json": json_text.blocks(cases),
+        "tests/generated/tools.json": json_text.entry_a_line({"tools": _snapshot(plan)}),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
     data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
@@ -108,6 +110,19 @@ def _add_workflows(
         f"{package}/workflows.json": json_text.pretty(contracts.workflows_contract(plan)),
         "tests/generated/workflows.json": json_text.blocks(cases),
     }
+
+
+def _snapshot(plan: ServerPlan) -> list[JsonObject]:
+    """Every tool as it is listed; `departs` are the annotations that a manifest decided."""
+    methods = {tool.name: tool.operation.method for tool in plan.tools}
+    entries = []
+    for listed in contracts.listing(plan):
+        entry = snapshot_entry(listed)
+        if listed["name"] in methods:
+            departing = hints_departing(methods[listed["name"]], entry["annotations"])
+            entry |= {"departs": departing} if departing else {}
+        entries.append(entry)
+    return entries
 
 
 def _template(path: str, **view: Any) -> str:

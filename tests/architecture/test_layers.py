@@ -28,6 +28,7 @@ BELOW_EVERYTHING = (
     "mcpgen.runtime.testing.failures",
     "mcpgen.runtime.testing.samples",
     "mcpgen.runtime.workflow_values",
+    "mcpgen.runtime.testing.snapshot",
 )
 
 MODULES = modules()

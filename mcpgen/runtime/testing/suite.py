@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.results import STATUS_KEY
 from mcpgen.runtime.testing.cases import Case, read_cases
-from mcpgen.runtime.testing.client import MODERN, Answer, Client, RpcError
+from mcpgen.runtime.testing.client import LEGACY, MODERN, Answer, Client, RpcError
 from mcpgen.runtime.testing.compare import (
     request_differences,
     result_differences,
@@ -29,7 +30,13 @@ from mcpgen.runtime.testing.compare import (
 from mcpgen.runtime.testing.description import Description, base_path, essence, is_json
 from mcpgen.runtime.testing.kept import kept_differences
 from mcpgen.runtime.testing.mock import MockUpstream
+from mcpgen.runtime.testing.processes import (
+    let_in,
+    listed_at_end_of_input,
+    served_over_http,
+)
 from mcpgen.runtime.testing.replies import Reply
+from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
 from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
 from mcpgen.runtime.tools import Tool, Toolbox, ToolGroup
 from mcpgen.runtime.toolsets import EVERYTHING
@@ -60,6 +67,12 @@ class Suite:
         """Take the importable package and the folder with `cases.json` and `upstream.json`."""
         self.package = package
         self.folder = folder
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """One revision of MCP of each era that the server serves: they begin differently."""
+        served = {revision.name for revision in self._server.offering.revisions}
+        return tuple(revision for revision in (LEGACY, MODERN) if revision in served)
 
     @cached_property
     def cases(self) -> Sequence[Case]:
@@ -290,6 +303,60 @@ class Suite:
         missing = sorted(self._tools.keys() - covered)
         demand(not missing, f"no case calls {', '.join(missing)}")
 
+    def check_snapshot(self) -> None:
+        """What is told of each tool, and in which order, is what `tools.json` was reviewed with."""
+        listed = [
+            {"name": name, **tool.contract["listing"]}
+            for name, tool in sorted(self._toolbox.tools.items())
+        ]
+        for told, expected in zip_longest(map(snapshot_entry, listed), self._snapshot):
+            found = {**(told or {}), "departs": (expected or {}).get("departs", [])}
+            off = {key for key in found | (expected or {}) if _at(found, key) != _at(expected, key)}
+            name = (expected or found).get("name")
+            demand(not off, f"`{name}` is not as in tools.json: {', '.join(sorted(off))}")
+
+    def check_annotations(self) -> None:
+        """What a tool says that it does is what its method does, but for what a manifest says."""
+        declared = {entry["name"]: entry.get("departs", []) for entry in self._snapshot}
+        for name, tool in self._tools.items():
+            annotations = tool.contract["listing"].get("annotations", {})
+            method = self._api.operations[tool.operation].method
+            off = [it for it in hints_departing(method, annotations) if it not in declared[name]]
+            demand(not off, f"`{name}` calls {method} and has other {', '.join(off)}")
+
+    @cached_property
+    def _snapshot(self) -> list[JsonObject]:
+        tools: list[JsonObject] = json.loads((self.folder / "tools.json").read_bytes())["tools"]
+        return tools
+
+    def check_stdio(self, revision: str) -> None:
+        """Started over stdio, the server answers what is asked before its input ends, and leaves.
+
+        Its standard output has messages alone.
+        """
+        server = ServerPackage.load(self.package)
+        expected = {tool["name"] for tool in asyncio.run(self._listed(server, revision))}
+        asked = listed_at_end_of_input(self.package, self._environ(""), revision)
+        names, are_all = asyncio.run(asked)
+        missing = expected.difference(names) if are_all else set(names) - expected
+        demand(bool(names) and not missing, f"over stdio the tools are {names}")
+
+    def check_http(self) -> None:
+        """Started over HTTP, the server serves both eras and turns strangers away."""
+        wrong = asyncio.run(self._http_wrongs())
+        demand(not wrong, "\n  ".join(["over HTTP:", *wrong]))
+
+    async def _http_wrongs(self) -> list[str]:
+        wrong: list[str] = []
+        server = ServerPackage.load(self.package)
+        async with served_over_http(self.package, self._environ("")) as url:
+            for revision in self.revisions:
+                expected = {tool["name"] for tool in await self._listed(server, revision)}
+                async with Client.over_http(url, revision=revision) as client:
+                    names = [tool["name"] for tool in await client.list_tools()]
+                wrong += [f"{revision} has no `{name}`" for name in expected.difference(names)]
+            return wrong + await let_in(url)
+
     def check_handlers(self) -> None:
         """What `handlers/` adds and overrides fits the tools that are generated."""
         ServerPackage.load(self.package).load_hot(self._environ(""))
@@ -348,6 +415,10 @@ _PARTS = frozenset(
 
 _PATIENCE_SECONDS = 3600.0  # of the clock that jumps, beyond whatever a server waits for
 _TRACEBACK = re.compile(r'Traceback \(most recent|File \\?"[^"]*\.py|[\w/.-]+\.py:\d+')
+
+
+def _at(entry: JsonObject | None, key: str) -> object:
+    return (entry or {}).get(key, [] if key == "departs" else None)
 
 
 def _virtual_time() -> asyncio.Runner:

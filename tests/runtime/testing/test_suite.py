@@ -54,6 +54,8 @@ def failures(project: Path) -> list[str]:
         suite.check_operations,
         suite.check_docstrings,
         suite.check_cases,
+        suite.check_snapshot,
+        suite.check_annotations,
         suite.check_handlers,
     ]
     found = []
@@ -325,7 +327,7 @@ def run_module(project: Path) -> subprocess.CompletedProcess[str]:
 def test_generated_module_runs_every_case_and_says_what_is_off(shop: Path) -> None:
     done = run_module(shop)
     assert done.returncode == 0, done.stdout
-    assert "27 passed" in done.stdout
+    assert "32 passed" in done.stdout
 
     FAULTS["dropped query parameter"](shop)
 
@@ -341,4 +343,4 @@ def test_case_that_could_not_be_made_is_skipped_with_its_reason(shop: Path) -> N
 
     done = run_module(shop)
 
-    assert "27 passed, 1 skipped" in done.stdout
+    assert "32 passed, 1 skipped" in done.stdout

@@ -25,6 +25,27 @@ def test_tools_are_listed_as_their_contracts_say() -> None:
     suite.check_tool_list()
 
 
+def test_tools_are_what_was_reviewed() -> None:
+    """Names, order, schemas, annotations and size are those of tools.json."""
+    suite.check_snapshot()
+
+
+def test_annotations_say_what_methods_do() -> None:
+    """No tool that changes something says that it only reads."""
+    suite.check_annotations()
+
+
+@pytest.mark.parametrize("revision", suite.revisions)
+def test_server_over_stdio(revision: str) -> None:
+    """A process answers in each era, writes messages alone, and leaves when its input ends."""
+    suite.check_stdio(revision)
+
+
+def test_server_over_http() -> None:
+    """A process serves both eras and refuses a foreign `Host` or `Origin`."""
+    suite.check_http()
+
+
 def test_every_operation_has_one_tool() -> None:
     """No operation is forgotten, and no tool calls one that is not described."""
     suite.check_operations()

@@ -1,0 +1,132 @@
+"""What is refused, what is varied and what cannot be made up, document by document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.diagnostics import Problems
+from mcpgen.runtime.testing import Case
+from tests.unit.plan.test_cases import cases, query
+
+
+def refused(found: dict[str, Case], rule: str) -> list[Any]:
+    """The spoilt values of an argument `q`, for one rule."""
+    ending = f"breaks `{rule}`"
+    return [case.arguments["q"] for name, case in found.items() if name.endswith(ending)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "rule", "value"),
+    [
+        ({"type": "integer", "minimum": 3}, "minimum", 2),
+        ({"type": "integer", "maximum": 3}, "maximum", 4),
+        ({"type": "integer", "exclusiveMinimum": 3}, "exclusiveMinimum", 3),
+        ({"type": "string", "minLength": 3}, "minLength", "qa"),
+        ({"type": "string", "maxLength": 3}, "maxLength", "qaaa"),
+        ({"type": "string", "enum": ["a", "b"]}, "enum", "no such value"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "pattern", ""),
+        ({"type": "string", "format": "uuid"}, "format", ""),
+        ({"type": "boolean"}, "type", {"no": "such"}),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 2}, "maxItems", 3),
+    ],
+)
+def test_each_rule_is_broken_once(
+    tmp_path: Path, schema: dict[str, Any], rule: str, value: Any
+) -> None:
+    (spoilt,) = refused(cases(tmp_path, {"parameters": [query("q", schema)]}), rule)
+
+    if isinstance(spoilt, str) and isinstance(value, str) and rule.endswith("Length"):
+        assert len(spoilt) == len(value)
+    else:
+        assert (len(spoilt) if isinstance(spoilt, list) else spoilt) == value
+
+
+def test_rules_inside_a_recursive_body_are_broken_once(tmp_path: Path) -> None:
+    node = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "minLength": 2},
+            "child": {"$ref": "#/components/schemas/Node"},
+        },
+    }
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Node"}}}}
+    found = cases(
+        tmp_path,
+        {"requestBody": {"required": True, **body}},
+        components={"schemas": {"Node": node}},
+    )
+
+    places = [name for name in found if name.endswith("breaks `minLength`")]
+    assert places == ["call: `/body/name` breaks `minLength`"]
+    assert "call: `/body/name` breaks `required`" in found
+    assert found["call: `body` is missing"].arguments == {}
+
+
+def test_rule_that_cannot_be_broken_is_told(tmp_path: Path) -> None:
+    problems = Problems()
+    long = query("q", {"type": "string", "maxLength": 100_000})
+    found = cases(tmp_path, {"parameters": [long, query("r", {"pattern": "^"})]}, problems)
+
+    assert refused(found, "maxLength") == []
+    assert found["call: rules"].untested == "no value was found that breaks `pattern` of `/r`"
+    assert [problem.code for problem in problems] == ["untested"]
+
+
+def test_unsatisfiable_body_leaves_the_rest_tested(tmp_path: Path) -> None:
+    impossible = {"type": "string", "pattern": "^(?=x)(?!x)$"}
+    body = {"content": {"application/json": {"schema": impossible}}}
+    found = cases(tmp_path, {"parameters": [query("q", {"type": "string"})], "requestBody": body})
+
+    assert "no text was found" in found["call: largest arguments"].untested
+    assert found["call: smallest arguments"].expect["request"]["query"] == {}
+    assert len([case for case in found.values() if case.group == "failures"]) > 8
+
+
+def test_contradictory_example_is_not_used(tmp_path: Path) -> None:
+    number = query("q", {"type": "integer", "maximum": 5, "example": 80}, required=True)
+    found = cases(tmp_path, {"parameters": [number]})
+
+    assert all(
+        case.arguments["q"] <= 5 for case in found.values() if case.group in ("calls", "failures")
+    )
+
+
+def test_what_encodings_are_for_is_sent_where_it_is_allowed(tmp_path: Path) -> None:
+    found = cases(
+        tmp_path,
+        {
+            "parameters": [
+                query("q", {"type": "string"}),
+                query("n", {"type": "integer"}),
+                query("short", {"type": "string", "enum": ["one"]}),
+                query("list", {"type": "array", "items": {"type": "string"}}),
+            ]
+        },
+    )
+
+    reserved = found["call: reserved characters"].expect["request"]["query"]
+    assert reserved.keys() == {"q", "list"}
+    assert set("/?#&=+% ") <= set(reserved["q"])
+    assert found["call: empty and falsy values"].arguments["n"] == 0
+    assert not found["call: Unicode"].arguments["q"].isascii()
+    assert len(found["call: lists of one item"].arguments["list"]) == 1
+
+
+def test_credentials_are_expected_where_they_are_configured(tmp_path: Path) -> None:
+    key = {"type": "apiKey", "in": "header", "name": "X-Key"}
+    found = cases(
+        tmp_path,
+        {"security": [{"one": [], "two": []}]},
+        components={"securitySchemes": {"one": key, "two": {**key, "name": "X-Two"}}},
+    )
+
+    assert found["call: with no credential"].expect["text"]["contains"] == [
+        "THING_ONE",
+        "THING_TWO",
+    ]
+    assert found["call: with one"].expect["request"] is None
+    assert found["call: with one"].expect["text"]["contains"] == ["THING_TWO"]
