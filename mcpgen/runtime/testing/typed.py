@@ -45,6 +45,8 @@ def read_shapes(shapes: Iterable[Shape], schema: JsonSchema, schemas: Schemas) -
                 value = _typed(shape, schema, schemas, wants_text)
                 if not any(_is_same(value, other) for other in candidates):
                     candidates.append(value)
+        if "null" in found and "null" in types and None not in candidates:
+            candidates.append(None)  # last: a text of that name is likelier, where it is valid
         return read_values(candidates, schema, schemas)
     except UnusableSchemaError as error:
         return Reading(tuple(candidates) or (None,), str(error))

@@ -192,6 +192,19 @@ def test_every_style_is_read_back(
 
 
 @pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": ["string", "null"], "enum": ["open", None]}, None),
+        ({"type": ["string", "null"]}, "null"),
+    ],
+    ids=["no such text", "a text"],
+)
+def test_null_is_read_where_no_text_is_called_so(schema: Any, value: Any) -> None:
+    one = parameter("query", "form", True, schema)
+    assert decoded(one, query="color=null").values("query") == {"color": value}
+
+
+@pytest.mark.parametrize(
     ("items", "value"), [("string", ["a,b"]), ("integer", [1, 2])], ids=["item", "separator"]
 )
 def test_an_encoded_comma_is_part_of_an_item_where_it_can_be(items: str, value: Any) -> None:
