@@ -2,7 +2,8 @@
 
 `specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
 decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers and tests of a
-person's own are written where they are committed, and stay.
+person's own are written where they are committed, and stay; so does the evidence of the tests,
+which is found anew where it no longer holds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.cli.app import run
+from mcpgen.pipeline.evidence import EVIDENCE_FOLDER, read_evidence, still_holds
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMITTED = REPOSITORY / "generated_examples"
@@ -31,11 +33,11 @@ NAMES = (
 BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are written, and stay
 
 
-def make(name: str, directory: Path, by_hand: Mapping[str, bytes]) -> None:
+def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
     """Generate a server into `directory`, which must not exist yet.
 
     Its source is `specs/<name>.yaml` or, where there is no document, the manifest beside it.
-    `by_hand` is what people wrote of it, by path, as `written_by_hand` gives it.
+    `kept` is what is not generated of it, by path, as `not_generated` gives it.
     """
     document, manifest = Path(f"specs/{name}.yaml"), Path(f"specs/{name}/mcpgen.yaml")
     with contextlib.chdir(REPOSITORY):
@@ -43,19 +45,21 @@ def make(name: str, directory: Path, by_hand: Mapping[str, bytes]) -> None:
         code = run(["new", *source, str(directory), "--defaults", "-q"])
     if code:
         raise RuntimeError(f"{source[-1]} gave exit code {code}")
-    for path, content in by_hand.items():
+    for path, content in kept.items():
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_bytes(content)
     bring_up_to_date(directory)
 
 
-def written_by_hand(name: str) -> dict[str, bytes]:
-    """Read what people wrote of a server, by its path in the project.
+def not_generated(name: str) -> dict[str, bytes]:
+    """Read what is not generated of a server, by its path in the project.
 
-    That is what stands in `specs/<name>/`, and the `handlers/` and tests that are committed.
+    That is what stands in `specs/<name>/`, and what is committed of `handlers/`, tests by hand and
+    evidence.
     """
     root = COMMITTED / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
-    for pattern in ("src/*/handlers/*.py", "tests/*.py"):
+    for pattern in ("src/*/handlers/*.py", "tests/*.py", f"{EVIDENCE_FOLDER}/*.json"):
         files += [(root, path) for path in sorted(root.glob(pattern))]
     return {path.relative_to(base).as_posix(): path.read_bytes() for base, path in files}
 
@@ -65,6 +69,21 @@ def bring_up_to_date(directory: Path) -> None:
     code = run(["generate", str(directory), "-q"])
     if code:
         raise RuntimeError(f"{directory} gave exit code {code}")
+
+
+def has_current_evidence(directory: Path) -> bool:
+    """Tell whether the tests of a server ran on what is there now."""
+    evidence = read_evidence(directory, "tests")
+    return evidence is not None and still_holds(directory, evidence)
+
+
+def prove(directory: Path, *options: str) -> None:
+    """Run the tests of a server, which leaves the evidence of it, where they did not run yet."""
+    if has_current_evidence(directory):
+        return
+    code = run(["test", str(directory), *options])
+    if code:
+        raise RuntimeError(f"the tests of {directory} gave exit code {code}")
 
 
 def in_workspace(command: str) -> None:
@@ -79,11 +98,13 @@ def update() -> None:
     """Make the committed examples anew."""
     for name in NAMES:
         directory = COMMITTED / f"{name}-mcp"
-        by_hand = written_by_hand(name)
+        kept = not_generated(name)
         shutil.rmtree(directory, ignore_errors=True)
-        make(name, directory, by_hand)
+        make(name, directory, kept)
+        prove(directory, "--mutate")
     for name in BY_HAND:
         bring_up_to_date(COMMITTED / f"{name}-mcp")
+        prove(COMMITTED / f"{name}-mcp")
     in_workspace("generate")
 
 

@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.pipeline.evidence import read_evidence
 from tests.examples.examples import (
     BY_HAND,
     COMMITTED,
     NAMES,
     REPOSITORY,
     bring_up_to_date,
+    has_current_evidence,
     in_workspace,
     make,
-    written_by_hand,
+    not_generated,
 )
 
 LEFT_BY_TOOLS = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
@@ -51,7 +53,7 @@ def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_path: Path) -> None:
     made = tmp_path / "elsewhere" / f"{name}-mcp"
     made.parent.mkdir()
-    make(name, made, written_by_hand(name))
+    make(name, made, not_generated(name))
 
     today, committed = tree(made), tree(COMMITTED / f"{name}-mcp")
 
@@ -67,6 +69,20 @@ def test_generating_a_server_again_leaves_it_as_it_is(name: str, tmp_path: Path)
     bring_up_to_date(again)
 
     assert tree(again) == tree(COMMITTED / f"{name}-mcp"), "`make update-examples` mends that"
+
+
+@pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
+def test_the_committed_evidence_is_of_what_is_committed(name: str) -> None:
+    assert has_current_evidence(COMMITTED / f"{name}-mcp"), "`make update-examples` finds it anew"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_suite_of_the_committed_server_finds_nearly_every_fault(name: str) -> None:
+    evidence = read_evidence(COMMITTED / f"{name}-mcp", "tests")
+
+    assert evidence is not None
+    assert evidence["outcome"] == "passed"
+    assert evidence["mutation"]["score"] >= 0.95, evidence["mutation"]["survivors"]
 
 
 def test_the_workspace_of_the_examples_is_current() -> None:

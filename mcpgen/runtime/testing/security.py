@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from mcpgen.runtime.testing.decode import RawRequest
 from mcpgen.runtime.testing.description import Operation, SecurityScheme
@@ -39,17 +39,37 @@ def judge_security(
     cannot be known, which passes.
     """
     if not operation.security:
-        return SecurityVerdict()
+        return SecurityVerdict(problem=_needless_problem((), schemes, raw, secrets))
     verdicts = [
         _judge(alternative, schemes, raw, secrets, has_certificate)
         for alternative in sorted(operation.security, key=len, reverse=True)
     ]
     for verdict in verdicts:
         if not verdict.problem:
-            return verdict
+            needless = _needless_problem(verdict.places, schemes, raw, secrets)
+            return replace(verdict, problem=needless)
     first = verdicts[0].problem
     others = f" (nor any other of {len(verdicts)} alternatives)" if len(verdicts) > 1 else ""
     return SecurityVerdict(problem=f"{first}{others}")
+
+
+def _needless_problem(
+    places: Collection[tuple[str, str]],
+    schemes: Mapping[str, SecurityScheme],
+    raw: RawRequest,
+    secrets: Secrets,
+) -> str:
+    """Name a known API key that was sent in a place where none belongs.
+
+    Where those of other types travel, no request has anything that is not judged already.
+    """
+    for scheme in schemes.values():
+        if scheme.type != "apiKey" or _place(scheme) in places:
+            continue
+        expected = secrets.get(scheme.id, {}).get("value")
+        if expected and _sent(scheme, raw) == expected:
+            return f"`{scheme.id}`: a credential was sent that this operation does not ask for"
+    return ""
 
 
 def _judge(

@@ -129,6 +129,15 @@ def test_known_secrets_must_be_met(mock: MockUpstream) -> None:
     assert send(mock, "POST", "/items", BASIC, JSON, body=ITEM).status == 401
 
 
+def test_a_known_credential_must_not_be_sent_where_none_is_asked_for(mock: MockUpstream) -> None:
+    mock.secrets = {"key": {"value": "k1"}}
+
+    response = send(mock, "GET", "/items", KEY)
+
+    assert response.status == 401
+    assert "`key`: a credential was sent that this operation does not" in answer(response)["detail"]
+
+
 def test_optional_credential_may_be_there_or_not(mock: MockUpstream) -> None:
     assert send(mock, "GET", "/items").status == 200
     assert send(mock, "GET", "/items?api_key=a").status == 200

@@ -35,7 +35,6 @@ RULES = {
 
 _DEEPEST = 8  # references and alternatives within each other
 _SCALARS = frozenset({"boolean", "integer", "null", "number", "string"})
-_FORMATS = frozenset({"date", "uuid"})
 _FORMATS = frozenset(
     {
         "date", "date-time", "duration", "email", "hostname", "idn-email", "idn-hostname", "ipv4",
