@@ -130,7 +130,7 @@ async def send_cases(client: Client, cases: list[Case], server: RunningServer) -
             *(client.call_tool(case.tool, case.arguments) for case in batch)
         )
         wrong = [
-            f"{case['id']}: {result['content'][0].get('text', '')[:300]}"
+            f"{case.id}: {result['content'][0].get('text', '')[:300]}"
             for case, result in zip(batch, results, strict=True)
             if result.get("isError", False)
         ]

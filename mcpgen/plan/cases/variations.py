@@ -9,13 +9,13 @@ from itertools import islice
 from typing import Any
 
 from mcpgen.ir.api import MediaType, Parameter
-from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.json_types import JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.plan.arguments import body_schema
 from mcpgen.plan.cases.calls import PLACES, Call, Calls
 from mcpgen.plan.cases.travelling import has_empty, travels
 from mcpgen.plan.media_types import Kind, is_range, kind_of_body
-from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.shapes import Shape, Shapes
 from mcpgen.runtime.testing.samples import CannotSampleError
 
 _MOST_LEAVES = 40
@@ -136,17 +136,24 @@ class Variations:
 
     def _files(self, media_type: MediaType) -> frozenset[str]:
         """The members of a multipart body that are files, or may be: their text is no text."""
-        properties = self._shapes.of(body_schema(media_type)).keywords.get("properties", {})
-        shapes = {name: self._shapes.of(schema) for name, schema in properties.items()}
         return frozenset(
             name
-            for name, shape in shapes.items()
+            for name, shape in self._members(body_schema(media_type))
             if name in media_type.encoding
             or "items" in shape.keywords
             or shape.keywords.get("format") in ("binary", "byte")
             or "contentEncoding" in shape.keywords
             or "contentMediaType" in shape.keywords
         )
+
+    def _members(self, schema: JsonSchema) -> Iterator[tuple[str, Shape]]:
+        """The members that an object may have, whichever of its choices names them."""
+        keywords = self._shapes.of(schema).keywords
+        for name, member in keywords.get("properties", {}).items():
+            yield name, self._shapes.of(member)
+        for choice in ("anyOf", "oneOf"):
+            for option in keywords.get(choice, ()):
+                yield from self._members(option)
 
     def _single_items(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
         """Lists of one item, which some encodings cannot tell from the item alone."""

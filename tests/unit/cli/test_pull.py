@@ -63,6 +63,7 @@ def test_a_terminal_is_asked_once_the_changes_are_shown(
             shown_before.append(capsys.readouterr().out)
             return answer
 
+    monkeypatch.delenv("CI", raising=False)  # where nobody is asked
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("questionary.confirm", lambda *_, **__: Question())
     capsys.readouterr()
