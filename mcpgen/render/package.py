@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -116,7 +117,8 @@ def _snapshot(plan: ServerPlan) -> list[JsonObject]:
     """Every tool as it is listed; `departs` are the annotations that a manifest decided."""
     methods = {tool.name: tool.operation.method for tool in plan.tools}
     entries = []
-    for listed in contracts.listing(plan):
+    # As a server reads them: text that is no Unicode has been replaced by then.
+    for listed in map(json.loads, json_text.lines(contracts.listing(plan)).splitlines()):
         entry = snapshot_entry(listed)
         if listed["name"] in methods:
             departing = hints_departing(methods[listed["name"]], entry["annotations"])

@@ -308,6 +308,7 @@ class Suite:
         listed = [
             {"name": name, **tool.contract["listing"]}
             for name, tool in sorted(self._toolbox.tools.items())
+            if "exposed_as" not in tool.contract
         ]
         for told, expected in zip_longest(map(snapshot_entry, listed), self._snapshot):
             found = {**(told or {}), "departs": (expected or {}).get("departs", [])}

@@ -38,6 +38,7 @@ def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
         f"{GENERATED}/toolsets.json",
         "tests/generated/cases.json",
         "tests/generated/test_tools.py",
+        "tests/generated/tools.json",
         "tests/generated/upstream.json",
     ]
     assert {file.owner for file in files} == {Owner.GENERATED}
