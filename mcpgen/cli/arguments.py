@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpgen.cli.misuse import MisuseError
-from mcpgen.runtime.content import JsonObject
+from mcpgen.ir.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer, visible
 from mcpgen.cli.targets import Target, connected, find_target
-from mcpgen.runtime.content import JsonObject
+from mcpgen.ir.json_types import JsonObject
 
 if TYPE_CHECKING:
     from mcpgen.runtime.testing import MockUpstream

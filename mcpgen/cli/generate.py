@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.changes import changelog_facts, show_changes, summed_up
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.listing import tell_plan
 from mcpgen.cli.report import Printer, counted, visible
@@ -33,6 +32,7 @@ def generate(
     ] = False,
 ) -> int:
     """Generate a package again; what you wrote stays as it is."""
+    from mcpgen.cli.changes import changelog_facts
     from mcpgen.pipeline import commands as pipeline
 
     options = pipeline.GenerateOptions(dry_run=dry_run, force=force, diff=diff)
@@ -57,6 +57,8 @@ def generate(
 
 
 def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None:
+    from mcpgen.cli.changes import show_changes, summed_up
+
     if not (report.written or report.deleted):
         printer.result("nothing to do: every file is current")
         return

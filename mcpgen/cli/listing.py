@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mcpgen.cli.report import Printer
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.tool_plan import ServerPlan
+
+if TYPE_CHECKING:
+    from mcpgen.ir.tool_plan import ServerPlan
 
 
 def tell_plan(printer: Printer, plan: ServerPlan) -> str:

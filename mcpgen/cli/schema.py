@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import Struct
 
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 
 class SchemaOf(StrEnum):

@@ -15,7 +15,7 @@ from mcpgen.cli.packages import GeneratedPackage
 from mcpgen.cli.report import Printer, counted, visible
 from mcpgen.cli.targets import connected, find_target
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.runtime.content import JsonObject
+from mcpgen.ir.json_types import JsonObject
 
 
 def tools(

@@ -164,6 +164,19 @@ class WorkflowPlan:
         return f"{WORKFLOW_PREFIX}{self.name}"
 
 
+def as_listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
+    """Give the members of the tool's entry in a listing, all but its name."""
+    listed: JsonObject = {
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "annotations": tool.annotations,
+    }
+    if tool.output_schema is not None:
+        listed["outputSchema"] = tool.output_schema
+    return listed
+
+
 @dataclass(frozen=True, slots=True)
 class EnvironmentVariable:
     """A setting of the server that is read from the environment."""

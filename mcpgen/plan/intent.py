@@ -75,6 +75,12 @@ def qualified_id(operation: Operation) -> str:
     return f"{source}:{operation.operation_id}" if source else operation.operation_id
 
 
+def stated_as(operation: Operation, policy: Policy) -> tuple[str, ...]:
+    """The keys by which `operations:` of the manifest speaks of an operation."""
+    names = policy.manifest.operations
+    return tuple(name for name in (qualified_id(operation), operation.key) if name in names)
+
+
 def chosen_names(
     entries: Mapping[str, OperationEntry], policy: Policy, problems: Problems
 ) -> dict[str, str]:

@@ -27,7 +27,7 @@ from mcpgen.plan.arguments import plan_arguments, selectable, takes_file, why_un
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
-from mcpgen.plan.intent import chosen_names, entries_by_key, qualified_id, with_hints
+from mcpgen.plan.intent import chosen_names, entries_by_key, stated_as, with_hints
 from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.media_types import base_type, is_json, ranked
 from mcpgen.plan.models import model_modules
@@ -291,15 +291,10 @@ class _Planning:
 
     def _place_of(self, operation: Operation) -> At:
         """The place of what stands in the manifest's entry for an operation."""
-        tokens = ("operations", *self._stated_as(operation))
+        tokens = ("operations", *stated_as(operation, self.policy))
         if operation.declared is not None:
             tokens = ("tools", operation.declared.tool)
         return lambda *inside: self.policy.intent.locate((*tokens, *inside))
-
-    def _stated_as(self, operation: Operation) -> tuple[str, ...]:
-        """The key of the manifest's entry for an operation."""
-        names = self.policy.manifest.operations
-        return tuple(name for name in (qualified_id(operation), operation.key) if name in names)
 
     def _tell_of_unsendable(self, operation: Operation) -> None:
         """Report the media types of a body that stay unused beside others that can be written."""

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest import Match, OperationEntry, SelectRule
+from mcpgen.plan.intent import stated_as
 from mcpgen.plan.policy import Policy
 
 
@@ -58,9 +59,8 @@ _PLAIN = OperationEntry()
 
 def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> None:
     """Report an entry for an operation that the rules leave out."""
-    for name in (operation.operation_id, operation.key):
-        entry = policy.manifest.operations.get(name)
-        if entry is not None and entry.expose != "off":
+    for name in stated_as(operation, policy):
+        if policy.manifest.operations[name].expose != "off":
             problems.error(
                 "rules-contradict",
                 f"`select` leaves `{operation.key}` out, and this entry says what it becomes",

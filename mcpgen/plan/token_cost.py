@@ -7,21 +7,12 @@ import math
 import msgspec
 
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.tool_plan import ToolPlan, WorkflowPlan
+from mcpgen.ir.tool_plan import ToolPlan, WorkflowPlan, as_listed
 
 
 def token_cost(tool: ToolPlan | WorkflowPlan) -> int:
     """A quarter of the bytes that the tool takes in a listing, rounded up."""
-    listed: JsonObject = {
-        "name": tool.name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "annotations": tool.annotations,
-    }
-    if tool.output_schema is not None:
-        listed["outputSchema"] = tool.output_schema
-    return listed_cost(listed)
+    return listed_cost({"name": tool.name, **as_listed(tool)})
 
 
 def listed_cost(listed: JsonObject) -> int:

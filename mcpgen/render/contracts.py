@@ -32,6 +32,7 @@ from mcpgen.ir.tool_plan import (
     ToolGroupPlan,
     ToolPlan,
     WorkflowPlan,
+    as_listed,
     source_prefix,
 )
 from mcpgen.ir.tool_search import ToolSearch
@@ -219,15 +220,7 @@ def _defaults(arguments: Iterable[Argument]) -> JsonObject:
 
 
 def _listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
-    listed: JsonObject = {
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "annotations": tool.annotations,
-    }
-    if tool.output_schema is not None:
-        listed["outputSchema"] = tool.output_schema
-    return _given(listed)
+    return _given(as_listed(tool))
 
 
 def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:

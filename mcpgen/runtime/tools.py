@@ -106,7 +106,7 @@ class Tool:
         arguments: Mapping[str, str] = self.contract.get("arguments", {})
         return arguments
 
-    @property
+    @cached_property
     def defaults(self) -> Mapping[str, Any]:
         """What the handler gets of arguments that a call leaves out."""
         defaults: Mapping[str, Any] = self.contract.get("defaults", {})

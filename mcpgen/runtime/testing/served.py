@@ -38,7 +38,7 @@ class Served:
         for method, key, items in asyncio.run(self._listed(revision)):
             found = [item[key] for item in items]
             twice = sorted({it for it in found if found.count(it) > 1})
-            _demand(not twice, f"{method} names {twice} twice")
+            demand(not twice, f"{method} names {twice} twice")
 
     def check_tools(self) -> None:
         """Every tool has a name and schemas as MCP wants them."""
@@ -47,13 +47,13 @@ class Served:
         for method, _, tools in self._newest:
             for tool in tools if method == "tools/list" else ():
                 name = tool["name"]
-                _demand(bool(_TOOL_NAME.match(name)), f"`{name}` is no name for a tool")
+                demand(bool(_TOOL_NAME.match(name)), f"`{name}` is no name for a tool")
                 for key in ("inputSchema", "outputSchema"):
                     schema = tool.get(key, {"type": "object"})
                     is_object = schema.get("type") == "object"
-                    _demand(is_object, f'the {key} of `{name}` has no `"type": "object"`')
+                    demand(is_object, f'the {key} of `{name}` has no `"type": "object"`')
                     is_valid = jsonschema_rs.meta.is_valid(schema)
-                    _demand(is_valid, f"the {key} of `{name}` is no JSON Schema")
+                    demand(is_valid, f"the {key} of `{name}` is no JSON Schema")
 
     def check_descriptions(self) -> None:
         """Everything that is listed has a description."""
@@ -63,7 +63,7 @@ class Served:
             for item in items
             if not item.get("description")
         ]
-        _demand(not silent, f"nothing is said of {', '.join(silent)}")
+        demand(not silent, f"nothing is said of {', '.join(silent)}")
 
     @cached_property
     def _newest(self) -> list[tuple[str, str, list[JsonObject]]]:
@@ -81,7 +81,7 @@ class Served:
             ]
 
 
-def _demand(is_so: bool, message: str) -> None:
+def demand(is_so: bool, message: str) -> None:
     """Fail with a message where something is not so; also where Python drops assertions."""
     if not is_so:
         raise AssertionError(message)

@@ -36,6 +36,7 @@ from mcpgen.runtime.testing.processes import (
     served_over_http,
 )
 from mcpgen.runtime.testing.replies import Reply
+from mcpgen.runtime.testing.served import demand
 from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
 from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
 from mcpgen.runtime.tools import Tool, Toolbox, ToolGroup
@@ -428,12 +429,6 @@ def _virtual_time() -> asyncio.Runner:
 
 def _counted(requests: int) -> str:
     return f"{requests} request{' was' if requests == 1 else 's were'}"
-
-
-def demand(is_so: bool, message: str) -> None:
-    """Fail with a message where something is not so; also where Python drops assertions."""
-    if not is_so:
-        raise AssertionError(message)
 
 
 def _plain(path: str) -> str:

@@ -13,7 +13,8 @@ from mcpgen.runtime.testing.client import Client
 from mcpgen.runtime.testing.compare import request_differences, same, text_of
 from mcpgen.runtime.testing.mock import MockUpstream
 from mcpgen.runtime.testing.replies import Reply
-from mcpgen.runtime.testing.suite import Suite, demand
+from mcpgen.runtime.testing.served import demand
+from mcpgen.runtime.testing.suite import Suite
 
 
 @dataclass(frozen=True, slots=True)
