@@ -17,7 +17,6 @@ from mcpgen.runtime.content import (
 )
 from mcpgen.runtime.context import Context, InputRequiredError, UrlRequiredError
 from mcpgen.runtime.errors import (
-    ClientCannotError,
     InvalidArgumentsError,
     ProtocolError,
     ResourceNotFoundError,
@@ -39,10 +38,10 @@ CLIENT_TIMEOUT_SECONDS: Final = 60.0
 # Handlers that never wait for anything are done before a task would have been scheduled.
 _EAGER: Final[dict[str, Any]] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
 _TOLD: Final = (
-    ClientCannotError,
     InvalidArgumentsError,
     ProtocolError,
     ResourceNotFoundError,
+    ToolError,
     UnknownToolError,
 )
 

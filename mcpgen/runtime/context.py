@@ -378,8 +378,14 @@ class Context:
 
         Raises:
             ClientCannotError: this client cannot do it.
+            ToolError: no client can do it while this method is answered.
         """
         revision, params = self._call.revision, dict(request.params)
+        if revision.is_modern and self._call.method not in revision.may_require_input:
+            raise ToolError(
+                f"In {revision.name} nothing can be asked of the client while "
+                f"{self._call.method} is answered: only tools, prompts and resources may ask."
+            )
         check_client_can(request.method, params, revision, self._call.client_capabilities)
         if "url" not in revision.elicitation_modes:
             params.pop("mode", None)  # forms were all there was

@@ -11,7 +11,8 @@ class ToolError(Exception):
     """The call failed in a way that the model can act on; becomes a result with `isError: true`.
 
     The text is shown to the model as it stands: one or two sentences, nothing secret, nothing
-    internal. Handlers of generated servers and of users raise it.
+    internal. Handlers of generated servers and of users raise it. Prompts, resources and
+    completions have no such result: raised there, the text is that of the JSON-RPC error.
     """
 
 

@@ -14,6 +14,7 @@ from mcpgen.runtime import (
     ClientCannotError,
     Context,
     Features,
+    ToolError,
     ToolResult,
     ask_form,
     ask_model,
@@ -103,6 +104,14 @@ def asking() -> Features:
     @features.prompt()
     async def ask_prompt(ctx: Context) -> str:
         return str((await ctx.elicit("Your name?", FORM, key="name")).content)
+
+    @features.prompt()
+    async def broken_prompt(ctx: Context) -> str:
+        raise ToolError("The style guide is not loaded yet.")
+
+    @features.completion(prompt="ask_prompt", argument="name")
+    async def ask_completion(ctx: Context, value: str, arguments: dict[str, str]) -> list[str]:
+        return [str((await ctx.elicit("Your name?", FORM)).content["name"])]
 
     return features
 
@@ -349,6 +358,43 @@ def test_a_prompt_may_ask_too() -> None:
         assert "Ada" in response["result"]["messages"][0]["content"]["text"]
 
     talk(lambda: Client(MODERN, accept), conversation)
+
+
+@pytest.mark.parametrize("revision", [*LEGACY, MODERN])
+def test_what_a_prompt_says_of_its_failure_reaches_the_client(revision: str) -> None:
+    async def conversation(client: Client) -> None:
+        response = await client.request("prompts/get", name="broken_prompt")
+        assert response["error"] == {
+            "code": -32603,
+            "message": "The style guide is not loaded yet.",
+        }
+
+    talk(lambda: Client(revision, accept), conversation)
+
+
+COMPLETION: dict[str, Any] = {
+    "ref": {"type": "ref/prompt", "name": "ask_prompt"},
+    "argument": {"name": "name", "value": ""},
+}
+
+
+def test_a_completion_is_told_that_nothing_can_be_asked_in_2026_07_28() -> None:
+    async def conversation(client: Client) -> None:
+        response = await client.request("completion/complete", **COMPLETION)
+        assert response["error"]["code"] == -32603
+        assert "only tools, prompts and resources may ask" in response["error"]["message"]
+        assert client.rounds == 1
+
+    talk(lambda: Client(MODERN, accept), conversation)
+
+
+@pytest.mark.parametrize("revision", LEGACY)
+def test_a_completion_may_ask_a_legacy_client(revision: str) -> None:
+    async def conversation(client: Client) -> None:
+        response = await client.request("completion/complete", **COMPLETION)
+        assert response["result"]["completion"]["values"] == ["Ada"]
+
+    talk(lambda: Client(revision, accept), conversation)
 
 
 @pytest.mark.requirement("L024", "L025")

@@ -11,6 +11,7 @@ from mcpgen.runtime.errors import (
     InvalidArgumentsError,
     ProtocolError,
     ResourceNotFoundError,
+    ToolError,
     UnknownToolError,
 )
 from mcpgen.runtime.protocol.client_requests import check_client_can
@@ -111,9 +112,9 @@ class Call:
         """Answer with the JSON-RPC error that this exception becomes in this revision.
 
         `ProtocolError`, `UnknownToolError`, `InvalidArgumentsError` (which is a result with
-        `isError` where the revision wants that), `ResourceNotFoundError` and `ClientCannotError`
-        say what they are. Any other exception becomes an internal error that says nothing but
-        `correlation_id`, to find it in the log.
+        `isError` where the revision wants that), `ResourceNotFoundError`, `ClientCannotError` and
+        `ToolError` say what they are. Any other exception becomes an internal error that says
+        nothing but `correlation_id`, to find it in the log.
         """
         revision = self.revision
         match error:
@@ -134,6 +135,8 @@ class Call:
                 self._tell_model(str(error))
             case ClientCannotError():
                 self.refuse(INVALID_REQUEST, str(error))
+            case ToolError():
+                self.refuse(INTERNAL_ERROR, str(error))
             case _:
                 data = {"correlationId": correlation_id} if correlation_id else None
                 self.refuse(INTERNAL_ERROR, "the server made a mistake; its log says more", data)

@@ -48,6 +48,7 @@ class Revision:
         disconnect_cancels: bool = False,  # an HTTP stream that the client closes
         has_sse_polling: bool = False,  # no data in an event; a stream outlives its connection
         cacheable: frozenset[str] = frozenset(),  # methods whose results may be kept (`ttlMs`)
+        may_require_input: frozenset[str] = frozenset(),  # methods with `InputRequiredResult`
     ) -> None:
         self.name = name
         self.is_modern = is_modern
@@ -72,6 +73,7 @@ class Revision:
         self.disconnect_cancels = disconnect_cancels
         self.has_sse_polling = has_sse_polling
         self.cacheable = cacheable
+        self.may_require_input = may_require_input
 
 
 _LEGACY_METHODS: Final = frozenset(
@@ -225,6 +227,7 @@ REVISION_2026_07_28: Final = Revision(
     invalid_arguments_are_results=True,
     disconnect_cancels=True,
     cacheable=_CACHEABLE,
+    may_require_input=frozenset({"prompts/get", "resources/read", "tools/call"}),
 )
 
 REVISIONS: Final = (  # newest first
