@@ -46,7 +46,11 @@ def calls_of(document: CorpusDocument) -> tuple[Any, list[Call]]:
         entries = json.loads((target / "tests" / "generated" / "cases.json").read_bytes())
         # The judges make their own requests from these values; the variations of a suite go to
         # what only the mock can read.
-        cases = [case for case in read_cases(entries) if case.id.endswith("est arguments")]
+        cases = [
+            case
+            for case in read_cases(entries)
+            if case.group == "calls" and case.id.endswith("est arguments")
+        ]
         calls = asyncio.run(_sent(str(report.plan.package), cases))
     return read.root, calls
 
