@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import typer
+
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.override import Directory, DryRun, Operation, finish
 from mcpgen.cli.report import Printer, visible
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ack")(command(ack))
 
 
 def ack(

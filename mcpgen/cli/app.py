@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import traceback
 from collections.abc import Sequence
 from typing import Annotated
@@ -10,51 +11,31 @@ import typer
 import typer.main
 
 import mcpgen
-from mcpgen.cli import (
-    ack,
-    call,
-    changelog,
-    check,
-    eject,
-    generate,
-    mock,
-    new,
-    overlay,
-    override,
-    pull,
-    schema,
-    test,
-    tools,
-    ws,
-)
 from mcpgen.cli.bugs import write_bug_report
-from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
+from mcpgen.cli.values import take_plainly
 from mcpgen.factory.packages import NoPackageError
 
-app = typer.Typer(
-    help=mcpgen.__doc__,
-    add_completion=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+# Each is a module of its own, which adds it. The help lists them in this order.
+_COMMANDS = (
+    "new",
+    "generate",
+    "pull",
+    "check",
+    "changelog",
+    "override",
+    "eject",
+    "ack",
+    "tools",
+    "call",
+    "mock",
+    "test",
+    "schema",
+    "overlay",
+    "ws",
 )
-app.command("new")(command(new.new))
-app.command("generate")(command(generate.generate))
-app.command("pull")(command(pull.pull))
-app.command("check")(command(check.check))
-app.command("changelog")(command(changelog.changelog))
-app.command("override")(command(override.override))
-app.command("eject")(command(eject.eject))
-app.command("ack")(command(ack.ack))
-app.command("tools")(command(tools.tools))
-app.command("call")(command(call.call, has_json_flag=False))
-app.command("mock")(command(mock.mock))
-app.command("test")(command(test.run_tests))
-app.command("schema")(command(schema.schema))
-overlay.add_to(app)
-ws.add_to(app)
 
 
 def _show_version(asked: bool) -> None:
@@ -65,7 +46,6 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options_before_the_command(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True)
@@ -74,14 +54,31 @@ def options_before_the_command(
     """Turn an API description into an MCP server package, and look after it."""
 
 
+def _command_line(argv: Sequence[str]) -> typer.Typer:
+    """Give the command line with the command that was asked for, or with all where none was.
+
+    Importing and building the others takes longer than most commands need.
+    """
+    app = typer.Typer(
+        help=mcpgen.__doc__,
+        add_completion=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        callback=options_before_the_command,
+    )
+    for name in argv[:1] if argv and argv[0] in _COMMANDS else _COMMANDS:
+        importlib.import_module(f"mcpgen.cli.{name}").add_to(app)
+    return app
+
+
 def run(argv: Sequence[str]) -> int:
     """Run one command and give its exit code; no exception leaves, except with `--debug`."""
     options = argv[: argv.index("--")] if "--" in argv else argv
     printer = Printer(as_json="--json" in options)
     try:
-        code = typer.main.get_command(app).main(
-            args=list(argv), prog_name="mcpgen", standalone_mode=False
-        )
+        command_line = typer.main.get_command(_command_line(argv))
+        take_plainly(command_line)
+        code = command_line.main(args=list(argv), prog_name="mcpgen", standalone_mode=False)
         return int(code or 0)
     except (MisuseError, NoPackageError) as misuse:
         printer.error("usage", str(misuse), help=misuse.help)
@@ -100,9 +97,7 @@ def _refuse(printer: Printer, argv: Sequence[str], misuse: typer.TyperException)
     if not argv:
         printer.raw(f"{misuse}\n")  # the help, which is what no command at all asks for
         return ExitCode.USAGE
-    known = {command.name for command in app.registered_commands}
-    groups = {group.name for group in app.registered_groups}
-    asked = [argv[0]] if argv[0] in known | groups else []
+    asked = [argv[0]] if argv[0] in _COMMANDS else []
     printer.error(
         "usage",
         misuse.format_message().rstrip("."),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.arguments import TypedArguments
+from mcpgen.cli.command import command
 from mcpgen.cli.conversation import Revision, Words, converse
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
@@ -20,6 +21,11 @@ from mcpgen.ir.json_types import JsonObject
 
 if TYPE_CHECKING:
     from mcpgen.runtime.testing import MockUpstream
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("call")(command(call, has_json_flag=False))
 
 
 def call(

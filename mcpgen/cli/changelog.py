@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
@@ -23,6 +24,11 @@ class FailOn(enum.StrEnum):
     MAJOR = "major"
     MINOR = "minor"
     PATCH = "patch"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("changelog")(command(changelog))
 
 
 def changelog(

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import typer
+
+from mcpgen.cli.command import command
 from mcpgen.cli.override import Directory, DryRun, Operation, take_over
 from mcpgen.cli.report import Printer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("eject")(command(eject))
 
 
 def eject(

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.listing import tell_plan
 from mcpgen.cli.report import Printer, counted, visible
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.options import Report
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("generate")(command(generate))
 
 
 def generate(

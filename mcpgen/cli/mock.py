@@ -8,9 +8,15 @@ from typing import Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.packages import GeneratedPackage, find_package
 from mcpgen.cli.report import Printer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("mock")(command(mock))
 
 
 def mock(

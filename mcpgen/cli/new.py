@@ -7,9 +7,15 @@ from typing import Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("new")(command(new))
 
 
 def new(

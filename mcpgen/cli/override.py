@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer, visible
 
@@ -20,6 +21,11 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A package that `
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")
 ]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("override")(command(override))
 
 
 def override(

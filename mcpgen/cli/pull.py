@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer, visible
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.pull import Pull
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("pull")(command(pull))
 
 
 def pull(

@@ -7,6 +7,7 @@ nothing else anywhere.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections import Counter
@@ -15,17 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
-
-from mcpgen.diagnostics import Diagnostic, Location, Severity
+from mcpgen.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console
 
-_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
-_MAX_EXCERPT = 100  # characters of a line that are shown; minified documents have one line
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
@@ -58,11 +53,10 @@ class Printer:
         """Whether there is someone to ask."""
         return not (self.as_json or self.is_unattended) and sys.stdin.isatty()
 
-    def result(self, line: RenderableType = "") -> None:
-        """Print one line, or one table, of what was asked for."""
+    def result(self, line: str = "") -> None:
+        """Print one line of what was asked for."""
         if not self.as_json:
-            shown = Text(line) if isinstance(line, str) else line
-            self._console(self.stdout).print(shown, soft_wrap=True)
+            _write(self.stdout, f"{line}\n")
 
     def raw(self, text: str) -> None:
         """Print `text` as it stands for another program, and made visible for a terminal."""
@@ -70,7 +64,7 @@ class Printer:
             return
         if self.stdout.isatty():
             text = "".join(f"{visible(line)}\n" for line in text.splitlines())
-        self.stdout.write(text)
+        _write(self.stdout, text)
 
     def fact(self, **facts: Any) -> None:
         """Keep what `--json` gives beside the outcome."""
@@ -80,9 +74,8 @@ class Printer:
         """Print problems in the order given and remember them for the count."""
         for problem in found:
             self._problems.append(problem)
-            if self.as_json or (self.is_quiet and problem.severity is Severity.NOTE):
-                continue
-            self._console(self.stderr).print(diagnostic_text(problem), soft_wrap=True)
+            if not (self.as_json or (self.is_quiet and problem.severity is Severity.NOTE)):
+                self._show(problem)
 
     def error(self, code: str, message: str, *, why: str = "", help: str = "") -> None:
         """Print a problem that the command itself found, outside any document."""
@@ -96,24 +89,44 @@ class Printer:
                 **self._facts,
                 "findings": [finding(problem) for problem in self._problems],
             }
-            json.dump(report, self.stdout, indent=2, ensure_ascii=True)
-            self.stdout.write("\n")
+            _write(self.stdout, json.dumps(report, indent=2, ensure_ascii=True) + "\n")
         elif len(self._problems) > 1 and not self.is_quiet:
-            self._console(self.stderr).print(Text(counts(self._problems)), soft_wrap=True)
+            _write(self.stderr, f"{counts(self._problems)}\n")
         return exit_code
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str], None]]:
         """Show the step under way while it lasts, where someone watches a terminal."""
-        console = self._console(self.stderr)
-        if self.as_json or self.is_quiet or self.is_unattended or not console.is_terminal:
+        is_watched = self.stderr.isatty() and not (self.is_quiet or self.is_unattended)
+        if self.as_json or not is_watched:
             yield lambda _step: None
             return
-        with console.status("") as status:
+        from rich.text import Text
+
+        with _console(self.stderr).status("") as status:
             yield lambda step: status.update(Text(visible(step)))
 
-    def _console(self, stream: TextIO) -> Console:
-        return Console(file=stream, highlight=False, markup=False, emoji=False)
+    def _show(self, problem: Diagnostic) -> None:
+        from mcpgen.cli.problem_text import problem_text
+
+        _console(self.stderr).print(problem_text(problem), soft_wrap=True)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write at once; where nobody reads on, as after `| head`, end without a word."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is left goes nowhere
+        raise SystemExit(1) from None
+
+
+def _console(stream: TextIO) -> Console:
+    """Give what colours the output; its import takes longer than most commands need."""
+    from rich.console import Console
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
 def counted(number: int, noun: str) -> str:
@@ -143,45 +156,3 @@ def finding(problem: Diagnostic) -> Mapping[str, Any]:
         "why": problem.why,
         "help": problem.help,
     }
-
-
-def diagnostic_text(problem: Diagnostic) -> Text:
-    """Lay a problem out for people: what, where with an excerpt, why, and how to mend it."""
-    style = _STYLES[problem.severity]
-    text = Text()
-    text.append(f"{problem.severity.value}[{problem.code}]", style)
-    text.append(f": {visible(problem.message)}")
-    if problem.at is not None:
-        _append_place(text, problem.at, style)
-    for label, sentence in (("why: ", problem.why), ("help:", problem.help)):
-        if sentence:
-            text.append(f"\n  {label} ", "bold")
-            text.append("\n        ".join(visible(line) for line in sentence.splitlines()))
-    return text
-
-
-def _append_place(text: Text, at: Location, style: str) -> None:
-    text.append("\n  --> ", "blue")
-    text.append(visible(str(at)))
-    if at.pointer:
-        text.append(f"\n      {visible(at.pointer)}", "dim")
-    if at.line and at.excerpt:
-        before, marked, after = _window(at)
-        number = f"{at.line:>5}"
-        text.append(f"\n{number} | ", "blue")
-        text.append(f"{before}{marked}{after}")
-        text.append(f"\n{' ' * len(number)} | ", "blue")
-        text.append(" " * cell_len(before))
-        text.append("^" * max(1, cell_len(marked)), style)
-
-
-def _window(at: Location) -> tuple[str, str, str]:
-    """Cut the excerpt before, at and after the marked place, each made visible."""
-    start = max(0, min(at.column - 1, len(at.excerpt)))
-    width = min(max(1, at.width), _MAX_EXCERPT)
-    left = 0 if len(at.excerpt) <= _MAX_EXCERPT else max(0, start - _MAX_EXCERPT // 4)
-    right = max(left + _MAX_EXCERPT, start + width)
-    before = ("…" if left else "") + visible(at.excerpt[left:start])
-    marked = visible(at.excerpt[start : start + width])
-    after = visible(at.excerpt[start + width : right]) + ("…" if right < len(at.excerpt) else "")
-    return before, marked, after

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer
 
@@ -19,6 +20,11 @@ class SchemaOf(StrEnum):
 
     MANIFEST = "manifest"
     TESTS = "tests"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("schema")(command(schema))
 
 
 def schema(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.packages import find_package
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 _DEFAULT_MUTANTS = 200
 _LIVE = "Against the real API"
 _MUTANTS = "What the tests are worth"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("test")(command(run_tests))
 
 
 def run_tests(

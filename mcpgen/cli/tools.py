@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from mcpgen.cli.command import command
 from mcpgen.cli.conversation import Revision, Words, converse
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.listing import instead, listing_facts
@@ -16,6 +17,11 @@ from mcpgen.cli.report import Printer, counted, visible
 from mcpgen.cli.targets import connected, find_target
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.json_types import JsonObject
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("tools")(command(tools))
 
 
 def tools(

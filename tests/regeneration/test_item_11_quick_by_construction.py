@@ -16,7 +16,7 @@ import pytest
 
 HEAVY = {
     "aiohttp", "copier", "datamodel_code_generator", "jinja2", "jsonschema_rs",
-    "openapi_spec_validator", "ruff", "tomlkit", "yaml",
+    "openapi_spec_validator", "pydantic", "rich", "ruff", "tomlkit", "yaml",
 }  # fmt: skip
 OF_THE_WORKSPACE = {"jsonschema_rs", "yaml"}  # which read its own file
 WATCHED = """

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+import mcpgen.cli
 from mcpgen.cli.app import run
 
 
@@ -34,6 +38,15 @@ def test_no_command_shows_the_help_and_is_wrong_usage(capsys: pytest.CaptureFixt
     assert "Usage: mcpgen" in capsys.readouterr().out
 
 
+def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    modules = [path.stem for path in Path(mcpgen.cli.__path__[0]).glob("*.py")]
+    commands = [name for name in modules if hasattr(import_module(f"mcpgen.cli.{name}"), "add_to")]
+    assert len(commands) >= 15
+    assert [name for name in commands if f" {name} " not in shown] == []
+
+
 def test_help_of_a_command_shows_the_shared_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "--help"]) == 0
     shown = capsys.readouterr().out
@@ -46,6 +59,12 @@ def test_help_of_a_command_shows_the_shared_options(capsys: pytest.CaptureFixtur
     [
         (["frobnicate"], "No such command 'frobnicate'", "mcpgen --help"),
         (["check", "--frobnicate"], "No such option: --frobnicate", "mcpgen check --help"),
+        (["check", "one", "two"], "Got unexpected extra argument(s) (two)", "mcpgen check --help"),
+        (["override"], "Missing argument 'OP'", "mcpgen override --help"),
+        (["changelog", "--fail-on", "m"], "'m' is not one of 'major'", "mcpgen changelog --help"),
+        (["ws", "check", "--jobs", "0"], "'--jobs' / '-j'", "mcpgen ws --help"),
+        (["ws", "check", "--jobs", "two"], "'--jobs' / '-j'", "mcpgen ws --help"),
+        (["ws", "frobnicate"], "No such command 'frobnicate'", "mcpgen ws --help"),
         (["new", "a.yaml", "--data", "colour"], "`--data colour` is not KEY=VALUE", ""),
     ],
 )
@@ -127,3 +146,17 @@ def test_an_interrupted_command_exits_as_shells_expect(pipeline: Any) -> None:
     pipeline.check = interrupt
 
     assert run(["check"]) == 130
+
+
+@pytest.mark.parametrize("words", [("tools",), ("tools", "--json"), ("schema", "manifest")])
+def test_a_reader_that_leaves_early_ends_the_command_without_a_word(
+    words: tuple[str, ...], petstore: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "mcpgen", *words]
+    done = subprocess.run(
+        command, cwd=petstore, stdout=writing, stderr=subprocess.PIPE, check=False, timeout=60
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")

@@ -8,7 +8,8 @@ import textwrap
 
 import pytest
 
-from mcpgen.cli.report import Printer, counts, diagnostic_text, visible
+from mcpgen.cli.problem_text import problem_text
+from mcpgen.cli.report import Printer, counts, visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
 
 DANGLING = Diagnostic(
@@ -34,7 +35,7 @@ def printer(**options: bool) -> tuple[Printer, io.StringIO, io.StringIO]:
 
 
 def test_a_problem_is_laid_out_as_the_style_guide_shows_it() -> None:
-    assert diagnostic_text(DANGLING).plain == textwrap.dedent("""\
+    assert problem_text(DANGLING).plain == textwrap.dedent("""\
         error[unresolved-ref]: nothing is at `#/components/schemas/Pett`
           --> specs/petstore.yaml:48:17
               /paths/~1pets/get/responses/200/content/application~1json/schema/$ref
@@ -47,14 +48,14 @@ def test_a_problem_is_laid_out_as_the_style_guide_shows_it() -> None:
 def test_a_problem_without_a_line_shows_the_file_alone() -> None:
     problem = Diagnostic("no-file", Severity.ERROR, "nothing is there", Location("a.yaml"))
 
-    assert diagnostic_text(problem).plain == "error[no-file]: nothing is there\n  --> a.yaml"
+    assert problem_text(problem).plain == "error[no-file]: nothing is there\n  --> a.yaml"
 
 
 def test_escape_sequences_of_a_document_are_spelled_out() -> None:
     at = Location("a.yaml", 1, 1, "/\x1b]0;owned\x07", "\x1b[2J\u202ename: x", 1)
     problem = Diagnostic("x", Severity.NOTE, "title is \x1b[31mred\nand long", at, "a\x9bb", "c\rd")
 
-    shown = diagnostic_text(problem).plain
+    shown = problem_text(problem).plain
 
     assert not set(shown) & {"\x1b", "\x07", "\x9b", "\r", "\u202e"}
     assert r"title is \u001b[31mred\u000aand long" in shown
@@ -66,7 +67,7 @@ def test_the_caret_stands_under_its_character(excerpt: str) -> None:
 
     at = Location("a.yaml", 7, excerpt.index("x") + 1, "", excerpt, 1)
 
-    *_, line, carets = diagnostic_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
 
     assert carets.index("^") == cell_len(line[: line.rindex("x")])
 
@@ -75,7 +76,7 @@ def test_a_line_of_a_minified_document_is_cut_around_the_place() -> None:
     excerpt = "a" * 500_000 + "HERE" + "b" * 500_000
     at = Location("a.json", 1, 500_001, "", excerpt, 4)
 
-    *_, line, carets = diagnostic_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
 
     assert len(line) < 130
     assert line.index("HERE") == carets.index("^^^^")
@@ -85,7 +86,7 @@ def test_a_line_of_a_minified_document_is_cut_around_the_place() -> None:
 def test_several_sentences_of_help_stay_aligned() -> None:
     problem = Diagnostic("x", Severity.ERROR, "m", None, "", "one\ntwo")
 
-    assert diagnostic_text(problem).plain.endswith("  help: one\n        two")
+    assert problem_text(problem).plain.endswith("  help: one\n        two")
 
 
 def test_tabs_become_one_space() -> None:
