@@ -148,15 +148,26 @@ def test_an_operation_that_asks_for_nothing_is_sent_nothing(play: Play) -> None:
 @pytest.mark.parametrize(
     ("metadata", "told"),
     [
-        ({"token_endpoint": "http://issuer.example.org/token"}, "not https"),
-        ({"token_endpoint": "https://me:pw@issuer.example.org/token"}, "has a user"),
-        ({"issuer": "https://issuer.example.org"}, "gave no token endpoint"),
+        ({"token_endpoint": "http://issuer.example.org/token"}, ["not https"]),
+        ({"token_endpoint": "https://me:pw@issuer.example.org/token"}, ["has a user"]),
+        ({"token_endpoint": None}, ["gave no token endpoint"]),
+        ({"issuer": "https://other.example.org"}, ["`https://other.example.org`", "`{address}`"]),
+        ({"issuer": "{address}/tenant"}, ["`{address}/tenant`", "`{address}`"]),
+        ({"issuer": "{address}//"}, ["`{address}//`", "`{address}`"]),
+        ({"issuer": None}, ["names as its issuer none", "`{address}`"]),
+        ({"issuer": "a\nb"}, ["names as its issuer none"]),
     ],
 )
 def test_a_secret_goes_nowhere_that_it_does_not_belong(
-    play: Play, metadata: dict[str, Any], told: str
+    play: Play, metadata: dict[str, Any], told: list[str]
 ) -> None:
-    issuer = Issuer(metadata=lambda _: metadata)
+    def answered(address: str) -> dict[str, Any]:
+        changed = {
+            name: value and value.replace("{address}", address) for name, value in metadata.items()
+        }
+        return {"issuer": address, "token_endpoint": f"{address}/oauth/token", **changed}
+
+    issuer = Issuer(metadata=answered)
 
     received, (result,) = play(issuer, (0, "secured"))
 
@@ -165,4 +176,18 @@ def test_a_secret_goes_nowhere_that_it_does_not_belong(
     assert result.is_error
     (text,) = result.content
     assert isinstance(text, Text)
-    assert told in text.text
+    for part in told:
+        assert part.replace("{address}", issuer.address) in text.text
+
+
+def test_the_slash_that_ends_an_issuer_is_not_in_its_discovery_url(play: Play) -> None:
+    issuer = Issuer(
+        metadata=lambda address: {
+            "issuer": f"{address}/",
+            "token_endpoint": f"{address}/oauth/token",
+        }
+    )
+
+    received, _ = play(issuer, (0, "secured"))
+
+    assert received == [Sent("GET /secured", (ANY, ("authorization", "Bearer token-1")), None)]

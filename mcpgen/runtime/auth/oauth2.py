@@ -20,6 +20,7 @@ from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
 
 _DEFAULT_LIFETIME = 300.0  # of a token whose issuer does not tell
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+_WELL_KNOWN = "/.well-known/openid-configuration"
 
 
 class OAuth2Scheme:
@@ -168,11 +169,13 @@ class OAuth2Scheme:
     async def _discover(self, send: Sender) -> str:
         request = HttpRequest("GET", _secured(self._discovery_url))
         response = await _sent(send, request)
-        url = _object(response).get("token_endpoint") if response.status == 200 else None
+        metadata = _object(response) if response.status == 200 else {}
+        url = metadata.get("token_endpoint")
         if not isinstance(url, str):
             raise ToolError(
                 "The API's OpenID Connect discovery gave no token endpoint, so nothing was sent."
             )
+        _check_issuer(self._discovery_url, metadata.get("issuer"))
         return url
 
 
@@ -195,6 +198,25 @@ def _secured(url: str) -> str:
     if parts.username or parts.fragment:
         raise ConfigurationError("the token URL of the API has a user or a fragment in it")
     return url
+
+
+def _check_issuer(discovery_url: str, issuer: object) -> None:
+    """Hold metadata to the issuer whose they must be (OpenID Connect Discovery 1.0, section 4.3).
+
+    A "/" that ends an issuer is not in its discovery URL (section 4.1), and a URL that is not
+    made from an issuer tells of none.
+
+    Raises:
+        ToolError: they are another's, who could have secrets sent to its own token endpoint.
+    """
+    expected, is_well_known, _ = discovery_url.partition(_WELL_KNOWN)
+    if is_well_known and issuer not in (expected, f"{expected}/"):
+        is_shown = isinstance(issuer, str) and issuer.isprintable() and len(issuer) < 300
+        told = f"`{issuer}`" if is_shown else "none"
+        raise ToolError(
+            f"The API's OpenID Connect discovery is that of `{expected}` and names as its issuer "
+            f"{told}, so no secret was sent to its token endpoint."
+        )
 
 
 async def _sent(send: Sender, request: HttpRequest) -> HttpResponse:

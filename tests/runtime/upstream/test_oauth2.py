@@ -38,7 +38,7 @@ class Issuer:
     async def send(self, request: HttpRequest) -> HttpResponse:
         await asyncio.sleep(0)
         if "openid-configuration" in request.url:
-            found = {"token_endpoint": "https://found.example/t"}
+            found = {"issuer": "https://id.example", "token_endpoint": "https://found.example/t"}
             return HttpResponse(200, JSON, json.dumps(found).encode())
         if request.url.endswith(("/token", "/oauth/refresh", "/t")):
             self.grants.append(request)
