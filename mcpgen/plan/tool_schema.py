@@ -92,11 +92,14 @@ class ToolSchemas:
     def _as_object(self, shape: Shape) -> dict[str, JsonSchema] | None:
         """The properties of a response that is always an object; None for any other.
 
-        Variants are shown as one object with the properties of all.
+        Variants are shown as one object with the properties of all, or with those that it has
+        in any case where one variant tells of none.
         """
         if set(shape.types) - {"null"} not in (set(), {"object"}):
             return None
-        properties: dict[str, JsonSchema] = dict(shape.keywords.get("properties", {}))
+        own: dict[str, JsonSchema] = shape.keywords.get("properties", {})
+        properties = dict(own)
+        is_open = False
         members = shape.keywords.get("anyOf") or shape.keywords.get("oneOf") or ()
         variants = [self.responses.of(member) for member in members]
         variants = [variant for variant in variants if variant.types != ("null",)]
@@ -104,13 +107,14 @@ class ToolSchemas:
             found = self._as_object(variant)
             if found is None:
                 return properties if "object" in shape.types else None
+            is_open |= not found and variant.keywords.get("additionalProperties") is not False
             for name, schema in found.items():
                 known = properties.setdefault(name, schema)
                 if known != schema:
                     properties[name] = {"anyOf": [known, schema]}
         if "object" not in shape.types and not variants:
             return None
-        return properties
+        return dict(own) if is_open else properties
 
 
 def keeps_null(operation: Operation) -> bool:

@@ -434,6 +434,7 @@ def test_what_is_listed_alone_says_what_the_document_says(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
+@example({"anyOf": [{"properties": {"id": {"type": "string"}}}, {"type": "object"}]}, [{"id": 1}])
 def test_every_response_of_the_document_fits_the_output_schema(
     make: Any, schema: Any, values: list[Any]
 ) -> None:
