@@ -28,7 +28,7 @@ from mcpgen.plan.media_types import (
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
 from mcpgen.plan.transliteration import is_readable
 from mcpgen.plan.types import Types
-from mcpgen.plan.wiring import INPUT, placed_inputs
+from mcpgen.plan.wiring import INPUT, ShapeOf, placed_inputs
 
 BODY, CONTENT_TYPE = "body", "content_type"
 
@@ -149,7 +149,7 @@ def takes_file(item: MediaType, types: Types) -> bool:
     kind = kind_of_body(item)
     if kind is not Kind.MULTIPART:
         return kind is Kind.BINARY
-    keywords = types.shape_of(body_schema(item)).keywords
+    keywords = types.shape_of(body_schema(item, types.shape_of)).keywords
     positional = [*keywords.get("prefixItems", ()), keywords.get("items", True)]
     encodings = [*item.encoding.values(), *item.prefix_encoding, item.item_encoding]
     return any(map(_is_binary_type, encodings)) or any(
@@ -187,7 +187,9 @@ def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
     for item in ranked(body.content):
         if not why_unsendable(item, types):
             name = spelled_for_sending(item)
-            schema = body_schema(item) if item.item_schema is not None else item.schema
+            schema = item.schema
+            if item.item_schema is not None:
+                schema = body_schema(item, types.shape_of)
             spelled.setdefault(name, replace(item, media_type=name, schema=schema))
     return tuple(spelled.values())
 
@@ -209,11 +211,13 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
             " `itemSchema`",
         )
     schemas: list[JsonSchema] = []
+    structured: list[JsonSchema] = []
     for item in media_types:
-        schema = body_schema(item)
+        schema = body_schema(item, types.shape_of)
         if schema not in schemas:
             schemas.append(schema)
-    structured = [body_schema(item) for item in media_types if kind_of_body(item) in STRUCTURED]
+        if kind_of_body(item) in STRUCTURED:
+            structured.append(schema)
     shown = [schema for schema in schemas if not structured or schema in structured]
     whole = _one_of(schemas)
     argument = Argument(
@@ -251,11 +255,16 @@ def _one_of(schemas: list[JsonSchema]) -> JsonSchema:
     return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def body_schema(item: MediaType) -> JsonSchema:
+def body_schema(item: MediaType, shape_of: ShapeOf) -> JsonSchema:
     """The value that a body of this media type is made from."""
     kind = kind_of_body(item)
     if kind is Kind.TEXT:
-        return {"type": "string", "description": f"Text of type `{item.media_type}`."}
+        description = f"Text of type `{item.media_type}`."
+        return {
+            "type": "string",
+            **_said_of_text(item.schema, shape_of),
+            "description": description,
+        }
     if kind is Kind.BINARY:
         return {"type": "string", "description": FILE_IN_WORDS}
     if kind is Kind.LINES:
@@ -267,6 +276,17 @@ def body_schema(item: MediaType) -> JsonSchema:
     if kind in (Kind.FORM, Kind.MULTIPART):
         return item.schema if isinstance(item.schema, dict) and item.schema else {"type": "object"}
     return True if item.schema is None else item.schema
+
+
+def _said_of_text(schema: JsonSchema | None, shape_of: ShapeOf) -> JsonObject:
+    """What a schema says of a text; one that speaks of objects describes what is written in it."""
+    shape = shape_of({} if schema is None else schema)
+    if "string" not in shape.types:
+        return {}
+    return {keyword: shape.keywords[keyword] for keyword in _OF_TEXTS if keyword in shape.keywords}
+
+
+_OF_TEXTS = ("enum", "examples", "maxLength", "minLength", "pattern")
 
 
 def _says_items(schema: JsonSchema | None) -> bool:

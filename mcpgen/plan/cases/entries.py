@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mcpgen.diagnostics import Problems
-from mcpgen.ir.api import MediaType, Operation
+from mcpgen.ir.api import MediaType, Operation, SecurityScheme
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.manifest import PollEntry
 from mcpgen.ir.tool_plan import ServerPlan, Shaping, ToolPlan
@@ -21,6 +21,7 @@ from mcpgen.runtime.testing.samples import CannotSampleError, Samples
 _SHOWN_RULES = 5
 _UNHEARD_OF = "application/x-unheard-of"
 _CREDENTIAL_PARTS = frozenset({"access_token", "certificate_file", "password", "username", "value"})
+_CLIENT_PARTS = frozenset({"client_id", "client_secret"})
 
 
 def make_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject]:
@@ -51,10 +52,15 @@ class _Making:
         self._variations = Variations(self._calls, shapes)
         self._refusals = Refusals(self._calls, shapes)
         self._answered = Samples(plan.api.schemas, "response")
-        self._variables: dict[str, list[str]] = {}
+        asked_for = {scheme.id: _asked_for(scheme) for scheme in plan.api.security_schemes}
+        self._configured: dict[str, list[str]] = {}  # variables by scheme
+        self._asked_for: dict[str, list[str]] = {}
         for variable in plan.environment:
-            if variable.scheme and (variable.part or "value") in _CREDENTIAL_PARTS:
-                self._variables.setdefault(variable.scheme, []).append(variable.name)
+            part = variable.part or "value"
+            if variable.scheme and part in _CREDENTIAL_PARTS:
+                self._configured.setdefault(variable.scheme, []).append(variable.name)
+            if variable.scheme and part in asked_for[variable.scheme]:
+                self._asked_for.setdefault(variable.scheme, []).append(variable.name)
 
     def entry(self, tool: ToolPlan) -> JsonObject:
         """Give all cases of one tool, with those that cannot be made."""
@@ -78,7 +84,8 @@ class _Making:
             entry["refused"] = self._refused(tool, smallest, fullest, untested)
             entry["failures"] = list(_failures(tool))
             if first_requirement(tool.operation):
-                entry["variables"] = self._named_variables(first_requirement(tool.operation))
+                used = first_requirement(tool.operation)
+                entry["variables"] = _of_all(used, self._configured)
                 entry["credentials"] = list(self._credentials(tool))
         if untested:
             entry["untested"] = untested
@@ -163,11 +170,19 @@ class _Making:
         if () in alternatives:
             return {"sends": []}
         missing = [name for name in alternatives[0] if name not in configured]
-        return {"needs": self._named_variables(missing)}
+        return {"needs": _of_all(missing, self._asked_for)}
 
-    def _named_variables(self, schemes: Sequence[str]) -> list[str]:
-        names = [name for scheme in schemes for name in self._variables.get(scheme, ())]
-        return list(dict.fromkeys(names))
+
+def _asked_for(scheme: SecurityScheme) -> frozenset[str]:
+    """The parts of a credential that a server asks for: a client's where that can fetch tokens."""
+    can_fetch = scheme.openid_connect_url or scheme.flows.get("clientCredentials", {}).get(
+        "tokenUrl"
+    )
+    return _CLIENT_PARTS if can_fetch else _CREDENTIAL_PARTS
+
+
+def _of_all(schemes: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(name for scheme in schemes for name in variables.get(scheme, ())))
 
 
 def _shaped(shaping: Shaping) -> JsonObject:

@@ -8,7 +8,6 @@ from msgspec import UNSET
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ToolPlan
-from mcpgen.plan.arguments import body_schema
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.violations import Violations
 from mcpgen.plan.shapes import Shapes
@@ -62,7 +61,7 @@ class Refusals:
                 yield name, sent[parameter.name], [parameter.schema]
         body = names.get(("body", ""))
         if body in call.arguments and "body" in call.request:
-            yield body, call.request["body"], [body_schema(item) for item in tool.body]
+            yield body, call.request["body"], [self._calls.body_schema(item) for item in tool.body]
 
     def _refused(
         self,

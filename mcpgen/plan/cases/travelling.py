@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.json_types import JsonSchema, JsonValue
+from mcpgen.plan.media_types import is_json
 
 
 def travels(parameter: Parameter, value: JsonValue) -> bool:
     """Whether a value can be told apart from others where it travels."""
-    if parameter.content_type:
+    if is_json(parameter.content_type):
         return True
     if has_empty(value):
         return False

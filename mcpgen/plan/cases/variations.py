@@ -11,7 +11,6 @@ from typing import Any
 from mcpgen.ir.api import MediaType, Parameter
 from mcpgen.ir.json_types import JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ToolPlan
-from mcpgen.plan.arguments import body_schema
 from mcpgen.plan.cases.calls import PLACES, Call, Calls
 from mcpgen.plan.cases.travelling import has_empty, travels
 from mcpgen.plan.media_types import Kind, is_range, kind_of_body
@@ -122,7 +121,7 @@ class Variations:
             if not isinstance(value, dict):
                 return  # parts without names are files
             kept = self._kept(media_type, told)
-        allowed = self._calls.sent.checker(body_schema(media_type))
+        allowed = self._calls.sent.checker(self._calls.body_schema(media_type))
         varied = _varied(value, kind, lambda new: allowed(new) and not _is_lost(new, told), kept)
         if repr(varied) != repr(value):
             self._calls.give_body(tool, call, varied, media_type)
@@ -138,7 +137,7 @@ class Variations:
         """The members of a multipart body that are files, or may be: their text is no text."""
         return frozenset(
             name
-            for name, shape in self._members(body_schema(media_type))
+            for name, shape in self._members(self._calls.body_schema(media_type))
             if name in media_type.encoding
             or "items" in shape.keywords
             or shape.keywords.get("format") in ("binary", "byte")

@@ -76,8 +76,17 @@ class OAuth2Scheme:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables to set: of the client where it can fetch tokens, else of a token."""
-        parts = ("client_id", "client_secret") if self._can_fetch else ("access_token",)
+        """The variables that are in use; where none is, those to set.
+
+        These are the client's where it can fetch tokens by itself, else that of an access token.
+        """
+        client = {"client_id": self._client_id, "client_secret": self._client_secret}
+        if self._refresh_token and not self._access_token:
+            parts = ["refresh_token", *(part for part, value in client.items() if value)]
+        elif self._can_fetch and not self._access_token:
+            parts = list(client)
+        else:
+            parts = ["access_token"]
         return tuple(self._names[part] for part in parts if part in self._names)
 
     @property

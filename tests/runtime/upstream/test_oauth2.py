@@ -215,6 +215,21 @@ def test_missing_client_names_its_variables(make_client, issuer, run) -> None:
     assert issuer.calls == issuer.grants == []
 
 
+@pytest.mark.parametrize(
+    ("environ", "blamed"),
+    [
+        ({**CLIENT, "PETSTORE_LOGIN_ACCESS_TOKEN": "token-1"}, "PETSTORE_LOGIN_ACCESS_TOKEN"),
+        (REFRESH, "PETSTORE_LOGIN_REFRESH_TOKEN and PETSTORE_LOGIN_CLIENT_ID"),
+    ],
+)
+def test_the_credential_that_was_refused_is_named(
+    make_client, issuer, run, environ, blamed
+) -> None:
+    issuer.refused_tokens = {f"token-{number}" for number in range(9)}
+    with pytest.raises(ToolError, match=f" in {blamed}\\."):
+        run(call(make_client(environ)))
+
+
 def test_fetched_token_is_masked_in_what_is_shown(make_client, issuer, run) -> None:
     client = make_client(CLIENT)
     run(call(client))

@@ -60,6 +60,16 @@ def test_text_and_files_are_strings(make: Any, media_type: str) -> None:
     assert tool.arguments[0].annotation.source == "str"
 
 
+def test_rules_of_a_text_hold_and_what_speaks_of_its_inside_does_not(make: Any) -> None:
+    ruled = {"type": "string", "minLength": 55, "pattern": "^k"}
+    text = tool_with(make, "text/plain", schema=ruled).arguments[0].schema
+    inside = {"type": "object", "properties": {"a": {}}, "minLength": 3}
+    object_ = tool_with(make, "text/plain", schema=inside).arguments[0].schema
+
+    assert (text["minLength"], text["pattern"]) == (55, "^k")
+    assert object_.keys() == {"type", "description"}
+
+
 def test_lines_of_json_are_an_array(make: Any) -> None:
     body = tool_with(make, "application/x-ndjson").input_schema["properties"]["body"]
     assert (body["type"], body["items"]["type"]) == ("array", "object")

@@ -130,3 +130,60 @@ def test_credentials_are_expected_where_they_are_configured(tmp_path: Path) -> N
     ]
     assert found["call: with one"].expect["request"] is None
     assert found["call: with one"].expect["text"]["contains"] == ["THING_TWO"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "asked_for"),
+    [
+        (
+            {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://a.example/t"}}},
+            ["THING_ID_CLIENT_ID", "THING_ID_CLIENT_SECRET"],
+        ),
+        (
+            {"type": "openIdConnect", "openIdConnectUrl": "https://a.example/.well-known"},
+            ["THING_ID_CLIENT_ID", "THING_ID_CLIENT_SECRET"],
+        ),
+        (
+            {"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://a.example/a"}}},
+            ["THING_ID_ACCESS_TOKEN"],
+        ),
+    ],
+)
+def test_oauth_asks_for_a_client_where_one_can_fetch_tokens_and_blames_the_token_in_use(
+    tmp_path: Path, scheme: dict[str, Any], asked_for: list[str]
+) -> None:
+    for flow in scheme.get("flows", {}).values():
+        flow["scopes"] = {}
+    found = cases(
+        tmp_path, {"security": [{"id": []}]}, components={"securitySchemes": {"id": scheme}}
+    )
+
+    assert found["call: with no credential"].expect["text"]["contains"] == asked_for
+    told = found["call: the API answers 401"].expect["text"]["contains"]
+    assert told == ["401", "THING_ID_ACCESS_TOKEN"]
+
+
+def test_text_of_a_parameter_with_content_is_what_its_place_can_carry(tmp_path: Path) -> None:
+    content = {"text/plain": {"schema": {"type": "string"}}}
+    header = {"name": "X-Text", "in": "header", "content": content, "required": True}
+    as_json = {
+        "name": "X-Json",
+        "in": "header",
+        "content": {"application/json": content["text/plain"]},
+    }
+    found = cases(tmp_path, {"parameters": [header, {**as_json, "required": True}]})
+
+    sent = found["call: Unicode"].expect["request"]["header"]
+    assert sent["X-Text"].isascii()
+    assert not sent["X-Json"].isascii()  # it is escaped
+
+
+def test_text_of_a_body_is_within_its_rules(tmp_path: Path) -> None:
+    schema = {"type": "string", "minLength": 20, "maxLength": 30}
+    body = {"required": True, "content": {"text/plain": {"schema": schema}}}
+    found = cases(tmp_path, {"requestBody": body})
+    sent = [case.expect["request"]["body"] for case in found.values() if case.group == "calls"]
+
+    assert all(20 <= len(text) <= 30 for text in sent)
+    assert "call: `/body` breaks `minLength`" in found
+    assert "call: `/body` breaks `maxLength`" in found
