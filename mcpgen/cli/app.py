@@ -94,13 +94,13 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _refuse(printer: Printer, argv: Sequence[str], misuse: typer.TyperException) -> int:
-    if not argv:
-        printer.raw(f"{misuse}\n")  # the help, which is what no command at all asks for
+    message = misuse.format_message().rstrip(".")
+    if not message:  # no command was named, and typer has shown the help
         return ExitCode.USAGE
     asked = [argv[0]] if argv[0] in _COMMANDS else []
     printer.error(
         "usage",
-        misuse.format_message().rstrip("."),
+        message,
         help=f"`{' '.join(['mcpgen', *asked, '--help'])}` shows what there is",
     )
     return printer.finish("usage", ExitCode.USAGE)

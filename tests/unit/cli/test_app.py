@@ -33,9 +33,14 @@ def failing(error: Exception) -> Callable[..., Any]:
     return fail
 
 
-def test_no_command_shows_the_help_and_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([]) == 2
-    assert "Usage: mcpgen" in capsys.readouterr().out
+@pytest.mark.parametrize("argv", [[], ["ws"], ["overlay"]])
+def test_no_command_shows_the_help_and_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    assert run(argv) == 2
+    shown = capsys.readouterr()
+    assert " ".join(["Usage: mcpgen", *argv]) in shown.out
+    assert shown.err == ""
 
 
 def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
