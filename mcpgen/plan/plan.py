@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import (
     Annotation,
     Argument,
+    ModelModule,
     Pagination,
     ServerPlan,
     Shaping,
@@ -88,34 +89,11 @@ class _Planning:
         self.entries = with_wishes(stated, api.operations, problems)
 
     def plan(self) -> ServerPlan:
-        manifest, api = self.policy.manifest, self.api
-        server = manifest.server
+        api, server = self.api, self.policy.manifest.server
         selected = select(api.operations, self.policy, self.entries, self.problems)
-        chosen = chosen_names(self.entries, self.policy, self.problems)
-        limit, reserved = tool_name_limit(server.name), alias_names(self.policy)
-        prefixes = {source.name: source.tool_prefix for source in api.sources}
-        names = tool_names(
-            selected,
-            {**self.policy.issued_names, **chosen},
-            limit,
-            reserved=reserved,
-            prefixes=prefixes,
-        )
-        types = call_types(selected)
-        in_order = sorted(selected, key=lambda operation: operation.key)
-        tools = {
-            operation.key: tool
-            for operation in in_order
-            if (tool := self._tool(operation, names[operation.key], types[operation.key]))
-            is not None
-        }
+        tools = self._tools(selected)
         served = tuple(
             tools[operation.key].operation for operation in selected if operation.key in tools
-        )
-        unchosen = [operation for operation in served if operation.key not in chosen]
-        self._add_other_names(
-            tools,
-            new_document_names(unchosen, names, limit, reserved=reserved, prefixes=prefixes),
         )
         for operation in served:
             report_contradiction(operation, self.problems)
@@ -125,53 +103,77 @@ class _Planning:
             self.policy.workflows, tools, self.left_out, self.schemas, self.problems
         )
         search = plan_search(title, groups, workflows, self.policy, self.problems)
+        takes_files = any(
+            takes_file(item, self.types) for tool in tools.values() for item in tool.body
+        )
+        prefix = f"{snake_case(server.name).upper()}_"
         return ServerPlan(
             name=server.name,
             distribution=f"{server.name}-mcp",
             package=Identifier(f"{snake_case(server.name)}_mcp"),
-            env_prefix=f"{snake_case(server.name).upper()}_",
+            env_prefix=prefix,
             title=title,
             description=shorten(one_line(api.description), _MAX_DESCRIPTION),
             instructions=self._instructions(),
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
             environment=environment(
-                api,
-                served,
-                f"{snake_case(server.name).upper()}_",
-                takes_files=any(
-                    takes_file(item, self.types) for tool in tools.values() for item in tool.body
-                ),
-                has_toolsets=search is not None,
+                api, served, prefix, takes_files=takes_files, has_toolsets=search is not None
             ),
             groups=groups,
-            models=(
-                model_modules(self.types, {group.module: group.tools for group in groups})
-                if manifest.models
-                else ()
-            ),
+            models=self._models(groups),
             left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
             unselected=tuple(
-                sorted({operation.key for operation in api.operations} - names.keys())
+                sorted({it.key for it in api.operations} - {it.key for it in selected})
             ),
             workflows=workflows,
-            budget=manifest.budget,
+            budget=self.policy.manifest.budget,
             toolsets=plan_toolsets(groups, self.policy, self.problems),
             search=search,
         )
 
-    def _add_other_names(
-        self, tools: dict[str, ToolPlan], document_names: Mapping[str, str]
-    ) -> None:
-        """Add the names that tools are not listed under: aliases, and the document's new ones."""
-        names = {key: tool.name for key, tool in tools.items()}
-        aliases = aliases_of_tools(names, self.entries, self.policy, self.problems)
-        for key, tool in tools.items():
-            tools[key] = replace(
+    def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
+        """Plan a tool for each operation that can have one, by operation, with all its names."""
+        chosen = chosen_names(self.entries, self.policy, self.problems)
+        limit, reserved = (
+            tool_name_limit(self.policy.manifest.server.name),
+            alias_names(self.policy),
+        )
+        prefixes = {source.name: source.tool_prefix for source in self.api.sources}
+        issued = {**self.policy.issued_names, **chosen}
+        names = tool_names(selected, issued, limit, reserved=reserved, prefixes=prefixes)
+        types = call_types(selected)
+        tools = {
+            operation.key: tool
+            for operation in sorted(selected, key=lambda operation: operation.key)
+            if (tool := self._tool(operation, names[operation.key], types[operation.key]))
+            is not None
+        }
+        unchosen = [
+            tools[it.key].operation for it in selected if it.key in tools and it.key not in chosen
+        ]
+        aliases = aliases_of_tools(
+            {key: tool.name for key, tool in tools.items()},
+            self.entries,
+            self.policy,
+            self.problems,
+        )
+        document_names = new_document_names(
+            unchosen, names, limit, reserved=reserved, prefixes=prefixes
+        )
+        return {
+            key: replace(
                 tool,
                 aliases=aliases.get(tool.name, ()),
                 document_name=document_names.get(key, ""),
             )
+            for key, tool in tools.items()
+        }
+
+    def _models(self, groups: Sequence[ToolGroupPlan]) -> tuple[ModelModule, ...]:
+        if not self.policy.manifest.models:
+            return ()
+        return model_modules(self.types, {group.module: group.tools for group in groups})
 
     def _groups(
         self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]
