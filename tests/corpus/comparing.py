@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
+from xml.etree import ElementTree
 
 Call = dict[str, Any]
 Request = dict[str, Any]
@@ -34,12 +35,11 @@ class Difference:
 
 def differences(call: Call, theirs: Request) -> Iterator[Difference]:
     """Say how a judge's request differs from ours."""
-    ours = call["ours"]
-    found = list(_differences(call, theirs))
-    if found and "#" in call["operation"]:
-        yield Difference("a path with a fragment", ours.get("url", ""), theirs["url"])
-    else:
-        yield from found
+    before, _, fragment = theirs["url"].partition("#")  # which is never sent
+    if "?" in fragment:
+        yield Difference("a query in a fragment", call["ours"].get("url", ""), theirs["url"])
+        theirs = {**theirs, "url": before + "?" + fragment.partition("?")[2]}
+    yield from _differences(call, theirs)
 
 
 def _differences(call: Call, theirs: Request) -> Iterator[Difference]:
@@ -114,8 +114,9 @@ def _body_differences(call: Call, ours: Request, theirs: Request) -> Iterator[Di
             else _parts(other, _headers(theirs)["content-type"])
         )
     else:
-        if not _is_same(one, other):
-            yield Difference(f"body of {_family(kind)}", _shown(one), _shown(other))
+        told = _family(kind) if not kind.endswith("xml") else _unlike_xml(one, other)
+        if told and not _is_same(one, other):
+            yield Difference(f"body of {told}", _shown(one), _shown(other))
         return
     yield from _field_differences(call, _family(kind), mine, judged)
 
@@ -162,6 +163,22 @@ def _family(kind: str) -> str:
     if kind.startswith("multipart/"):
         return "multipart"
     return "json" if kind.endswith("json") else kind
+
+
+def _unlike_xml(one: bytes, other: bytes) -> str:
+    """What two XML documents differ in: elements in their order, with attributes and text."""
+    try:
+        ours, theirs = (_of_element(ElementTree.fromstring(text)) for text in (one, other))
+    except ElementTree.ParseError:
+        return "xml: one that is none"
+    if ours[1:] != theirs[1:]:
+        return "xml: what is in it"
+    return "" if ours == theirs else "xml: the name of the root"
+
+
+def _of_element(element: ElementTree.Element) -> tuple[Any, ...]:
+    text = (element.text or "").strip()
+    return (element.tag, dict(element.attrib), text, [_of_element(inner) for inner in element])
 
 
 def _is_same(one: bytes, other: bytes) -> bool:

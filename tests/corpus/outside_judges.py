@@ -127,21 +127,22 @@ def decisions() -> list[Decision]:
     return rows
 
 
-def verdict_on(judge: str, kind: str, rows: Sequence[Decision]) -> str:
-    """What was decided of a kind of disagreement; "" where nothing was."""
-    for row in rows:
-        if row.judge == judge and fnmatchcase(kind, row.kinds):
-            return row.verdict
-    return ""
+def decision_on(judge: str, kind: str, rows: Sequence[Decision]) -> Decision | None:
+    """The row that decides a kind of disagreement: the first that fits."""
+    fitting = (row for row in rows if row.judge == judge and fnmatchcase(kind, row.kinds))
+    return next(fitting, None)
 
 
 def print_tallies(tallies: Sequence[Tally], shown: str) -> bool:
     """Print agreement and every kind of disagreement; tell whether the goals are reached."""
     rows = decisions()
+    unused = set(rows)
     is_reached = True
     for each in tallies:
         counts = Counter(kind for kinds in each.disputed.values() for kind in kinds)
-        verdicts = {kind: verdict_on(each.judge, kind, rows) for kind in counts}
+        decided = {kind: decision_on(each.judge, kind, rows) for kind in counts}
+        unused -= set(decided.values())
+        verdicts = {kind: row.verdict if row else "" for kind, row in decided.items()}
         settled = [kind for kind, verdict in verdicts.items() if verdict in {"ours", "open"}]
         print(f"\n== {each.judge}: {len(each.judged):,} operations judged")
         print(f"the very same requests: {each.agreement():.2%}")
@@ -159,6 +160,9 @@ def print_tallies(tallies: Sequence[Tally], shown: str) -> bool:
             print(f"{count:>6}  not judged: {reason}")
         is_reached &= len(each.judged) >= LEAST_OPERATIONS
         is_reached &= each.agreement(settled) >= LEAST_AGREEMENT
+    for row in rows:
+        if row in unused:
+            print(f"decides nothing here: {row.judge}: {row.kinds}")
     return is_reached
 
 
