@@ -102,7 +102,7 @@ class CallRunner:
         client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
-        self._tools = tools
+        self.tools = tools
         self._features = features
         self._sealer = sealer
         self._peers: dict[ServerProtocol, Flush] = {}
@@ -186,19 +186,12 @@ class CallRunner:
         self.cancel_all()
         if self._tasks:
             await asyncio.wait(self._tasks.values())
-        await self._tools.aclose()
+        await self.tools.aclose()
 
     async def _run(self, call: Call, flush: Flush) -> None:
         try:
             state = self._sealing.open(call.request_state, call) if call.request_state else None
-            context = Context(
-                call,
-                flush=flush,
-                ask=self._ask_client,
-                announce=self.publish,
-                state=state,
-                tools=self._tools,
-            )
+            context = Context(call, self, flush, state)
             try:
                 result = await self._handler_of(call, context)
             except InputRequiredError as needed:
@@ -225,7 +218,7 @@ class CallRunner:
             name, arguments = params["name"], params.get("arguments", {})
             if features is not None and features.has_tool(name):
                 return features.call_tool(name, arguments, context)
-            return self._tools.call(name, arguments, context)
+            return self.tools.call(name, arguments, context)
         if features is None:
             raise ProtocolError(METHOD_NOT_FOUND, f"nothing here answers {call.method}")
         if call.method == "prompts/get":
@@ -242,9 +235,7 @@ class CallRunner:
             self._sealer = KeyRingSealer.from_environment("", {})
         return self._sealer
 
-    def _ask_client(
-        self, call: Call, method: str, params: JsonObject
-    ) -> asyncio.Future[JsonObject]:
+    def ask_client(self, call: Call, method: str, params: JsonObject) -> asyncio.Future[JsonObject]:
         """Send a request to a legacy client; the future gives its result, or a ToolError."""
         loop = asyncio.get_running_loop()
         protocol = call.protocol

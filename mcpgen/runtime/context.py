@@ -33,6 +33,24 @@ class RunsTools(Protocol):
         ...
 
 
+class Host(Protocol):
+    """What runs handlers: `mcpgen.runtime.calls.CallRunner`."""
+
+    @property
+    def tools(self) -> RunsTools:
+        """What runs a tool that a handler calls."""
+        ...
+
+    @property
+    def publish(self) -> Callable[[Change], None]:
+        """Tell every client that listens of a change."""
+        ...
+
+    def ask_client(self, call: Call, method: str, params: JsonObject) -> asyncio.Future[JsonObject]:
+        """Send a request to a legacy client; the future gives its result, or a ToolError."""
+        ...
+
+
 class UrlRequiredError(BaseException):
     """Ends a handler whose user must go to a URL first (2025-11-25).
 
@@ -117,54 +135,31 @@ class Context:
     were given so far. So ask before you change anything.
     """
 
-    __slots__ = (
-        "_allowance",
-        "_announce",
-        "_ask",
-        "_asked",
-        "_at",
-        "_call",
-        "_called",
-        "_flush",
-        "_scope",
-        "_tools",
-        "_used",
-        "api",
-        "state",
-    )
-
     api: ToolApi  # set by the toolbox, for the tool that is called
     state: JsonObject
     """What the handler remembers while the client answers; JSON, and nothing that the client's
     user must not know."""
 
+    _asked = 0
+    _called = 0
+    _allowance: float = NOTIFICATION_BURST
+    _at = 0.0
+
     def __init__(
         self,
         call: Call,
-        *,
+        host: Host,
         flush: Callable[[], None],
-        ask: Callable[[Call, str, JsonObject], asyncio.Future[JsonObject]],
-        announce: Callable[[Change], None],
         state: JsonObject | None = None,
-        tools: RunsTools | None = None,
         scope: str = "",
     ) -> None:
-        """Give a handler its call; `state` is what `to_json` gave in the round before.
-
-        `tools` runs those that the handler calls itself; `scope` is that of such a call.
-        """
+        """Give a handler its call; `state` is what `to_json` gave in the round before."""
         self._call = call
+        self._host = host
         self._flush = flush
-        self._ask = ask
-        self._announce = announce
         self._used: JsonObject = state["answers"] if state else {}
         self.state = state["state"] if state else {}
-        self._asked = 0
-        self._called = 0
-        self._tools = tools
         self._scope = scope  # "" but in a call within the call: "fill-1/"
-        self._allowance: float = NOTIFICATION_BURST
-        self._at = 0.0
 
     @property
     def principal(self) -> str:
@@ -206,7 +201,7 @@ class Context:
 
         `kind` is "tools", "prompts" or "resources" for a list, "resource" for the one at `uri`.
         """
-        self._announce(Change(kind, uri))
+        self._host.publish(Change(kind, uri))
 
     def to_json(self) -> JsonObject:
         """Give what the next round needs: the answers that counted, and the handler's state."""
@@ -265,7 +260,7 @@ class Context:
 
         Only clients of 2025-11-25 listen; any call may tell, in any process, also later.
         """
-        self._announce(Change("elicitation", elicitation_id))
+        self._host.publish(Change("elicitation", elicitation_id))
 
     async def sample(
         self,
@@ -306,7 +301,7 @@ class Context:
                 raise InputRequiredError({k: it for k, it in shaped.items() if k not in given})
             return {key.removeprefix(scope): answer for key, answer in given.items()}
         pending = {
-            key: self._ask(call, request["method"], request["params"])
+            key: self._host.ask_client(call, request["method"], request["params"])
             for key, request in shaped.items()
         }
         self._flush()
@@ -331,11 +326,9 @@ class Context:
         Raises:
             ToolError: as `call_tool`.
         """
-        if self._tools is None:
-            raise ToolError("This server has no generated tools that could be called.")
         inner = self._within(scope)
         try:
-            return await self._tools.run(name, arguments, inner)
+            return await self._host.tools.run(name, arguments, inner)
         except InputRequiredError:
             self.state = {**self.state, f"{scope}/": inner.state}
             raise
@@ -363,15 +356,8 @@ class Context:
         """Give the context of a call within this one: what it asks and remembers is its own."""
         if self._scope.count("/") >= MAX_NESTING:
             raise ToolError(f"Tools call each other more than {MAX_NESTING} deep.")
-        return Context(
-            self._call,
-            flush=self._flush,
-            ask=self._ask,
-            announce=self._announce,
-            state={"answers": self._used, "state": self.state.get(f"{scope}/", {})},
-            tools=self._tools,
-            scope=f"{self._scope}{scope}/",
-        )
+        state = {"answers": self._used, "state": self.state.get(f"{scope}/", {})}
+        return Context(self._call, self._host, self._flush, state, f"{self._scope}{scope}/")
 
     def _shaped(self, request: ClientRequest) -> JsonObject:
         """Give the request as this revision has it.

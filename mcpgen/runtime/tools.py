@@ -24,7 +24,7 @@ from mcpgen.runtime.errors import (
 )
 from mcpgen.runtime.overrides import Hook, hooked_handlers
 from mcpgen.runtime.results import ResultShape, result_of, result_of_exception, with_notes
-from mcpgen.runtime.upstream.client import ApiClient, ToolApi
+from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.http import HeaderFields
 from mcpgen.runtime.upstream.pagination import PaginationRule
 from mcpgen.runtime.upstream.parameters import UnsendableError
@@ -351,16 +351,20 @@ class Toolbox:
         """
         tool = self._find(name) if is_listed else self._tools[name]
         try:
-            value, api = await self._handled(tool, arguments, context)
+            handling = self._handling(tool, arguments, context)
+            api = context.api
+            value = await handling
+            if value is None:
+                value = api.last_value
+            response, notes = api.last_response, api.notes
             if tool.name in self._narrowings:
                 narrow = self._narrowings[tool.name].of(value)
-                value, api.notes = narrow.value, (*api.notes, *narrow.notes)
-            response = api.last_response
+                value, notes = narrow.value, (*notes, *narrow.notes)
             is_cut_off = response is not None and response.is_cut_off
             result = result_of(value, self._shape_of(tool), is_cut_off=is_cut_off)
-            if not api.notes:
+            if not notes:
                 return result
-            return with_notes(result, map(self._client.redactor().clean, api.notes))
+            return with_notes(result, map(self._client.redactor().clean, notes))
         except (ClientCannotError, InvalidArgumentsError, ProtocolError):
             raise
         except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)
@@ -374,11 +378,15 @@ class Toolbox:
         """
         try:
             tool = self._tools.get(name) or self._find(name)
-            value, api = await self._handled(tool, arguments, context)
+            handling = self._handling(tool, arguments, context)
+            api = context.api
+            value = await handling
         except UnknownToolError:
             raise ToolError(f"No tool is named `{name}`.") from None
         except InvalidArgumentsError as error:
             raise ToolError(str(error)) from None
+        if value is None:
+            value = api.last_value
         response = api.last_response
         if response is None:
             return Run(tool.operation, value)
@@ -390,19 +398,22 @@ class Toolbox:
             raise UnknownToolError(name)
         return tool
 
-    async def _handled(
-        self, tool: Tool, arguments: JsonObject, context: Context
-    ) -> tuple[Any, ToolApi]:
-        """What the handler gives, and the view of the API that it had."""
+    def _handling(self, tool: Tool, arguments: JsonObject, context: Context) -> Awaitable[Any]:
+        """The work of a tool's handler, which has its view of the API in the context.
+
+        Where it gives None, what the API answered counts: the document did not promise it, and it
+        is not thrown away.
+
+        Raises:
+            InvalidArgumentsError: the arguments break the schema.
+        """
         keywords = tool.checked(arguments)
         api = context.api = self._client.bind(tool.name, tool.rules)
         if self.features is not None:
             api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:
             api.paging = self._client.paging(tool.pagination, arguments)
-        value = await self._handlers[tool.name](context, **keywords)
-        # What the document does not promise is not thrown away.
-        return (api.last_value if value is None else value), api
+        return self._handlers[tool.name](context, **keywords)
 
     def _shape(self, tool: Tool) -> None:
         """Put around a tool what its contract wants there."""

@@ -9,6 +9,7 @@ from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.messages import CallCancelled, Event, Outgoing, Stream
 from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
@@ -137,9 +138,9 @@ class Peer:
     def send(self, message: Any, stream: Stream = None) -> list[Event]:
         """Give the server any message and keep its events."""
         for each in message if isinstance(message, list) else [message]:
-            if isinstance(each, dict) and "id" in each and isinstance(each["id"], str | int):
+            if isinstance(each, dict) and isinstance(each.get("id"), str | int | float):
                 self._methods[each["id"]] = str(each.get("method"))
-        headers = self._headers(message) if self.over_http else None
+        headers = RoutingHeaders(self._headers(message)) if self.over_http else None
         found = self.protocol.receive(
             message, stream=stream, headers=headers, principal=self.principal
         )

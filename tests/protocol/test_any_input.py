@@ -20,6 +20,7 @@ from mcpgen.runtime.features import Features
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.versions import BY_NAME
 from mcpgen.runtime.transports.memory import MemoryConnection
@@ -139,7 +140,7 @@ def test_any_json_value_is_answered_with_an_error_or_with_silence(
     revision: str, value: Any, over_http: bool
 ) -> None:
     protocol = ServerProtocol(offering()) if revision == "none yet" else Peer(revision).protocol
-    protocol.receive(value, stream="post", headers=[] if over_http else None)
+    protocol.receive(value, stream="post", headers=RoutingHeaders([]) if over_http else None)
     for outgoing in protocol.messages_to_send():
         answers = json.loads(outgoing.data) if outgoing.data else []
         for frame in answers if isinstance(answers, list) else [answers]:

@@ -21,6 +21,7 @@ from mcpgen.runtime.content import (
 )
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.json_input import UndecodableError, decode_cold, hot_decoder
 from tests.protocol.harness import ALL, CAPABILITIES, MODERN, VERSION, Peer, offering
@@ -116,7 +117,7 @@ def frames_of(protocol: ServerProtocol) -> list[Any]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(anything, max_size=12), st.sampled_from([None, []]))
+@given(st.lists(anything, max_size=12), st.sampled_from([None, RoutingHeaders([])]))
 def test_no_message_crashes_the_core_or_makes_it_write_no_json(
     sent: list[Any], headers: Any
 ) -> None:

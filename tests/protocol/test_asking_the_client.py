@@ -10,6 +10,7 @@ import pytest
 from mcpgen.runtime.content import ToolResult
 from mcpgen.runtime.errors import ClientCannotError
 from mcpgen.runtime.protocol.messages import Change, ClientAnswer
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.session import MAX_OPEN_ELICITATIONS, LegacySession
 from mcpgen.runtime.protocol.versions import REVISION_2025_11_25
 from tests.protocol.harness import ALL, LEGACY, MODERN, Peer
@@ -102,7 +103,7 @@ def test_a_response_to_nothing_is_ignored_on_a_pipe(revision: str) -> None:
 @pytest.mark.requirement("N001", "N007")
 def test_a_response_posted_to_a_modern_server_is_refused() -> None:
     peer = Peer(MODERN)
-    headers = [(b"mcp-protocol-version", MODERN.encode())]
+    headers = RoutingHeaders([(b"mcp-protocol-version", MODERN.encode())])
     message = {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert peer.protocol.receive(message, stream="post", headers=headers) == []
     (outgoing,) = peer.outgoing()

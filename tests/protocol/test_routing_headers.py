@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.protocol.call import Call
-from mcpgen.runtime.protocol.routing_headers import rules_in
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders, rules_in
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.versions import REVISIONS
 from tests.protocol.harness import CAPABILITIES, MODERN, VERSION, Peer, listing, offering
@@ -49,7 +49,7 @@ def post(
     if method == "tools/call":
         params = {"name": "routed", **params}
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": META, **params}}
-    events = protocol.receive(message, stream="post", headers=pairs)
+    events = protocol.receive(message, stream="post", headers=RoutingHeaders(pairs))
     if events:
         assert isinstance(events[0], Call)
         return None, 200
@@ -190,7 +190,7 @@ def test_only_a_chain_of_properties_leads_to_a_header() -> None:
 
 def refused(body: dict[str, Any], headers: Headers) -> int:
     protocol = ServerProtocol(offering())
-    protocol.receive(body, stream="post", headers=headers)
+    protocol.receive(body, stream="post", headers=RoutingHeaders(headers))
     (outgoing,) = protocol.messages_to_send()
     code: int = json.loads(outgoing.data)["error"]["code"]
     return code
@@ -247,7 +247,8 @@ BARE = {"method": "tools/list"}
 def test_the_era_is_told_by_the_body_first_and_then_by_the_header(
     message: Any, headers: Headers | None, expected: bool
 ) -> None:
-    assert is_modern(message, headers, offering()) is expected
+    routing = None if headers is None else RoutingHeaders(headers)
+    assert is_modern(message, routing, offering()) is expected
 
 
 def test_a_server_of_one_era_takes_every_message_for_its_own() -> None:

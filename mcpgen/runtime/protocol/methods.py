@@ -6,7 +6,8 @@ A `ProtocolError` that it raises becomes the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.call import Call
@@ -14,16 +15,24 @@ from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS, JsonObje
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.session import LegacySession
+from mcpgen.runtime.protocol.versions import Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Final, TypeAlias
+
+Method: TypeAlias = "Callable[[Call], bool]"
 
 
-def is_offered(method: str, offering: Offering) -> bool:
-    """Tell whether the capability that a method belongs to is one that the server declares."""
-    condition = _CONDITIONS.get(method)
-    return condition is None or condition(offering)
+@lru_cache(maxsize=16)
+def methods_of(offering: Offering, revision: Revision) -> Mapping[str, Method]:
+    """Give the methods that a revision has and whose capability the server declares."""
+    return {
+        name: method
+        for name, method in _METHODS.items()
+        if name in revision.request_methods
+        and (name not in _CONDITIONS or _CONDITIONS[name](offering))
+    }
 
 
 def _initialize(call: Call) -> bool:
@@ -71,7 +80,7 @@ def _ping(call: Call) -> bool:
     return False
 
 
-def _list(listing_of: Callable[[Offering], Listing | None]) -> Callable[[Call], bool]:
+def _list(listing_of: Callable[[Offering], Listing | None]) -> Method:
     def answer_list(call: Call) -> bool:
         protocol = call.protocol
         listing = listing_of(protocol.offering)
@@ -234,7 +243,7 @@ def _uri(params: JsonObject) -> str:
     return uri
 
 
-METHODS: Final[dict[str, Callable[[Call], bool]]] = {
+_METHODS: Final[dict[str, Method]] = {
     "completion/complete": _complete,
     "initialize": _initialize,
     "logging/setLevel": _set_level,

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
 from mcpgen.runtime.protocol.listing import Listing
+from mcpgen.runtime.protocol.request_meta import SERVER_INFO
 from mcpgen.runtime.protocol.versions import REVISIONS, Revision
 
 TYPE_CHECKING = False
@@ -39,6 +40,8 @@ class Offering:
         cache_scope: str = "public",
     ) -> None:
         self.info = info
+        # What every result of a modern revision says of the server.
+        self.result_meta = {SERVER_INFO: {"name": info["name"], "version": info["version"]}}
         self.instructions = instructions
         self.tools = tools
         self.prompts = prompts
@@ -58,7 +61,7 @@ class Offering:
     def replaced(self, **changes: Any) -> Offering:
         """Give an offering that differs from this one in these fields."""
         fields = {**vars(self), **changes}
-        del fields["serves_both_eras"]  # follows from the revisions
+        del fields["serves_both_eras"], fields["result_meta"]  # which follow from others
         return Offering(**fields)
 
     @property

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 """HTTP headers as ASGI gives them: names in lower case, repeated ones repeated."""
 
-VERSION: Final = b"mcp-protocol-version"
+_VERSION: Final = b"mcp-protocol-version"
 _METHOD: Final = b"mcp-method"
 _NAME: Final = b"mcp-name"
 _PARAMETER: Final = b"mcp-param-"
 _SPELLING: Final = {
-    VERSION: "MCP-Protocol-Version",
+    _VERSION: "MCP-Protocol-Version",
     _METHOD: "Mcp-Method",
     _NAME: "Mcp-Name",
 }
@@ -49,17 +49,28 @@ class HeaderRule:
 class RoutingHeaders:
     """The headers of one request that must agree with its body."""
 
+    __slots__ = ("_headers", "_values")
+
     def __init__(self, headers: Headers) -> None:
-        """Pick the routing headers.
+        self._headers = headers
+        self._values = dict(headers)
+
+    @property
+    def version(self) -> str | None:
+        """What `MCP-Protocol-Version` says; where it comes twice, the last."""
+        value = self._values.get(_VERSION)
+        return None if value is None else value.strip(b" \t").decode("latin-1")
+
+    def check_unrepeated(self) -> None:
+        """Hold that no routing header comes twice.
 
         Raises:
-            ProtocolError: one of them comes twice.
+            ProtocolError: one does.
         """
-        self._values = dict(headers)
-        if len(self._values) == len(headers):
+        if len(self._values) == len(self._headers):
             return
         seen: set[bytes] = set()
-        for name, _ in headers:
+        for name, _ in self._headers:
             if name in seen and (name in _SPELLING or name.startswith(_PARAMETER)):
                 raise _mismatch(f"the header {_spelling(name)} comes twice")
             seen.add(name)
@@ -70,7 +81,7 @@ class RoutingHeaders:
         Raises:
             ProtocolError: a header is missing, cannot be read, or says another thing.
         """
-        for name, expected in ((VERSION, version), (_METHOD, method)):
+        for name, expected in ((_VERSION, version), (_METHOD, method)):
             if self._given(name).decode("latin-1") != expected:
                 raise _differs(name)
         named_by = _NAMED_BY.get(method)
@@ -101,14 +112,6 @@ class RoutingHeaders:
         if value is None:
             raise _mismatch(f"the header {_SPELLING[name]} is missing")
         return value.strip(b" \t")
-
-
-def header_value(headers: Headers, name: bytes) -> str | None:
-    """Give the first header of this name, or None."""
-    for key, value in headers:
-        if key == name:
-            return value.strip(b" \t").decode("latin-1")
-    return None
 
 
 def rules_in(input_schema: JsonObject) -> dict[bytes, HeaderRule]:

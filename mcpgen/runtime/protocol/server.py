@@ -27,16 +27,15 @@ from mcpgen.runtime.protocol.messages import (
     SessionOpened,
     Stream,
 )
-from mcpgen.runtime.protocol.methods import METHODS, is_offered
+from mcpgen.runtime.protocol.methods import methods_of
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.request_meta import (
     CLIENT_CAPABILITIES,
     PROTOCOL_VERSION,
-    SERVER_INFO,
     SUBSCRIPTION_ID,
     read_request_meta,
 )
-from mcpgen.runtime.protocol.routing_headers import VERSION, Headers, RoutingHeaders, header_value
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import (
     BY_NAME,
@@ -57,7 +56,7 @@ _LIST_CHANGED: Final = {  # kind of change -> notification, key in the filter of
 }
 
 
-def is_modern(message: Any, headers: Headers | None, offering: Offering) -> bool:
+def is_modern(message: Any, headers: RoutingHeaders | None, offering: Offering) -> bool:
     """Tell the era of a decoded message: True for the stateless revisions (protocol.md, 4).
 
     An HTTP transport asks this to know whether a legacy session must be looked up.
@@ -68,9 +67,7 @@ def is_modern(message: Any, headers: Headers | None, offering: Offering) -> bool
     meta = params.get("_meta") if type(params) is dict else None
     if type(meta) is dict and PROTOCOL_VERSION in meta:
         return True
-    if headers is None:
-        return False
-    version = header_value(headers, VERSION)
+    version = None if headers is None else headers.version
     return version is not None and version not in LEGACY_NAMES
 
 
@@ -117,15 +114,15 @@ class ServerProtocol:
         message: Any,
         *,
         stream: Stream = None,
-        headers: Headers | None = None,
+        headers: RoutingHeaders | None = None,
         principal: str = "",
         modern: bool | None = None,
     ) -> list[Event]:
         """Take one decoded message (or batch) and give what the driver must act on.
 
-        `headers` is None where the transport has none, else the routing headers are held
-        against the body. `modern` is what `is_modern` gave, where the driver asked it. Answers
-        that need no handler are in the outbox afterwards.
+        `headers` is None where the transport has none, else they are held against the body.
+        `modern` is what `is_modern` gave, where the driver asked it. Answers that need no handler
+        are in the outbox afterwards.
         """
         if modern is None:
             modern = is_modern(message, headers, self.offering)
@@ -179,7 +176,7 @@ class ServerProtocol:
         self,
         message: JsonObject,
         modern: bool,
-        headers: Headers | None,
+        headers: RoutingHeaders | None,
         stream: Stream,
         principal: str,
         batch: Batch | None,
@@ -209,7 +206,7 @@ class ServerProtocol:
             return [call]
         return [SessionOpened()] if call.method == "initialize" else []
 
-    def _begin(self, call: Call, modern: bool, headers: Headers | None) -> bool:
+    def _begin(self, call: Call, modern: bool, headers: RoutingHeaders | None) -> bool:
         """Check a request and answer it; True if a handler must do that."""
         if type(call.params) is not dict:
             raise ProtocolError(INVALID_PARAMS, "`params` must be an object")
@@ -219,18 +216,19 @@ class ServerProtocol:
             self._take_modern(call, headers)
         else:
             self._take_legacy(call)
-        method = call.method
-        if method not in call.revision.request_methods or not is_offered(method, self.offering):
-            raise ProtocolError(METHOD_NOT_FOUND, f"no method {method[:100]!r} here")
-        return METHODS[method](call)
+        method = methods_of(self.offering, call.revision).get(call.method)
+        if method is None:
+            raise ProtocolError(METHOD_NOT_FOUND, f"no method {call.method[:100]!r} here")
+        return method(call)
 
-    def _take_modern(self, call: Call, headers: Headers | None) -> None:
+    def _take_modern(self, call: Call, headers: RoutingHeaders | None) -> None:
         """Check version, capabilities and routing headers, in the order of protocol.md, 2.3."""
         params = call.params
         meta = params.get("_meta")
         if call.method == "initialize" and type(meta) is not dict and not self.offering.legacy:
             raise self._unsupported_version(params.get("protocolVersion"))
-        routing = None if headers is None else RoutingHeaders(headers)
+        if headers is not None:
+            headers.check_unrepeated()
         if type(meta) is not dict:
             raise ProtocolError(
                 INVALID_PARAMS, f"`params._meta` must hold {PROTOCOL_VERSION!r} and more"
@@ -240,20 +238,20 @@ class ServerProtocol:
             raise ProtocolError(INVALID_PARAMS, f"`params._meta` lacks {PROTOCOL_VERSION!r}")
         if type(meta.get(CLIENT_CAPABILITIES)) is not dict:
             raise ProtocolError(INVALID_PARAMS, f"`params._meta` lacks {CLIENT_CAPABILITIES!r}")
-        if routing is not None:
-            routing.check_request(call.method, params, version)
+        if headers is not None:
+            headers.check_request(call.method, params, version)
         revision = BY_NAME.get(version)
         if revision is None or not revision.is_modern or revision not in self.offering.revisions:
             raise self._unsupported_version(version)
         call.revision = revision
-        if routing is not None and call.method == "tools/call":
-            self._check_argument_headers(routing, params)
+        if headers is not None and call.method == "tools/call":
+            self._check_argument_headers(headers, params)
         read_request_meta(call, meta)
 
-    def _check_argument_headers(self, routing: RoutingHeaders, params: JsonObject) -> None:
+    def _check_argument_headers(self, headers: RoutingHeaders, params: JsonObject) -> None:
         name, arguments = params.get("name"), params.get("arguments", {})
         if self.offering.tools is not None and type(name) is str and type(arguments) is dict:
-            routing.check_arguments(self.offering.tools.header_rules(name), arguments)
+            headers.check_arguments(self.offering.tools.header_rules(name), arguments)
 
     def _unsupported_version(self, requested: object) -> ProtocolError:
         data = {
@@ -363,16 +361,13 @@ class ServerProtocol:
 
     def envelop(self, result: JsonObject, method: str) -> None:
         """Add to a result what every result of a modern revision carries."""
-        result.setdefault("resultType", "complete")
-        if result["resultType"] == "complete" and method in REVISION_2026_07_28.cacheable:
+        is_complete = result.setdefault("resultType", "complete") == "complete"
+        if is_complete and method in REVISION_2026_07_28.cacheable:
             is_list = method != "resources/read"
             result.setdefault("ttlMs", self.offering.ttl_ms if is_list else 0)
             result.setdefault("cacheScope", self.offering.cache_scope if is_list else "private")
-        info = self.offering.info
-        meta: JsonObject = {SERVER_INFO: {"name": info["name"], "version": info["version"]}}
-        if "_meta" in result:
-            meta.update(result["_meta"])
-        result["_meta"] = meta
+        meta = self.offering.result_meta
+        result["_meta"] = {**meta, **result["_meta"]} if "_meta" in result else meta
 
     def ask_client(self, method: str, params: JsonObject, stream: Stream) -> RequestId:
         """Send a request to the client of a legacy session; its id comes back with the answer.

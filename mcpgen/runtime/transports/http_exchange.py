@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from mcpgen.runtime.protocol.call import error_message
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, encode_json
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.transports.reply_stream import ReplyStream
 
 Scope: TypeAlias = dict[str, Any]
@@ -57,9 +58,9 @@ class HttpExchange:
         "_send",
         "_whole",
         "fields",
-        "headers",
         "is_started",
         "principal",
+        "routing",
         "scope",
     )
 
@@ -67,10 +68,11 @@ class HttpExchange:
         self.scope = scope
         self.is_started = False  # the status is sent
         self.principal = ""  # whom the request was authenticated as; "" for nobody
-        self.headers: list[Header] = scope["headers"]
-        self.fields = dict(self.headers)
-        if len(self.fields) != len(self.headers):
-            self.fields = _joined(self.headers)
+        headers: list[Header] = scope["headers"]
+        self.fields = dict(headers)
+        if len(self.fields) != len(headers):
+            self.fields = _joined(headers)
+        self.routing = RoutingHeaders(headers)
         self._receive = receive
         self._send = send
         extensions = scope.get("extensions")

@@ -119,7 +119,7 @@ class LegacySessions:
         protocol = live.protocol
         stream = self._new_stream(live)
         events = protocol.receive(
-            message, stream=stream, headers=exchange.headers, principal=exchange.principal
+            message, stream=stream, headers=exchange.routing, principal=exchange.principal
         )
         if protocol.is_waiting(stream):
             live.streams[stream.id] = stream

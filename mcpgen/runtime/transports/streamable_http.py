@@ -137,7 +137,7 @@ class StreamableHttp:
         except UndecodableError as error:
             await self._answer_undecodable(exchange, error)
             return
-        if is_modern(message, exchange.headers, self._offering):
+        if is_modern(message, exchange.routing, self._offering):
             await self._answer_once(exchange, message, None, modern=True)
         elif self._has_sessions:
             await self._sessions.post(exchange, message)
@@ -193,7 +193,7 @@ class StreamableHttp:
         events = protocol.receive(
             message,
             stream=stream,
-            headers=exchange.headers,
+            headers=exchange.routing,
             principal=exchange.principal,
             modern=modern,
         )

@@ -254,16 +254,16 @@ class ApiClient:
 class ToolApi:
     """What a handler calls as `ctx.api`: the API, as the contract of one tool describes it."""
 
+    last_response: HttpResponse | None = None
+    last_value: Any = None  # of that response, even where the handler wants none
+    paging: Paging | None = None  # set where several pages may be asked for
+    notes: tuple[str, ...] = ()  # what the model is told beside the result
+    read_resource: ResourceReader | None = None  # where the server has resources
+
     def __init__(self, client: ApiClient, tool: str, rules: RequestRules) -> None:
         self._client = client
         self._tool = tool
         self._rules = rules
-        self.last_response: HttpResponse | None = None
-        self.paging: Paging | None = None  # set where several pages may be asked for
-        self.notes: tuple[str, ...] = ()  # what the model is told beside the result
-        self.last_value: Any = None  # of that response, even where the handler wants none
-        self.read_resource: ResourceReader | None = None  # where the server has resources
-        self._files = client.files
 
     @overload
     async def request(
@@ -343,11 +343,11 @@ class ToolApi:
                         querystring=querystring,
                         body=body,
                         content_type=content_type,
-                        files=self._files,
+                        files=self._client.files,
                     )
                 except ResourceNeededError as needed:
                     file = await self._file_of_resource(needed.uri)
-                    self._files = self._files.holding(needed.uri, file)
+                    self._client.files = self._client.files.holding(needed.uri, file)
 
         response, value = await self._client.exchange(rules, await spelled(), accept)
         if self.paging is not None:
