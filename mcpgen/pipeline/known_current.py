@@ -8,6 +8,7 @@ make the same bytes, so none is needed. Nothing of it lies in the project.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import sys
@@ -63,8 +64,13 @@ def _note(target: Path, cache: Path | None) -> Path | None:
 
 def code_digest() -> str:
     """Hash the code and the templates of this very mcpgen."""
+    return _digest(tuple(_sources()))
+
+
+@functools.cache  # a process runs one code, and may ask for each of many servers
+def _digest(paths: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
-    for path in _sources():
+    for path in paths:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -30,7 +30,8 @@ from mcpgen.plan.cases import make_cases, make_workflow_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.transliteration import plain_ascii
-from mcpgen.render import json_text, render
+from mcpgen.render import json_text
+from mcpgen.render.package import render
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower

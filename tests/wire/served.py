@@ -14,7 +14,7 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import first_policy
-from mcpgen.render import render
+from mcpgen.render.package import render
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.tools import Toolbox
 from mcpgen.runtime.upstream.client import ApiClient, Surroundings

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
+from mcpgen.factory.workspace.stamps import LOCK_FILE
 from mcpgen.pipeline.changelog import ChangelogReport
 from mcpgen.pipeline.options import Progress
 
@@ -82,7 +83,9 @@ def _run_pool(
 ) -> None:
     """Run in processes of their own; ends early, without a word, when one of them dies."""
     with ProcessPoolExecutor(processes, mp_context=_context()) as pool:
-        waiting: list[Future[Outcome]] = [pool.submit(_attempt, task, each) for each in servers]
+        waiting: list[Future[Outcome]] = [
+            pool.submit(_attempt, task, each) for each in longest_first(servers)
+        ]
         try:
             for finished in as_completed(waiting):
                 note(finished.result())
@@ -91,6 +94,21 @@ def _run_pool(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def longest_first(servers: Sequence[Server]) -> list[Server]:
+    """Order servers by what they hold, so that no long one is begun when the others are done.
+
+    A lock names every file and operation, so its size tells about how much there is to do.
+    """
+    return sorted(servers, key=_lock_size, reverse=True)
+
+
+def _lock_size(server: Server) -> int:
+    try:
+        return (server.target / LOCK_FILE).stat().st_size
+    except OSError:
+        return 0
 
 
 def _context() -> multiprocessing.context.BaseContext:

@@ -20,7 +20,7 @@ from pathlib import Path
 from mcpgen.pipeline.known_current import code_digest, user_cache
 from mcpgen.pipeline.project_folder import read_file, toolchain
 
-_LOCK_FILE = "mcpgen.lock"
+LOCK_FILE = "mcpgen.lock"
 _LEFT_BY_TOOLS = frozenset(
     {
         ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv",
@@ -94,7 +94,7 @@ def _leads_back(folder: str) -> bool:
 
 def _named_outside(target: Path) -> list[str]:
     """Give the files of the documents that the lock names and that lie outside the folder."""
-    lock = read_file(target, _LOCK_FILE) or b""
+    lock = read_file(target, LOCK_FILE) or b""
     if b'"../' not in lock:
         return []
     try:

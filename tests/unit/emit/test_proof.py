@@ -9,7 +9,7 @@ from mcpgen.emit.models import make_models
 from mcpgen.emit.proof import ProofFailedError, prove
 from mcpgen.ir.file_set import Owner, PlannedFile
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.render import render
+from mcpgen.render.package import render
 from tests.unit.plans import server_plan
 
 PACKAGE = Identifier("petstore_mcp")

@@ -9,7 +9,7 @@ from mcpgen.emit.format import format_files
 from mcpgen.ir.api import Encoding, MediaType, Server
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.render import render
+from mcpgen.render.package import render
 from tests.unit.plans import AT, argument, operation, parameter, petstore_tools, server_plan, tool
 
 GENERATED = "src/petstore_mcp/_generated"

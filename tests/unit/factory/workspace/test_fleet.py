@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.factory.workspace.fleet import Outcome, run_fleet
+from mcpgen.factory.workspace.fleet import Outcome, longest_first, run_fleet
 from mcpgen.factory.workspace.members import Server
 
 SERVERS = [Server(name, Path(name)) for name in ("ant", "bee", "cat", "dog")]
@@ -49,3 +49,12 @@ def test_a_process_that_dies_leaves_the_others() -> None:
     outcomes = run_fleet(die_for_bee, SERVERS, 2, lambda _: None)
     assert [outcome.exit_code for outcome in outcomes] == [0, 70, 0, 0]
     assert "its process died" in outcomes[1].problems[0].message
+
+
+def test_the_servers_that_hold_most_are_begun_first(tmp_path: Path) -> None:
+    servers = [Server(name, tmp_path / name) for name in ("small", "none", "large", "as-small")]
+    for server, size in zip(servers, (10, None, 1000, 10), strict=True):
+        server.target.mkdir()
+        if size is not None:
+            (server.target / "mcpgen.lock").write_bytes(b"x" * size)
+    assert [each.path for each in longest_first(servers)] == ["large", "small", "as-small", "none"]
