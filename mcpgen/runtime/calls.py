@@ -202,11 +202,11 @@ class CallRunner:
                 if call.is_open:
                     call.succeed(result)
         except _TOLD as error:
-            call.fail(error)
+            _tell(call, error)
         except asyncio.CancelledError as error:
             if call.is_open:  # nobody cancelled the call: the handler's own work was cancelled
                 _fail_inside(call, error)
-        except Exception as error:  # noqa: BLE001  (the boundary: a handler may raise anything)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (the boundary: a handler may raise anything)
             _fail_inside(call, error)
         finally:
             self._tasks.pop(call, None)
@@ -278,6 +278,13 @@ class CallRunner:
         # A task that has not begun ends without running any of its `finally`.
         task.add_done_callback(lambda _: self._tasks.pop(call, None))
         task.cancel()
+
+
+def _tell(call: Call, error: Exception) -> None:
+    try:
+        call.fail(error)
+    except (TypeError, ValueError, OverflowError, RecursionError) as unspeakable:
+        _fail_inside(call, unspeakable)  # what a handler put into the error has no form in JSON
 
 
 def _fail_inside(call: Call, error: BaseException) -> None:

@@ -165,9 +165,15 @@ NO_JSON = {"nan": float("nan"), "infinity": float("inf"), "surrogate": "\ud800",
 
 @pytest.mark.parametrize("value", NO_JSON.values(), ids=NO_JSON.keys())
 @pytest.mark.parametrize("revision", ["2025-06-18", MODERN])
-def test_a_result_that_is_no_json_becomes_an_internal_error(revision: str, value: object) -> None:
+def test_a_result_that_is_no_json_leaves_the_call_to_be_failed(
+    revision: str, value: object
+) -> None:
     peer = Peer(revision)
-    peer.call().succeed(ToolResult((), {"value": value}))
+    call = peer.call()
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call.succeed(ToolResult((), {"value": value}))
+    assert peer.frames() == []
+    call.fail(caught.value)
     (frame,) = peer.frames()
     assert frame["error"]["code"] == -32603
 

@@ -51,6 +51,53 @@ def test_other_objects_are_taken_as_they_are(decoder: str, kind: str) -> None:
     assert DECODERS[decoder](ONCE[kind]) == json.loads(ONCE[kind])
 
 
+HALF_A_PAIR = {
+    "the first half": rb'{"a":"\ud800"}',
+    "the second half": rb'{"a":"\udc00b"}',
+    "the wrong order": rb'["\udc00\ud800"]',
+    "in a name": rb'{"\uD800":1}',
+}
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("kind", HALF_A_PAIR)
+def test_half_a_surrogate_pair_is_no_text(decoder: str, kind: str) -> None:
+    with pytest.raises(UndecodableError) as caught:
+        DECODERS[decoder](HALF_A_PAIR[kind])
+    assert caught.value.code == -32700
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("data", [b"[1e400]", b"[-1E+999]"])
+def test_a_number_that_no_float_holds_is_out_of_range(decoder: str, data: bytes) -> None:
+    with pytest.raises(UndecodableError, match="out of range") as caught:
+        DECODERS[decoder](data)
+    assert caught.value.code == -32700
+
+
+TOO_DEEP = b"[" * 200 + b"]" * 200
+READABLE = {
+    "after the version": (b'{"jsonrpc":"2.0","id":7,"method":"x","params":%b}' % TOO_DEEP, 7),
+    "after the method": (b'{ "method" : "x" , "id" : "a" , "params":%b}' % TOO_DEEP, "a"),
+    "a name twice": (b'{"params":{"a":1,"a":2},"method":"x","id":7}', 7),
+    "too many elements": (b'{"id":-7,"method":"x","params":[%b1]}' % (b"1," * 100_001), -7),
+    "after the params": (b'{"method":"x","params":%b,"id":7}' % TOO_DEEP, None),
+    "no id that MCP allows": (b'{"id":null,"method":"x","params":%b}' % TOO_DEEP, None),
+    "the id of a response": (b'{"jsonrpc":"2.0","id":7,"result":%b}' % TOO_DEEP, None),
+    "the id of a response with a name twice": (b'{"id":7,"result":{"a":1,"a":2}}', None),
+    "no object": (TOO_DEEP, None),
+}
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("kind", READABLE)
+def test_whoever_sent_too_much_learns_which_request_it_was(decoder: str, kind: str) -> None:
+    data, request_id = READABLE[kind]
+    with pytest.raises(UndecodableError) as caught:
+        DECODERS[decoder](data)
+    assert (caught.value.code, caught.value.id) == (-32600, request_id)
+
+
 names = st.text('ab:\\"é', max_size=2)
 values: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | names,

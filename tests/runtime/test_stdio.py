@@ -192,7 +192,14 @@ MALFORMED: dict[str, tuple[bytes, int | None, Any]] = {  # line -> code, id; Non
     "a name twice": (
         b'{"jsonrpc":"2.0","id":13,"method":"ping","method":"tools/list"}',
         -32600,
-        None,
+        13,
+    ),
+    "half a surrogate pair": (rb'{"jsonrpc":"2.0","id":"\ud800","method":"ping"}', -32700, None),
+    "a number out of range": (b'{"jsonrpc":"2.0","id":1e400,"method":"ping"}', -32700, None),
+    "a request that is too deep": (
+        b'{"jsonrpc":"2.0","id":14,"method":"ping","params":' + b"[" * 200 + b"]" * 200 + b"}",
+        -32600,
+        14,
     ),
     "an unknown notification": (b'{"jsonrpc":"2.0","method":"notifications/x"}', None, None),
     "a response to nothing": (b'{"jsonrpc":"2.0","id":12,"result":{}}', None, None),
@@ -226,13 +233,14 @@ def test_a_line_over_the_bound_is_skipped_in_bounded_memory(
         server.ask(request("warm", "tools/list"))
     before = peak_memory(server.pid)
     chunk = b"x" * (1 << 20)
+    server.send_bytes(b'{"jsonrpc":"2.0","id":0,"method":"ping","params":{"text":"')
     for _ in range(100):
         server.send_bytes(chunk)
-    server.send_bytes(b'"}\n')
+    server.send_bytes(b'"}}\n')
     server.send({"jsonrpc": "2.0", "id": 1, "method": "ping"})
     error = server.receive()
     assert error["error"]["code"] == -32600
-    assert "id" not in error
+    assert error["id"] == 0
     assert server.receive()["id"] == 1
     assert peak_memory(server.pid) - before < 20 * 1024
 

@@ -92,12 +92,13 @@ class Call:
         self.is_open = True
 
     def succeed(self, result: object) -> None:
-        """Answer with a `ToolResult`, `PromptResult`, `ResourceResult` or `Completion`."""
-        try:
-            self.answer(_shaper()(result, self.revision))
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            # What a handler gave has no form in JSON: its fault, and the client must not wait.
-            self.fail(error)
+        """Answer with a `ToolResult`, `PromptResult`, `ResourceResult` or `Completion`.
+
+        Raises:
+            TypeError, ValueError, OverflowError, RecursionError: what a handler gave has no form
+                in JSON. The call is still open, and `fail` answers it.
+        """
+        self.answer(_shaper()(result, self.revision))
 
     def answer(self, result: JsonObject) -> None:
         """Answer with a result that has the shape of this revision, but for its envelope."""
@@ -115,6 +116,10 @@ class Call:
         `isError` where the revision wants that), `ResourceNotFoundError`, `ClientCannotError` and
         `ToolError` say what they are. Any other exception becomes an internal error that says
         nothing but `correlation_id`, to find it in the log.
+
+        Raises:
+            TypeError, ValueError, OverflowError, RecursionError: what a handler put into its
+                error has no form in JSON. Any other exception can be told in its place.
         """
         revision = self.revision
         match error:

@@ -155,13 +155,18 @@ def _agree(text: str, expected: object) -> bool:
     if isinstance(expected, bool):
         return text == ("true" if expected else "false")
     if isinstance(expected, int | float):
-        if text == str(expected):
-            return True
-        try:  # `42.0` is 42; beyond 2**53 only the digits themselves count
-            return set(text) <= _NUMBER_CHARACTERS and float(text) == expected
-        except ValueError:
-            return False
+        return text == str(expected) or _is_number(text, expected)
     return text == expected
+
+
+def _is_number(text: str, expected: float) -> bool:
+    """Tell whether a text is this number in another spelling: `42.0` is 42."""
+    from decimal import Decimal, InvalidOperation  # exact beyond 2**53, which floats are not
+
+    try:
+        return set(text) <= _NUMBER_CHARACTERS and Decimal(text) == expected
+    except InvalidOperation:
+        return False
 
 
 def _value_at(path: tuple[str, ...], arguments: JsonObject) -> object:

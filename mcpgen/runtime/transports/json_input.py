@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 
-from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST, PARSE_ERROR
+from mcpgen.runtime.protocol.jsonrpc import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    RequestId,
+    encode_json,
+    readable_id,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +28,31 @@ MAX_ELEMENTS: Final = 100_000
 _STRING: Final = rb'"(?:[^"\\]+|\\.)*+"'  # compiled when first used, which most servers never do
 _BRACKET: Final = rb"[\[\]{}]"
 _BACKSLASH: Final = ord("\\")  # one byte is found 15 times faster than a sequence
+_SCALARS: Final = (  # the members of a message before the first that is an object
+    rb'\s*\{((?:\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?[0-9]{1,18})\s*,)+)'
+)
 
 
 class UndecodableError(ValueError):
-    """Bytes that are no message; `code` is the JSON-RPC error to answer with."""
+    """Bytes that are no message; `code` is the JSON-RPC error to answer with.
 
-    def __init__(self, code: int, message: str) -> None:
+    `id` is the request's, if it could be read: whoever waits for an answer gets this one.
+    """
+
+    def __init__(self, code: int, message: str, id: RequestId | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
+        self.id = id
+
+
+def leading_id(data: bytes) -> RequestId | None:
+    """Give the id of a request that is too much to decode, where it stands before the params."""
+    found = re.match(_SCALARS, data)
+    try:
+        return None if found is None else _request_id(json.loads(b"{%b}" % found[1][:-1]))
+    except ValueError:
+        return None
 
 
 def decode_cold(data: bytes) -> Any:
@@ -47,13 +70,17 @@ def decode_cold(data: bytes) -> Any:
         has_twins = has_twins or len(found) < len(pairs)
         return found
 
-    decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=members)
+    decoder = json.JSONDecoder(
+        parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=members
+    )
     try:
         message = decoder.decode(data.decode())
+        if b"\\u" in data:
+            encode_json(message)  # fails for half a surrogate pair, which nothing could repeat
     except (ValueError, RecursionError) as error:
         raise _not_json(error) from None
     if has_twins:  # others on the way may have read another value than we would
-        raise UndecodableError(INVALID_REQUEST, "an object has a name twice")
+        raise UndecodableError(INVALID_REQUEST, "an object has a name twice", _request_id(message))
     return message
 
 
@@ -92,16 +119,31 @@ def _check_bounds(data: bytes) -> None:
         return
     structure = re.sub(_STRING, b"", data)
     if structure.count(b",") > MAX_ELEMENTS:
-        raise UndecodableError(INVALID_REQUEST, f"more than {MAX_ELEMENTS} elements")
+        text = f"more than {MAX_ELEMENTS} elements"
+        raise UndecodableError(INVALID_REQUEST, text, leading_id(data))
     depth = 0
     for bracket in re.finditer(_BRACKET, structure):
         depth += 1 if bracket[0] in b"[{" else -1
         if depth > MAX_DEPTH:
-            raise UndecodableError(INVALID_REQUEST, f"deeper than {MAX_DEPTH} levels")
+            text = f"deeper than {MAX_DEPTH} levels"
+            raise UndecodableError(INVALID_REQUEST, text, leading_id(data))
+
+
+def _request_id(message: Any) -> RequestId | None:
+    # The id of a response is one of ours: in an answer it would be taken for one of the client's.
+    is_request = isinstance(message, dict) and "method" in message
+    return readable_id(message) if is_request else None
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("a number is out of range")
+    return number
 
 
 def _not_json(error: Exception) -> UndecodableError:

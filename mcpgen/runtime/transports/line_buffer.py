@@ -8,8 +8,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final, TypeAlias
 
-Line: TypeAlias = "bytes | None"
-"""One line without its end; None stands for one that was too long and is gone."""
+Line: TypeAlias = "bytes | CutLine"
+"""One line without its end."""
+
+
+class CutLine(bytes):
+    """The beginning of a line that was too long; the rest of it is gone."""
 
 
 class LineBuffer:
@@ -37,7 +41,7 @@ class LineBuffer:
             self._is_skipping = False
             lines += whole
             self._append(rest, lines)
-        return [line for line in lines if line is None or (line and not line.isspace())]
+        return [line for line in lines if line and not line.isspace()]
 
     def finish(self) -> list[Line]:
         """Give what came after the last line end, at the end of input."""
@@ -50,8 +54,8 @@ class LineBuffer:
         self._parts.append(piece)
         self._size += len(piece)
         if self._size > self._max_line_bytes:
+            lines.append(CutLine(self._parts[0]))
             self._parts, self._size, self._is_skipping = [], 0, True
-            lines.append(None)
 
     def _take(self) -> bytes:
         parts, self._parts, self._size = self._parts, [], 0

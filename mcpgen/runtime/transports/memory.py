@@ -35,7 +35,7 @@ class MemoryConnection:
         try:
             events = protocol.receive(self._decode(data))
         except UndecodableError as error:
-            protocol.refuse(error.code, error.message)
+            protocol.refuse(error.code, error.message, id=error.id)
             events = []
         self._runner.take(protocol, events, self._flush)
         self._flush()

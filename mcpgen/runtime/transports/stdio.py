@@ -21,8 +21,9 @@ from mcpgen.runtime.transports.json_input import (
     Decode,
     UndecodableError,
     decode_cold,
+    leading_id,
 )
-from mcpgen.runtime.transports.line_buffer import Line, LineBuffer
+from mcpgen.runtime.transports.line_buffer import CutLine, Line, LineBuffer
 from mcpgen.runtime.transports.warming import import_while_idle, modules_of_calls
 
 TYPE_CHECKING = False
@@ -83,13 +84,14 @@ class Pipe:
     def receive(self, protocol: ServerProtocol, decode: Decode) -> list[Event]:
         """Take the oldest line that waits; what it asks for is in the outbox or in the events."""
         line = self.lines.pop(0)
-        if line is None:
-            protocol.refuse(INVALID_REQUEST, f"a line is over {MAX_MESSAGE_BYTES} bytes")
+        if type(line) is CutLine:
+            text = f"a line is over {MAX_MESSAGE_BYTES} bytes"
+            protocol.refuse(INVALID_REQUEST, text, id=leading_id(line))
             return []
         try:
             message = decode(line)
         except UndecodableError as error:
-            protocol.refuse(error.code, error.message)
+            protocol.refuse(error.code, error.message, id=error.id)
             return []
         return protocol.receive(message)
 

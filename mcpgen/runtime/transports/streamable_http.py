@@ -162,7 +162,7 @@ class StreamableHttp:
 
     async def _answer_undecodable(self, exchange: HttpExchange, error: UndecodableError) -> None:
         protocol = ServerProtocol(self._offering)
-        protocol.refuse(error.code, error.message)
+        protocol.refuse(error.code, error.message, id=error.id)
         for outgoing in protocol.messages_to_send():
             await exchange.reply(outgoing.http_status, outgoing.data)
 
