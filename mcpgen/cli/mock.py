@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.packages import GeneratedPackage, find_package
-from mcpgen.cli.report import Printer
+from mcpgen.cli.report import Printer, visible
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.testing.stateful import StatefulApi
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,22 +31,29 @@ def mock(
     port: Annotated[
         int, typer.Option(help="Where on 127.0.0.1 to listen; 0 takes a free port.", min=0)
     ] = 0,
+    stateful: Annotated[
+        bool,
+        typer.Option(
+            "--stateful",
+            help="Remember what is created, changed and deleted, where the document tells how.",
+        ),
+    ] = False,
 ) -> int:
     """Serve a stand-in for the API that judges each request by the document."""
     package = find_package(directory)
     import asyncio  # costs `mcpgen check` too much
 
     with contextlib.suppress(KeyboardInterrupt):
-        return asyncio.run(_serve(printer, package, port))
+        return asyncio.run(_serve(printer, package, port, stateful=stateful))
     return ExitCode.DONE
 
 
-async def _serve(printer: Printer, package: GeneratedPackage, port: int) -> int:
+async def _serve(printer: Printer, package: GeneratedPackage, port: int, *, stateful: bool) -> int:
     import asyncio
 
     from mcpgen.runtime.testing import MockUpstream
 
-    mock_upstream = MockUpstream(package.upstream())
+    mock_upstream = MockUpstream(package.upstream(), stateful=stateful)
     try:
         base_url = await mock_upstream.start(port)
     except OSError as error:
@@ -52,6 +62,23 @@ async def _serve(printer: Printer, package: GeneratedPackage, port: int) -> int:
     printer.fact(base_url=base_url)
     for variable, url in package.base_urls(base_url).items():
         printer.result(f"{variable}={url}")
+    if mock_upstream.state is not None:
+        _show_state(printer, mock_upstream.state)
     printer.finish("serving", ExitCode.DONE)
     await asyncio.Event().wait()
     return ExitCode.DONE
+
+
+def _show_state(printer: Printer, state: StatefulApi) -> None:
+    printer.fact(
+        stateful=[
+            {"path": it.path, "item_path": it.item_path, "id": it.item.id_property}
+            for it in state.collections
+        ],
+        not_stateful=[{"path": path, "reason": why} for path, why in state.left_out.items()],
+    )
+    for it in state.collections:
+        name = visible(it.item.id_property)
+        printer.result(f"remembered: {visible(it.path)}, each by its `{name}`")
+    for path, why in state.left_out.items():
+        printer.result(f"not remembered: {visible(path)}: {why}")

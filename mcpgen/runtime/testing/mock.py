@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ from mcpgen.runtime.testing.replies import (
     usual_response,
 )
 from mcpgen.runtime.testing.security import Secrets, judge_security
+from mcpgen.runtime.testing.stateful import StatefulApi
 from mcpgen.runtime.upstream.errors import (
     ConnectError,
     DisconnectedError,
@@ -97,12 +98,14 @@ class MockUpstream:
         *,
         secrets: Secrets | None = None,
         base_url: str = "",
+        stateful: bool = False,
     ) -> None:
         """Make the mock of a decoded `tests/generated/upstream.json`.
 
         `secrets` are the credentials that are accepted, by security scheme and part; a scheme
         without any takes every credential of its kind. `base_url` is where the API was configured
-        to be; without it, the servers of the document count.
+        to be; without it, the servers of the document count. A `stateful` mock remembers what is
+        created, changed and deleted, as far as `state` says.
         """
         if isinstance(description, Description):
             self.api = description
@@ -112,6 +115,7 @@ class MockUpstream:
         self.base_url = base_url
         self.prefers = ""  # an operation's key, where several have paths that look the same
         self.requests: list[RecordedRequest] = []
+        self.state = StatefulApi(self.api) if stateful else None
         self._mounts: dict[str, str] = {}  # the base URLs of sources, once it serves them
         self._replies: dict[str, Reply] = {}
         self._server: _Server | None = None
@@ -121,9 +125,11 @@ class MockUpstream:
         self._replies[operation] = reply
 
     def forget(self) -> None:
-        """Drop the record and every `reply_with`."""
+        """Drop the record, every `reply_with`, and what a stateful mock remembers."""
         self.requests.clear()
         self._replies.clear()
+        if self.state is not None:
+            self.state.forget()
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Answer a request in process, as `upstream.http.Sender` wants it.
@@ -171,10 +177,14 @@ class MockUpstream:
     async def _answer(self, arrival: _Arrival) -> tuple[HttpResponse, str]:
         """The response, and the fault that keeps it from arriving; "" where none does."""
         recorded = self._judge(arrival)
+        reply = self._reply(recorded.operation)
+        if self.state is not None and not recorded.problems and reply is _NO_REPLY:
+            operation = self.api.operations[recorded.operation]
+            remembered = self.state.answer(operation, recorded.decoded, arrival.url, arrival.accept)
+            recorded = replace(recorded, response=remembered or recorded.response)
         self.requests.append(recorded)
         if recorded.problems:
             return recorded.response, ""
-        reply = self._reply(recorded.operation)
         if reply.delay_seconds:
             await asyncio.sleep(reply.delay_seconds)
         return recorded.response, reply.fault

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -132,25 +136,49 @@ def test_a_mock_needs_a_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--mock needs the folder of a package" in capsys.readouterr().err
 
 
-def test_mock_says_where_it_is_and_answers_until_it_is_interrupted(petstore: Path) -> None:
+@contextlib.contextmanager
+def mock_of(package: Path, *options: str) -> Iterator[IO[str]]:
+    """The output of `mcpgen mock`, which ends well when it is interrupted."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "mcpgen", "mock", str(petstore)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "mcpgen", "mock", str(package), *options],
+        stdout=subprocess.PIPE,
+        text=True,
     )
+    assert server.stdout is not None
     try:
-        assert server.stdout is not None
-        variable, _, base_url = server.stdout.readline().strip().partition("=")
-        request = urllib.request.Request(f"{base_url}/pets/7", headers={"X-Petstore-Key": "any"})
-        with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as response:
-            pet = json.load(response)
+        yield server.stdout
         server.send_signal(signal.SIGINT)
         assert server.wait(WAIT_SECONDS) == 0
     finally:
         server.kill()
         server.wait(WAIT_SECONDS)
-        assert server.stdout is not None
         server.stdout.close()
+
+
+def test_mock_says_where_it_is_and_answers_until_it_is_interrupted(petstore: Path) -> None:
+    with mock_of(petstore) as said:
+        variable, _, base_url = said.readline().strip().partition("=")
+        request = urllib.request.Request(f"{base_url}/pets/7", headers={"X-Petstore-Key": "any"})
+        with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as response:
+            pet = json.load(response)
     assert variable == "PETSTORE_BASE_URL"
     assert pet["name"] == "Rex"
+
+
+def test_stateful_mock_says_what_it_remembers_and_does(petstore: Path) -> None:
+    with mock_of(petstore, "--stateful") as said:
+        base_url = said.readline().strip().partition("=")[2]
+        remembered = [said.readline().strip() for _ in range(3)]
+        request = urllib.request.Request(f"{base_url}/pets/7", headers={"X-Petstore-Key": "any"})
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=WAIT_SECONDS)
+        refused.value.close()
+    assert remembered == [
+        "remembered: /pets, each by its `id`",
+        "remembered: /store/orders, each by its `id`",
+        "remembered: /users, each by its `username`",
+    ]
+    assert refused.value.code == 404
 
 
 def test_stand_ins_are_made_for_credentials_that_are_not_set(
