@@ -49,7 +49,7 @@ def command(
         printer = Printer(
             as_json=given.get("json", False),
             is_quiet=given["quiet"],
-            is_unattended=given["ci"] or os.environ.get("CI", "").lower() in {"1", "true"},
+            is_unattended=given["ci"] or os.environ.get("CI", "").lower() not in {"", "0", "false"},
         )
         return run(printer, *args, **kwargs)
 

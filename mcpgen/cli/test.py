@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +14,14 @@ from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.packages import find_package
 from mcpgen.cli.report import Printer, counted, visible
+from mcpgen.emit.reconcile import unified_diff
 
 if TYPE_CHECKING:
     from mcpgen.factory.testing.live import Live
     from mcpgen.factory.testing.mutation.campaign import Campaign
-    from mcpgen.factory.testing.proof import Mutating, Proof
-    from mcpgen.factory.testing.run import SuiteResult
+    from mcpgen.factory.testing.own_tests import Updated
+    from mcpgen.factory.testing.proof import Proof
+    from mcpgen.factory.testing.results import SuiteResult
 
 _DEFAULT_MUTANTS = 200
 _LIVE = "Against the real API"
@@ -38,6 +42,14 @@ def run_tests(
     select: Annotated[
         str, typer.Option("-k", metavar="EXPR", help="Only tests whose names fit, as in pytest.")
     ] = "",
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update",
+            help="Record anew what mcpgen.tests.yaml expects, and the tools of handlers/. What"
+            " `mcpgen generate` wrote stays as it is.",
+        ),
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a report in JUnit's XML.")
     ] = None,
@@ -104,32 +116,47 @@ def run_tests(
 ) -> int:
     """Run the tests of a package, those that were generated and its own."""
     from mcpgen.factory.testing.live import Live
-    from mcpgen.factory.testing.proof import Mutating
+    from mcpgen.factory.testing.proof import Mutating, prove
     from mcpgen.factory.workspace.fleet import usable_cores
 
     package = find_package(directory)
     if import_mcp_jest is not None:
         return _import(printer, package.directory, import_mcp_jest)
     if live or record is not None or replay is not None:
-        if mutate or select or (live and replay is not None):
-            raise MisuseError("--live, --record and --replay go with --tool and --live-writes only")
+        if replay is not None and (live or record is not None):
+            raise MisuseError("--replay calls no API, so there is nothing live and no new record")
+        if mutate or select or update:
+            raise MisuseError("-k, --update and --mutate are for the tests without the real API")
         asked = Live(live_writes, frozenset(tool or ()), record, replay)
-        return _call_api(printer, package.directory, asked)
+        return _call_api(printer, package.directory, asked, junit)
+    if live_writes or tool:
+        raise MisuseError("--tool and --live-writes choose what --live, --record or --replay calls")
+    if mutate and select:
+        raise MisuseError("--mutate asks what all tests are worth, so -k cannot leave some out")
+    if update and printer.is_unattended:
+        raise MisuseError(
+            "--update records nothing where `CI` is set or with --ci: nobody looks at it there",
+            help="run it at your desk, review what changed, and commit that",
+        )
     mutating = Mutating(limit, jobs or usable_cores()) if mutate else None
-    return _prove(printer, package.directory, select, junit, mutating)
+    asked_for = partial(
+        prove, package.directory, select=select, update=update, junit=junit, mutating=mutating
+    )
+    return _prove(printer, asked_for)
 
 
-def _prove(
-    printer: Printer, directory: Path, select: str, junit: Path | None, mutating: Mutating | None
-) -> int:
+def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
     from mcpgen.factory.testing.mutation.campaign import UnsoundSuiteError
-    from mcpgen.factory.testing.proof import campaign_facts, prove
+    from mcpgen.factory.testing.proof import campaign_facts
+    from mcpgen.factory.testing.selection import SelectionError
 
     try:
         with printer.progress() as progress:
-            proof = prove(
-                directory, select=select, junit=junit, mutating=mutating, progress=progress
-            )
+            proof = prove(progress=progress)
+    except SelectionError as error:
+        raise MisuseError(f"-k {error}") from None
+    except OSError as error:
+        raise MisuseError(f"cannot write `{error.filename}`: {error.strerror}") from None
     except UnsoundSuiteError as error:
         printer.error("unsound-suite", f"without any fault, `{error}` fails in this process")
         return printer.finish("findings", ExitCode.FINDINGS)
@@ -138,12 +165,14 @@ def _prove(
     return _finish(printer, proof)
 
 
-def _call_api(printer: Printer, directory: Path, live: Live) -> int:
+def _call_api(printer: Printer, directory: Path, live: Live, junit: Path | None) -> int:
     from mcpgen.factory.testing.cassettes import CassetteError
     from mcpgen.factory.testing.proof import prove_live
 
     try:
-        return _finish(printer, prove_live(directory, live))
+        return _finish(printer, prove_live(directory, live, junit=junit))
+    except OSError as error:
+        raise MisuseError(f"cannot write `{error.filename}`: {error.strerror}") from None
     except CassetteError as error:
         printer.error("cassette", str(error))
         return printer.finish("rejected", ExitCode.REJECTED)
@@ -153,6 +182,7 @@ def _finish(printer: Printer, proof: Proof) -> int:
     printer.problems(proof.problems)
     if proof.problems.has_errors:
         return printer.finish("rejected", ExitCode.REJECTED)
+    _show_updated(printer, proof.updated)
     _show_suite(printer, proof.suite)
     if proof.campaign is not None:
         _show_campaign(printer, proof.campaign)
@@ -185,13 +215,20 @@ def _import(printer: Printer, directory: Path, source: Path) -> int:
     return printer.finish("done", ExitCode.DONE)
 
 
+def _show_updated(printer: Printer, updated: Sequence[Updated]) -> None:
+    printer.fact(updated=[file.path for file in updated])
+    for file in updated:
+        diff = unified_diff(file.path, file.before, file.after, ("recorded", "now"))
+        printer.raw(f"{diff}\n")
+
+
 def _show_suite(printer: Printer, suite: SuiteResult) -> None:
     printer.fact(
         tests=suite.counts,
         groups=[
             {
                 "group": group.name,
-                "passed": group.passed,
+                "passed": len(group.passed),
                 "failed": [{"test": test, "reason": reason} for test, reason in group.failed],
                 "untested": [{"test": test, "reason": why} for test, why in group.untested],
             }
@@ -202,7 +239,7 @@ def _show_suite(printer: Printer, suite: SuiteResult) -> None:
         printer.raw(suite.output)
     width = max((len(group.name) for group in suite.groups), default=0)
     for group in suite.groups:
-        figures = [f"{group.passed} passed"]
+        figures = [f"{len(group.passed)} passed"]
         figures += [f"{len(group.failed)} failed"] if group.failed else []
         figures += [f"{len(group.untested)} untested"] if group.untested else []
         printer.result(f"{visible(group.name):<{width}}  {', '.join(figures)}")

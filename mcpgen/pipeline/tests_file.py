@@ -13,8 +13,11 @@ from mcpgen.pipeline.project_folder import read_file
 def read_own_cases(target: Path, problems: Problems) -> LocatedTests | None:
     """Read `mcpgen.tests.yaml`; None where there is none, or, with problems, where it is wrong."""
     content = read_file(target, TESTS_FILE)
-    if content is None:
-        return None
+    return None if content is None else own_cases_of(content, target, problems)
+
+
+def own_cases_of(content: bytes, target: Path, problems: Problems) -> LocatedTests | None:
+    """Read the cases of the server at `target`; None, with problems, where the file is wrong."""
     from mcpgen.spec.tests_file import read_tests  # a validator and YAML
 
     upstream = json.loads(read_file(target, "tests/generated/upstream.json") or b"{}")

@@ -10,12 +10,13 @@ import os
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from mcpgen.factory.packages import GeneratedPackage, NoPackageError
 from mcpgen.factory.testing.cassettes import Cassette, Player, Recorder
 from mcpgen.factory.testing.own_cases import result_problems
-from mcpgen.factory.testing.run import Group
+from mcpgen.factory.testing.results import Group
 from mcpgen.ir.tests_file import CallEntry, CaseEntry, ExpectEntry
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.client import Client, NoAnswerError, RpcError
@@ -39,7 +40,8 @@ def run_live(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live) 
     """Call the API through the server's tools, or what a cassette has of it.
 
     Raises:
-        NoPackageError: the package does not say where its API is, and that is needed.
+        NoPackageError: the package does not say where its API is, and that is needed; or it has
+            not every tool that was asked for.
         CassetteError: the file to replay is no cassette.
         OSError: the cassette cannot be written.
     """
@@ -61,6 +63,7 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
         command, environment = package.command, package.environment(settings)
         client = await stack.enter_async_context(await Client.over_stdio(command, environment))
         tools = {tool["name"]: tool for tool in await client.list_tools()}
+        _refuse_unknown(live.tools, tools)
         for case in _with_simple_calls(cases, tools):
             if reason := _why_not(case, tools.get(case.call.tool), live):
                 group.untested.append((case.id, reason))
@@ -69,10 +72,18 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
             if problems:
                 group.failed.append((case.id, "\n".join(problems)))
             else:
-                group.passed += 1
+                group.passed.append(case.id)
     if recorder is not None and live.record is not None:
         recorder.cassette.write(live.record)
     return group
+
+
+def _refuse_unknown(asked: Collection[str], tools: Collection[str]) -> None:
+    for name in sorted(asked):
+        if name not in tools:
+            close = get_close_matches(name, tools, n=1)
+            hint = f"did you mean `{close[0]}`?" if close else "`mcpgen tools` lists what it has"
+            raise NoPackageError(f"the server lists no tool `{name}`", help=hint)
 
 
 def _with_simple_calls(cases: Sequence[CaseEntry], tools: dict[str, JsonObject]) -> list[CaseEntry]:

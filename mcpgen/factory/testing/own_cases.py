@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from msgspec import UNSET, to_builtins
 
 from mcpgen.factory.packages import GeneratedPackage
-from mcpgen.factory.testing.run import Group
+from mcpgen.factory.testing.results import Group
 from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry, RequestEntry
+from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.client import Client, NoAnswerError, RpcError
 from mcpgen.runtime.testing.compare import request_differences, same, text_of
 from mcpgen.runtime.testing.connections import ConnectionLostError
@@ -24,36 +25,61 @@ from mcpgen.runtime.testing.replies import Reply
 _PLACES = ("path", "query", "header", "cookie")
 
 
-def run_own_cases(package: GeneratedPackage, cases: Sequence[CaseEntry]) -> Group:
-    """Run cases one after the other on one server; give what came of them."""
-    return asyncio.run(_run(package, cases))
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What came of the call of a case."""
+
+    case: CaseEntry
+    requests: tuple[RecordedRequest, ...]
+    result: JsonObject
+    problem: str = ""  # why there is no result
+
+    def differences(self) -> list[str]:
+        """Say what is not as the case has it."""
+        if self.problem:
+            return [self.problem]
+        return [*_sent(self.case, self.requests), *result_problems(self.case, self.result)]
 
 
-async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry]) -> Group:
+def group_of(observed: Sequence[Observed]) -> Group:
+    """Tell which cases are as they must be."""
     group = Group(TESTS_FILE)
+    for each in observed:
+        if differences := each.differences():
+            group.failed.append((each.case.id, "\n".join(differences)))
+        else:
+            group.passed.append(each.case.id)
+    return group
+
+
+def observe(package: GeneratedPackage, cases: Sequence[CaseEntry]) -> tuple[Observed, ...]:
+    """Run cases one after the other on one server; where it does not start, each says so."""
+    try:
+        return asyncio.run(_observe(package, cases))
+    except (RpcError, NoAnswerError, ConnectionLostError) as error:
+        problem = f"the server did not start: {error}"
+        return tuple(Observed(case, (), {}, problem) for case in cases)
+
+
+async def _observe(package: GeneratedPackage, cases: Sequence[CaseEntry]) -> tuple[Observed, ...]:
     mock = MockUpstream(package.upstream())
     try:
         environment = package.environment(package.mock_environment(await mock.start()))
         async with await Client.over_stdio(package.command, environment) as client:
-            for case in cases:
-                if differences := [*await _differences(client, mock, case)]:
-                    group.failed.append((case.id, "\n".join(differences)))
-                else:
-                    group.passed += 1
+            return tuple([await _called(client, mock, case) for case in cases])
     finally:
         await mock.stop()
-    return group
 
 
-async def _differences(client: Client, mock: MockUpstream, case: CaseEntry) -> list[str]:
+async def _called(client: Client, mock: MockUpstream, case: CaseEntry) -> Observed:
     mock.forget()
     for upstream in case.upstream:
         mock.reply_with(Reply.from_json(to_builtins(upstream.reply)), upstream.operation)
     try:
         result = await client.call_tool(case.call.tool, case.call.arguments)
     except (RpcError, NoAnswerError, ConnectionLostError) as error:
-        return [f"the call was not answered: {error}"]
-    return [*_sent(case, mock.requests), *result_problems(case, result)]
+        return Observed(case, (), {}, f"the call was not answered: {error}")
+    return Observed(case, tuple(mock.requests), result)
 
 
 def _sent(case: CaseEntry, requests: Sequence[RecordedRequest]) -> Iterator[str]:
@@ -67,25 +93,31 @@ def _sent(case: CaseEntry, requests: Sequence[RecordedRequest]) -> Iterator[str]
     elif len(requests) != 1:
         yield f"{len(requests)} requests were sent, expected one"
     else:
-        yield from _request_differences(expected, requests[0])
+        yield from request_problems(expected, requests[0])
 
 
-def _request_differences(expected: RequestEntry, sent: RecordedRequest) -> Iterator[str]:
+def request_problems(expected: RequestEntry, sent: RecordedRequest) -> Iterator[str]:
+    """Say what of a request is not as a case has it."""
     if expected.operation and expected.operation != sent.operation:
         yield f"`{sent.operation or sent}` was called, expected `{expected.operation}`"
-    decoded = sent.decoded
     # What the case does not speak of is taken as it was sent.
-    found: dict[str, Any] = {
+    yield from request_differences({**said(sent), **to_builtins(expected)}, sent)
+
+
+def said(sent: RecordedRequest) -> JsonObject:
+    """Give what a request says by the names of the API, place by place, as a case has it."""
+    decoded = sent.decoded
+    found: JsonObject = {
         place: {name: reading.value for name, reading in getattr(decoded, place).items()}
         for place in _PLACES
     }
     for name in ("body", "querystring"):
         if (reading := getattr(decoded, name)) is not None:
             found[name] = reading.value
-    yield from request_differences({**found, **to_builtins(expected)}, sent)
+    return found
 
 
-def result_problems(case: CaseEntry, result: dict[str, Any]) -> Iterator[str]:
+def result_problems(case: CaseEntry, result: JsonObject) -> Iterator[str]:
     """Say what of a result is not as a case has it."""
     expect, text = case.expect, text_of(result)
     if result.get("isError", False) is not expect.is_error:

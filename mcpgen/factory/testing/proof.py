@@ -5,16 +5,19 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.packages import find_package
+from mcpgen.factory.testing.junit import add_to_report
 from mcpgen.factory.testing.live import Live, run_live
 from mcpgen.factory.testing.mutation.campaign import Campaign, run_campaign
-from mcpgen.factory.testing.own_cases import run_own_cases
-from mcpgen.factory.testing.run import SuiteResult, run_suite
+from mcpgen.factory.testing.own_tests import Updated, run_own_tests, write_updated
+from mcpgen.factory.testing.results import SuiteResult
+from mcpgen.factory.testing.run import run_suite
+from mcpgen.factory.testing.selection import selection
 from mcpgen.pipeline.evidence import read_evidence, still_holds, write_evidence
 from mcpgen.pipeline.tests_file import read_own_cases
 
@@ -36,7 +39,8 @@ class Proof:
 
     suite: SuiteResult
     campaign: Campaign | None = None
-    problems: Problems = field(default_factory=Problems)  # with `mcpgen.tests.yaml`
+    problems: Problems = field(default_factory=Problems)  # with the files of the owner
+    updated: tuple[Updated, ...] = ()  # the files that were rewritten
 
     @property
     def passed(self) -> bool:
@@ -48,34 +52,42 @@ def prove(
     target: Path,
     *,
     select: str = "",
+    update: bool = False,
     junit: Path | None = None,
     mutating: Mutating | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Proof:
     """Run the tests of the server at `target`, and mutants if they pass; leave the evidence.
 
-    A run of some of the tests (`select`, which is not for `mcpgen.tests.yaml`) is evidence of
-    nothing and leaves none.
+    A run of some of the tests (`select`) is evidence of nothing and leaves none. With `update` the
+    files of the owner that record what the server does are rewritten where it does something else.
 
     Raises:
+        SelectionError: `select` cannot be read.
         NoPackageError, UnsoundSuiteError: mutants are asked for and cannot be judged.
         OSError: the evidence cannot be written.
     """
+    meant = selection(select)
     problems = Problems()
-    own = read_own_cases(target, problems)
+    cases = read_own_cases(target, problems)
     if problems.has_errors:
         return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
     progress("the tests")
     suite = run_suite(target, select=select, junit=junit)
-    if own is not None and not select:
-        progress("mcpgen.tests.yaml")
-        suite = suite.joined(run_own_cases(find_package(target), own.cases))
+    progress("your expectations")
+    own = run_own_tests(
+        find_package(target), cases.cases if cases else (), problems, meant=meant, update=update
+    )
+    write_updated(target, own.updated)
+    suite = suite.joined(own.groups)
+    if junit is not None:
+        add_to_report(junit, own.groups)
     campaign = None
     if mutating is not None and suite.passed:
         campaign = run_campaign(target, most=mutating.most, jobs=mutating.jobs, progress=progress)
-    if not select:
+    if not select and not problems.has_errors:
         _leave_evidence(target, suite, campaign)
-    return Proof(suite, campaign)
+    return Proof(suite, campaign, problems, own.updated)
 
 
 def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
@@ -99,7 +111,7 @@ def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
     _show_in_readme(target, evidence)
 
 
-def prove_live(target: Path, live: Live) -> Proof:
+def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
     """Call the real API, or what a cassette has of it; leaves no evidence.
 
     Raises:
@@ -110,7 +122,13 @@ def prove_live(target: Path, live: Live) -> Proof:
     if problems.has_errors:
         return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
     group = run_live(find_package(target), own.cases if own else (), live)
-    return Proof(SuiteResult.of((group,)), problems=problems)
+    if junit is not None:
+        junit.unlink(missing_ok=True)
+        add_to_report(junit, [group])
+    suite = SuiteResult.of((group,))
+    if not group.passed and not group.failed:
+        suite = replace(suite, passed=False, summary=f"nothing was called; {suite.summary}")
+    return Proof(suite, problems=problems)
 
 
 def campaign_facts(campaign: Campaign) -> dict[str, Any]:

@@ -112,3 +112,24 @@ def test_what_is_no_cassette_is_rejected(
 
     assert run(["test", str(petstore_copy), "--replay", str(cassette)]) == 3
     assert "is no cassette" in capsys.readouterr().err
+
+
+def test_a_tool_that_is_not_there_is_misuse(
+    petstore_copy: Path, api: MockUpstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["test", str(petstore_copy), "--live", "--tool", "get_pets"]) == 2
+
+    assert "the server lists no tool `get_pets`" in capsys.readouterr().err
+    assert not api.requests
+
+
+def test_calling_nothing_is_no_success(
+    petstore_copy: Path, api: MockUpstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit = tmp_path / "junit.xml"
+    asked = ["test", str(petstore_copy), "--live", "--tool", "get_pet", "--junit", str(junit)]
+
+    assert run(asked) == 1
+
+    assert "nothing was called" in capsys.readouterr().out
+    assert "it needs pet_id" in junit.read_text()

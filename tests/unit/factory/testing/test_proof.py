@@ -77,6 +77,59 @@ def test_some_of_the_tests_are_evidence_of_nothing(
     assert not (petstore_copy / EVIDENCE).exists()
 
 
+def test_a_selection_takes_in_the_cases_of_the_owner(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (petstore_copy / "mcpgen.tests.yaml").write_text(
+        "version: 1\ncases:\n"
+        "  - {id: none sold, call: {tool: get_pet}, expect: {is_error: true}}\n"
+        "  - {id: another, call: {tool: get_pet}, expect: {is_error: true}}\n"
+    )
+    junit = petstore_copy / "reports" / "junit.xml"
+
+    assert run(["test", str(petstore_copy), "-k", "none and sold", "--junit", str(junit)]) == 0
+
+    assert capsys.readouterr().out == "mcpgen.tests.yaml  1 passed\n1 passed\n"
+    assert '<testcase classname="mcpgen.tests.yaml" name="none sold"' in junit.read_text()
+
+
+def test_a_selection_that_cannot_be_read_is_misuse(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["test", str(petstore_copy), "-k", "get_pet and"]) == 2
+    assert "-k `get_pet and`: expected a word" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--mutate", "-k", "get_pet"),
+        ("--live", "--mutate"),
+        ("--live", "--update"),
+        ("--live", "--replay", "x"),
+        ("--tool", "get_pet"),
+        ("--live-writes",),
+    ],
+)
+def test_options_that_contradict_each_other_are_misuse(
+    petstore_copy: Path, options: tuple[str, ...]
+) -> None:
+    assert run(["test", str(petstore_copy), *options]) == 2
+    assert not (petstore_copy / EVIDENCE).exists()
+
+
+def test_a_server_that_does_not_start_fails_the_cases_of_the_owner(
+    petstore_copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (petstore_copy / "src/petstore_mcp/__main__.py").write_text("raise SystemExit(3)\n")
+    (petstore_copy / "mcpgen.tests.yaml").write_text(
+        "version: 1\ncases: [{id: one, call: {tool: get_pet}, expect: {is_error: true}}]\n"
+    )
+
+    assert run(["test", str(petstore_copy), "-k", "one and tests.yaml"]) == 1
+    assert "the server did not start" in capsys.readouterr().out
+
+
 def test_a_selection_of_nothing_is_no_success(
     petstore_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
