@@ -18,6 +18,7 @@ from mcpgen.runtime.testing.description import Description, Operation, Parameter
 from mcpgen.runtime.testing.fitting import fitted, required_part
 from mcpgen.runtime.testing.item_collections import (
     ItemCollection,
+    Shape,
     find_collections,
     parameters_of,
     shape_of,
@@ -69,7 +70,7 @@ class StatefulApi:
         self._api = api
         self._schemas = api.responses.schemas
         self._by_shape = found.by_shape
-        self._items: dict[tuple[str, tuple[str, ...]], _Items] = {}
+        self._items: dict[tuple[Shape, tuple[str, ...]], _Items] = {}
 
     def forget(self) -> None:
         """Go back to the beginning."""
@@ -104,7 +105,7 @@ class StatefulApi:
                     yield collection
 
     def _of(self, collection: ItemCollection, within: tuple[str, ...]) -> _Items:
-        key = collection.path, within
+        key = collection.shape, within
         if key not in self._items:
             is_new = self._is_created(collection, within)
             by_id = {} if is_new else dict(self._seeds(collection))
@@ -124,7 +125,8 @@ class StatefulApi:
         examples = [shown.example]
         for key in collection.operations:
             operation = self._api.operations[key]
-            if operation.method == "GET" and (listed := shown_list(operation, self._api)):
+            is_list = operation.method == "GET" and shape_of(operation) == collection.shape
+            if is_list and (listed := shown_list(operation, self._api)):
                 examples = [*listed.example, shown.example]
         for item in examples:
             name = item.get(shown.id_property) if isinstance(item, dict) else None
