@@ -22,6 +22,7 @@ from mcpgen.plan.cases.travelling import (
     is_mistaken_for_others,
     is_same,
     travels,
+    without_empty,
 )
 from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_range, kind_of_body
 from mcpgen.plan.property_names import as_offered
@@ -149,6 +150,8 @@ class Calls:
         for wish in wishes:
             for variant in range(_VARIANTS):
                 value = self._sample(parameter, schema, wish, variant)
+                if has_empty(value) and self.sent.checker(schema)(without_empty(value)):
+                    value = without_empty(value)
                 if travels(parameter, value):
                     fallback.append(value)
                     if not any(is_same(value, other) for other in taken):

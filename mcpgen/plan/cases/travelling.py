@@ -70,6 +70,16 @@ def has_empty(value: JsonValue) -> bool:
     return False
 
 
+def without_empty(value: JsonValue) -> JsonValue:
+    """A value without the empty lists and objects that are members of its objects."""
+    if isinstance(value, list):
+        return [without_empty(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = ((name, without_empty(item)) for name, item in value.items())
+    return {name: item for name, item in members if item not in ({}, [])}
+
+
 def has_null(value: JsonValue) -> bool:
     """Whether there is a null in a value, or it is one."""
     if isinstance(value, dict):

@@ -232,7 +232,8 @@ def _read_multipart(
         if not part.name:
             raise _UnreadableError("a part has no name")
         if names and part.name not in declared:
-            styled.append(f"{quote(part.name)}={quote(_text(part.content, part.content_type))}")
+            text = quote(_text(part.content, part.content_type), safe=",")
+            styled.append(f"{quote(part.name)}={text}")
             continue
         schema = schemas.property_schema(described.schema, part.name)
         found.setdefault(part.name, []).append(_part_value(part, schema, schemas))

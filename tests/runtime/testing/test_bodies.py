@@ -116,6 +116,21 @@ def test_multipart_with_styles_is_read_like_a_form() -> None:
     assert (value, problem) == ({"name": "a&b", "size": {"w": 7}}, "")
 
 
+@pytest.mark.parametrize(
+    ("style", "text"), [("form", b"a,b"), ("pipeDelimited", b"a|b"), ("spaceDelimited", b"a b")]
+)
+def test_items_in_one_part_are_told_apart_by_the_separator_of_the_style(
+    style: str, text: bytes
+) -> None:
+    value, problem = read(
+        "multipart/form-data; boundary=B",
+        multipart(('name="tags"', text)),
+        tags={"style": style, "explode": False},
+    )
+
+    assert (value, problem) == ({"tags": ["a", "b"]}, "")
+
+
 @pytest.mark.parametrize("body", [b"", b"--B\r\n\r\nx", b"--C--\r\n"])
 def test_broken_multipart_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"multipart body|a part has"):

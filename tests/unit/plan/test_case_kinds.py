@@ -187,3 +187,11 @@ def test_text_of_a_body_is_within_its_rules(tmp_path: Path) -> None:
     assert all(20 <= len(text) <= 30 for text in sent)
     assert "call: `/body` breaks `minLength`" in found
     assert "call: `/body` breaks `maxLength`" in found
+
+
+def test_members_without_content_are_left_out_of_a_query(tmp_path: Path) -> None:
+    nothing = {"type": "object", "additionalProperties": False}
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": nothing}}
+    found = cases(tmp_path, {"parameters": [query("q", schema, style="deepObject")]})
+
+    assert found["call: largest arguments"].expect["request"]["query"]["q"].keys() == {"a"}
