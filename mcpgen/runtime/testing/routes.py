@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote
 
-_ANY = "{}"  # stands for a first segment with a parameter in it, and is in no path as it stands
+
+@dataclass(slots=True)
+class _Node:
+    """What may follow the same first segments: literals, segments with parameters, or nothing."""
+
+    literals: dict[str, _Node] = field(default_factory=dict)
+    patterns: dict[re.Pattern[str], _Node] = field(default_factory=dict)
+    keys: list[tuple[int, str]] = field(default_factory=list)  # with their place in the document
+
+    def matching(self, segments: Sequence[str]) -> Iterator[tuple[int, str]]:
+        """Give what the segments of a path lead to."""
+        if not segments:
+            yield from self.keys
+            return
+        text, rest = segments[0], segments[1:]
+        for literal in {text, unquote(text)}:
+            if literal in self.literals:
+                yield from self.literals[literal].matching(rest)
+        for pattern, node in self.patterns.items():
+            if pattern.fullmatch(text):
+                yield from node.matching(rest)
 
 
 class Routes:
@@ -15,28 +36,25 @@ class Routes:
 
     def __init__(self, operations: Iterable[tuple[str, str, str]]) -> None:
         """Take the method, the path template and the key of each operation."""
-        self._by_shape: dict[tuple[str, int, str], list[tuple[str, str]]] = {}
-        for method, path, key in operations:
-            template = template_of(path)
-            first = _first_segment(template)
-            shape = (method, template.count("/"), _ANY if "{" in first else first)
-            self._by_shape.setdefault(shape, []).append((path, key))
+        self._roots: dict[str, _Node] = {}
+        for place, (method, path, key) in enumerate(operations):
+            node = self._roots.setdefault(method, _Node())
+            for literal, pattern, _ in _segments(path):
+                if pattern is None:
+                    node = node.literals.setdefault(literal, _Node())
+                else:
+                    node = node.patterns.setdefault(pattern, _Node())
+            node.keys.append((place, key))
 
-    def fitting(self, method: str, path: str) -> Iterator[str]:
+    def fitting(self, method: str, path: str) -> list[str]:
         """Give the keys of the operations whose template a path, below the base URL, fits."""
-        for first in (_first_segment(path), _ANY):
-            for template, key in self._by_shape.get((method, path.count("/"), first), ()):
-                if path_texts(template, path) is not None:
-                    yield key
+        root = self._roots.get(method, _Node())
+        return [key for _, key in sorted(root.matching(path.split("/")))]
 
 
 def template_of(path: str) -> str:
     """Give a path template without the query and the fragment that some documents write there."""
     return path.partition("#")[0].partition("?")[0]
-
-
-def _first_segment(path: str) -> str:
-    return unquote(path.removeprefix("/").partition("/")[0])
 
 
 def path_texts(template: str, path: str) -> dict[str, str] | None:

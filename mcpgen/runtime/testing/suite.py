@@ -8,7 +8,7 @@ import re
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.hosts import is_private
 from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.results import STATUS_KEY
 from mcpgen.runtime.testing.cases import Case, read_cases
@@ -126,7 +127,8 @@ class Suite:
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
-            async with self._client(case, environ, mock) as client:
+            client = self._client(case, environ, mock, has_search=is_searched)
+            async with client:
                 result = await client.call_tool(*self._called(case, is_searched=is_searched))
                 waited = round(loop.time() - started, 3)
         except RpcError as error:
@@ -145,22 +147,27 @@ class Suite:
         arguments = {"name": case.tool, "arguments": case.arguments}
         return self._server.contract["search"]["call"], arguments
 
-    def _client(self, case: Case, environ: Mapping[str, str], mock: MockUpstream) -> Client:
+    def _client(
+        self, case: Case, environ: Mapping[str, str], mock: MockUpstream, *, has_search: bool
+    ) -> Client:
         """A client of a server of one tool, which a call is answered by as by the whole one."""
         around = Surroundings(clock=asyncio.get_running_loop().time, chance=lambda: 0.5)
         api = ApiClient(self._server.contract, environ, send=mock.send, surroundings=around)
-        tools = {case.tool: self._tools[case.tool].listed()} if case.tool in self._tools else {}
+        tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
         toolbox = Toolbox([ToolGroup("", tools)], api)
-        runner = CallRunner(self._server.with_search(toolbox))
-        offering = self._server.offering.replaced(revisions=REVISIONS)
-        connection = MemoryConnection(offering, runner)
+        runner = CallRunner(self._server.with_search(toolbox) if has_search else toolbox)
+        connection = MemoryConnection(self._offering, runner)
         return Client(connection, MODERN, answers=_AGREES, timeout_seconds=_PATIENCE_SECONDS)
 
     @cached_property
+    def _offering(self) -> Offering:
+        return self._server.offering.replaced(revisions=REVISIONS)
+
+    @cached_property
     def _tools(self) -> Mapping[str, Tool]:
-        """The tools of one operation each; `WorkflowSuite` is for those of several."""
+        """The tools of one operation each, all to be called; `WorkflowSuite` is for the others."""
         tools = self._toolbox.tools
-        return {name: tool for name, tool in tools.items() if "request" in tool.contract}
+        return {name: tool.listed() for name, tool in tools.items() if "request" in tool.contract}
 
     def _sent(self, case: Case, mock: MockUpstream) -> Iterator[str]:
         expected = case.expect.get("request")
@@ -369,9 +376,7 @@ class Suite:
         """Where the API must be configured to be; "" where the document says it in full."""
         described = self._api.operations.get(operation)
         bases = self._api.base_urls if described is None else described.base_urls
-        first = next(iter(bases), "")
-        is_usable = _USABLE_URL.match(first) and not is_private(urlsplit(first).hostname or "")
-        return "" if is_usable else _SOMEWHERE + _plain(base_path(first))
+        return _configured(next(iter(bases), ""))
 
     @cached_property
     def _secrets(self) -> dict[str, dict[str, str]]:
@@ -429,6 +434,12 @@ def _virtual_time() -> asyncio.Runner:
 
 def _counted(requests: int) -> str:
     return f"{requests} request{' was' if requests == 1 else 's were'}"
+
+
+@cache
+def _configured(described: str) -> str:
+    is_usable = _USABLE_URL.match(described) and not is_private(urlsplit(described).hostname or "")
+    return "" if is_usable else _SOMEWHERE + _plain(base_path(described))
 
 
 def _plain(path: str) -> str:
