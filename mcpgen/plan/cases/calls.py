@@ -149,9 +149,7 @@ class Calls:
         wishes: tuple[Which, ...] = (which, "example")
         for wish in wishes:
             for variant in range(_VARIANTS):
-                value = self._sample(parameter, schema, wish, variant)
-                if has_empty(value) and self.sent.checker(schema)(without_empty(value)):
-                    value = without_empty(value)
+                value = self._filled(self._sample(parameter, schema, wish, variant), schema)
                 if travels(parameter, value):
                     fallback.append(value)
                     if not any(is_same(value, other) for other in taken):
@@ -161,6 +159,11 @@ class Calls:
         raise CannotSampleError(
             f"no value of the {parameter.location} parameter `{parameter.name}` can travel there"
         )
+
+    def _filled(self, value: JsonValue, schema: JsonSchema) -> JsonValue:
+        """A value without members that are empty, where it may be without them."""
+        filled = without_empty(value) if has_empty(value) else value
+        return filled if filled is value or self.sent.checker(schema)(filled) else value
 
     def _sample(
         self, parameter: Parameter, schema: JsonSchema, wish: Which, variant: int
@@ -208,7 +211,7 @@ class Calls:
         for wish in wishes:  # a form does not carry what is empty
             value = self.sent.sample(schema, wish, seed="body")
             if kind_of_body(media_type) in (Kind.FORM, Kind.MULTIPART):
-                value = _without_nulls(value)
+                value = self._filled(_without_nulls(value), schema)
             is_list = kind_of_body(media_type) is Kind.MULTIPART and isinstance(value, list)
             if is_list and value and not has_empty(value) and not has_null(value):
                 return value
@@ -222,7 +225,7 @@ class Calls:
         """A value that XML carries whole: it has no empty lists, and no null in an attribute."""
         wishes: tuple[Which, ...] = (which, "example", "largest", "smallest")
         for wish in wishes:
-            value = self.sent.sample(schema, wish, seed="body")
+            value = self._filled(self.sent.sample(schema, wish, seed="body"), schema)
             if value and not has_empty(value) and not has_null(value):
                 return value
         raise CannotSampleError("no body found that XML can carry: one without what is empty")

@@ -271,7 +271,8 @@ def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schem
     if len(values) > 1:
         return True
     declared = schemas.property_schema(schema, name)
-    return schemas.likely_types(declared) == {"array"} and not isinstance(values[0], list)
+    is_array = schemas.likely_types(declared) - {"null"} == {"array"}
+    return is_array and not isinstance(values[0], list)
 
 
 def _part_value(part: Part, schema: JsonSchema, schemas: Schemas) -> object:

@@ -110,10 +110,11 @@ def _scalar(text: str, schema: JsonSchema, schemas: Schemas, wants_text: bool) -
         return _whole(text)
     if "number" in types and _NUMBER.match(text):
         return float(text)
-    if "string" in types:
-        return text
-    if "array" in types or "object" in types:
-        return _nested(text, schema, schemas, wants_text)
+    inside = _json_inside(text) if types & {"array", "object"} else None
+    if inside is not None:
+        return inside
+    if "array" in types and "string" not in types:  # a list that happens to have one item
+        return [_typed(text, schemas.item_schema(schema), schemas, wants_text)]
     return text
 
 
@@ -124,14 +125,10 @@ def _whole(text: str) -> int | str:
         return text  # longer than what Python reads
 
 
-def _nested(text: str, schema: JsonSchema, schemas: Schemas, wants_text: bool) -> JsonValue:
-    """What is nested deeper than a style reaches: JSON, or a list that happens to have one item."""
+def _json_inside(text: str) -> list[JsonValue] | dict[str, JsonValue] | None:
+    """The list or object that a text spells: what is nested deeper than a style reaches."""
     try:
         value = json.loads(text)
     except ValueError:
-        value = None
-    if isinstance(value, list | dict):
-        return value
-    if "array" in schemas.types(schema):
-        return [_typed(text, schemas.item_schema(schema), schemas, wants_text)]
-    return text
+        return None
+    return value if isinstance(value, list | dict) else None

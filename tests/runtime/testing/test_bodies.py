@@ -106,6 +106,24 @@ def test_multipart_is_read_part_by_part() -> None:
     }
 
 
+def test_json_in_a_form_is_what_it_says_where_a_text_would_not_fit() -> None:
+    place = {"oneOf": [{"type": "string", "maxLength": 3}, SCHEMA["properties"]["size"]]}
+    schema = {"type": "object", "properties": {"place": place}}
+
+    assert read(FORM, b'place={"w":7}', schema) == ({"place": {"w": 7}}, "")
+    assert read(FORM, b"place={7}", schema) == ({"place": "{7}"}, "")
+
+
+def test_one_part_of_a_list_that_may_be_null_is_a_list() -> None:
+    tags = {"type": ["array", "null"], "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"tags": tags}}
+
+    body = multipart(('name="tags"', b"a"))
+
+    found = read("multipart/form-data; boundary=B", body, schema)
+    assert found == ({"tags": ["a"]}, "")
+
+
 def test_multipart_with_styles_is_read_like_a_form() -> None:
     body = multipart(('name="w"', b"7"), ('name="name"', b"a&b"))
 

@@ -195,3 +195,20 @@ def test_members_without_content_are_left_out_of_a_query(tmp_path: Path) -> None
     found = cases(tmp_path, {"parameters": [query("q", schema, style="deepObject")]})
 
     assert found["call: largest arguments"].expect["request"]["query"]["q"].keys() == {"a"}
+
+
+@pytest.mark.parametrize(
+    "media_type", ["application/x-www-form-urlencoded", "multipart/form-data", "application/xml"]
+)
+def test_members_without_content_are_left_out_of_a_form_and_of_xml(
+    tmp_path: Path, media_type: str
+) -> None:
+    nothing = {"type": "object", "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "xml": {"name": "thing"},
+        "properties": {"a": {"type": "integer"}, "b": nothing},
+    }
+    found = cases(tmp_path, {"requestBody": {"content": {media_type: {"schema": schema}}}})
+
+    assert found["call: largest arguments"].expect["request"]["body"].keys() == {"a"}
