@@ -79,6 +79,7 @@ class MediaType:
     item_schema: JsonSchema | None = None  # of a streaming media type (3.2)
     prefix_encoding: tuple[Encoding, ...] = ()  # of the first parts of a multipart type (3.2)
     item_encoding: Encoding | None = None  # of the parts after those (3.2)
+    root_part: str = ""  # the property that is the first part, where parts have no names
     xml_root: str = ""  # the element that an XML body is, where the document gives its shape
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from msgspec import UNSET
 
 from mcpgen.diagnostics import OperationRefusedError
-from mcpgen.ir.api import Declared, Encoding, MediaType, Operation, Parameter
+from mcpgen.ir.api import Declared, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
 from mcpgen.plan.adjusting import Adjusted
@@ -20,17 +20,18 @@ from mcpgen.plan.media_types import (
     Kind,
     base_type,
     is_range,
-    kind_of,
     kind_of_body,
     ranked,
     spelled_for_sending,
 )
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
+from mcpgen.plan.parts import is_binary_type, is_file, root_part
 from mcpgen.plan.transliteration import is_readable
 from mcpgen.plan.types import Types
 from mcpgen.plan.wiring import INPUT, ShapeOf, placed_inputs
 
 BODY, CONTENT_TYPE = "body", "content_type"
+RELATED = "multipart/related"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def why_unsendable(item: MediaType, types: Types) -> str:
 
     The parts of `multipart/form-data` are an object's members, and those of another multipart
     type are a list's items, or members where it is known that parts have names (OpenAPI 3.2.0,
-    "Encoding By Name" and "Encoding By Position").
+    "Encoding By Name" and "Encoding By Position") or which of them comes first.
     """
     name, kind = base_type(item.media_type), kind_of_body(item)
     if kind is Kind.UNSENDABLE:
@@ -139,7 +140,7 @@ def why_unsendable(item: MediaType, types: Types) -> str:
         return ""
     if "object" not in allowed:
         return "no schema says what its parts are"
-    if name == "multipart/mixed":
+    if name == "multipart/mixed" or (name == RELATED and root_part(item, types)):
         return ""
     return "its parts are known by their order, and an object's members have none"
 
@@ -152,25 +153,9 @@ def takes_file(item: MediaType, types: Types) -> bool:
     keywords = types.shape_of(body_schema(item, types.shape_of)).keywords
     positional = [*keywords.get("prefixItems", ()), keywords.get("items", True)]
     encodings = [*item.encoding.values(), *item.prefix_encoding, item.item_encoding]
-    return any(map(_is_binary_type, encodings)) or any(
-        _is_file(member, types)
-        for member in (*keywords.get("properties", {}).values(), *positional)
+    return any(map(is_binary_type, encodings)) or any(
+        is_file(member, types) for member in (*keywords.get("properties", {}).values(), *positional)
     )
-
-
-def _is_file(schema: JsonSchema, types: Types) -> bool:
-    keywords = types.shape_of(schema).keywords
-    if "items" in keywords:
-        keywords = types.shape_of(keywords["items"]).keywords
-    is_encoded = "contentEncoding" in keywords
-    return keywords.get("format") == "binary" or (
-        not is_encoded and kind_of(keywords.get("contentMediaType") or "text/plain") is Kind.BINARY
-    )
-
-
-def _is_binary_type(encoding: Encoding | None) -> bool:
-    told = encoding.content_type.split(",") if encoding is not None else []
-    return bool(told) and all(kind_of(name) is Kind.BINARY for name in told if "*" not in name)
 
 
 def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
@@ -190,7 +175,8 @@ def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
             schema = item.schema
             if item.item_schema is not None:
                 schema = body_schema(item, types.shape_of)
-            spelled.setdefault(name, replace(item, media_type=name, schema=schema))
+            root = root_part(item, types) if base_type(name) == RELATED else ""
+            spelled.setdefault(name, replace(item, media_type=name, schema=schema, root_part=root))
     return tuple(spelled.values())
 
 
@@ -208,7 +194,8 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
             f"its body cannot be written ({offered})",
             body.at,
             "a form needs a schema of type object, and other parts a list of them, in `schema` or"
-            " `itemSchema`",
+            " `itemSchema`; `multipart/related` takes an object of one file and of what it"
+            " belongs to, which is required and JSON",
         )
     schemas: list[JsonSchema] = []
     structured: list[JsonSchema] = []

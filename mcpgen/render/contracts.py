@@ -311,6 +311,8 @@ def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -
         entry["prefix_encoding"] = list(map(_encoding, media_type.prefix_encoding))
     if media_type.item_encoding is not None:
         entry["item_encoding"] = _encoding(media_type.item_encoding)
+    if media_type.root_part:
+        entry["root_part"] = media_type.root_part
     if _is_message_of_bytes(media_type):
         entry["is_binary"] = True
     if media_type.xml_root:
@@ -411,6 +413,7 @@ _NOT_FOR_THE_MOCK = frozenset(
         "description",
         "extensions",
         "operation_id",
+        "root_part",
         "source",
         "summary",
         "tag",

@@ -68,6 +68,8 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
     if kind.startswith("multipart/"):
         if _has_parts_in_order(described, schemas):
             return _read_sequence(described, content_type, body, schemas)
+        if kind == "multipart/related":
+            return _read_related(described, content_type, body, schemas)
         return _read_multipart(described, content_type, body, schemas)
     if kind.startswith("message/"):  # a text where it is one, and else a file
         return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
@@ -265,6 +267,31 @@ def _read_sequence(
         for place, part in enumerate(multipart_parts(content_type, body))
     ]
     return read_values([values], schema, schemas)
+
+
+def _read_related(
+    described: MediaType, content_type: str, body: bytes, schemas: Schemas
+) -> Reading:
+    """Read an object of JSON and of files that belong to it, which have no names (RFC 2387)."""
+    first, *others = multipart_parts(content_type, body)
+    if first.name or any(part.name for part in others):
+        raise _UnreadableError("a part has a name, which only `multipart/form-data` gives it")
+    if f'type="{essence(first.content_type)}"' not in content_type:
+        raise _UnreadableError("`type` does not name the media type of the first part")
+    names = schemas.property_names(described.schema)
+    root, *files = sorted(names, key=lambda name: not _is_json_part(name, described, schemas))
+    value: JsonObject = {root: _json(first.content)}
+    if others:
+        read: list[object] = [b64encode(part.content).decode() for part in others]
+        is_list = _is_list(files[0], read, described.schema, schemas)
+        value[files[0]] = read if is_list else read[0]
+    return read_values([value], described.schema, schemas)
+
+
+def _is_json_part(name: str, described: MediaType, schemas: Schemas) -> bool:
+    told = described.encoding.get(name, Encoding()).content_type
+    schema = schemas.property_schema(described.schema, name)
+    return is_json(told) if told else schemas.likely_types(schema) == {"object"}
 
 
 def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schemas) -> bool:

@@ -11,7 +11,7 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.forms import urlencoded
-from mcpgen.runtime.upstream.multipart import is_range_of, named_parts, parts_in_order
+from mcpgen.runtime.upstream.multipart import is_range_of, parts_in_order, parts_of_members
 from mcpgen.runtime.upstream.parameters import (
     UnsendableError,
     charset_of,
@@ -29,7 +29,8 @@ class MediaTypeRule:
 
     `xml_root` is the element that an object or an array becomes; "" for XML that is given as text.
     `is_binary` tells that a message is a file argument, and no text. `prefix_encoding` and
-    `item_encoding` are for parts that are known by their position. `chosen` is the type within the
+    `item_encoding` are for parts that are known by their position, and `root_part` is the member of
+    an object that comes first where they have no names. `chosen` is the type within the
     range `media_type` that the caller selected.
     """
 
@@ -40,6 +41,7 @@ class MediaTypeRule:
     is_binary: bool = False
     prefix_encoding: tuple[JsonObject, ...] = ()
     item_encoding: JsonObject = field(default_factory=dict)
+    root_part: str = ""
     chosen: str = ""
 
 
@@ -69,6 +71,7 @@ class BodyRule:
                 media.get("is_binary", False),
                 tuple(media.get("prefix_encoding", ())),
                 media.get("item_encoding", {}),
+                media.get("root_part", ""),
             )
             for media in entry["media_types"]
         )
@@ -227,7 +230,7 @@ def _multipart(rule: MediaTypeRule, value: Any, files: FileReader) -> EncodedBod
     if isinstance(value, (list, tuple)) and kind != "multipart/form-data":
         body = parts_in_order(value, rule.prefix_encoding, rule.item_encoding, rule.schema, files)
     else:
-        body = named_parts(value, rule.encoding, rule.schema, files)
+        body = parts_of_members(value, rule.encoding, rule.schema, files, rule.root_part)
     content_type = f"{kind}; boundary={body.boundary}"
     if kind == "multipart/related":  # which names the type of its root (RFC 2387, section 3.1)
         content_type += f'; type="{_essence(body.root_type)}"'

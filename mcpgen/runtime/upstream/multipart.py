@@ -12,6 +12,7 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.body_schemas import (
     Described,
     described,
+    is_declared,
     item_at,
     items_of,
     property_of,
@@ -68,12 +69,17 @@ class Multipart:
     root_type: str = ""  # the media type of the first part
 
 
-def named_parts(
-    value: Any, encodings: Encodings, schema: JsonObject | bool | None, files: FileReader
+def parts_of_members(
+    value: Any,
+    encodings: Encodings,
+    schema: JsonObject | bool | None,
+    files: FileReader,
+    root_part: str = "",
 ) -> Multipart:
     """Write an object as parts with names (RFC 7578): arrays part by part, objects as JSON.
 
-    What the schema calls binary is read as a file argument and sent as one.
+    What the schema calls binary is read as a file argument and sent as one. With a `root_part` the
+    parts have no names, and that member is the first of them (RFC 2387).
 
     Raises:
         UnsendableError: it is no object, or a value has no spelling.
@@ -81,10 +87,13 @@ def named_parts(
     root = schema if isinstance(schema, dict) else {}
     whole = described(root, root)
     parts: list[_Part] = []
-    for name, item in members(value):
+    for name, item in sorted(members(value), key=lambda member: member[0] != root_part):
+        if root_part and not is_declared(whole, name):
+            raise UnsendableError("is no part that the operation takes").inside(name)
         about = property_of(whole, name, root)
+        shown = None if root_part else name
         try:
-            parts += _parts(name, item, encodings.get(name, {}), about, root, files)
+            parts += _parts(shown, item, encodings.get(name, {}), about, root, files)
         except UnsendableError as error:
             raise error.inside(name) from None
     return _joined(parts)
@@ -132,14 +141,14 @@ def _joined(parts: Sequence[_Part]) -> Multipart:
 
 
 def _parts(
-    name: str,
+    name: str | None,
     value: Any,
     encoding: JsonObject,
     about: Described,
     root: JsonObject,
     files: FileReader,
 ) -> Iterator[_Part]:
-    if is_styled(encoding):
+    if name is not None and is_styled(encoding):
         yield from _styled_parts(name, value, encoding, tuple(_fixed_headers(encoding, name)))
     elif isinstance(value, (list, tuple)):
         about = items_of(about, root)

@@ -108,6 +108,29 @@ def test_why_a_body_cannot_be_written_is_told(
     assert why in lowered.found("body-media-type")[0].message
 
 
+FILE = {"type": "string", "format": "binary"}
+ROOT = {"type": "object", "properties": {"a": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("properties", "required"),
+    [
+        ({"root": ROOT, "file": FILE}, []),  # so that a file might come first
+        ({"root": ROOT, "file": FILE, "other": FILE}, ["root"]),  # in which order is not said
+        ({"root": ROOT, "other": ROOT, "file": FILE}, ["root", "other"]),
+        ({"root": {"type": "string"}, "file": FILE}, ["root"]),
+        ({"root": ROOT}, ["root"]),
+    ],
+)
+def test_parts_without_names_whose_order_is_not_known_are_left_out(
+    make: Any, properties: Any, required: list[str]
+) -> None:
+    schema = {"type": "object", "properties": properties, "required": required}
+    lowered = make(make.with_body(schema, "multipart/related"))
+    assert lowered.plan().tools == ()
+    assert "known by their order" in lowered.found("body-media-type")[0].message
+
+
 @pytest.mark.parametrize(
     ("media_types", "good", "bad"),
     [
