@@ -44,16 +44,28 @@ class HandWritten:
                 found.setdefault(hook.operation, hook)
         return found
 
+    @property
+    def hooked(self) -> Mapping[str, Hook]:
+        """The hook of each operation by which it is remembered: its override, or its first."""
+        found: dict[str, Hook] = {}
+        for hook in self.hooks:
+            found.setdefault(hook.operation, hook)
+        return found | dict(self.overrides)
+
+    def kinds(self, operation: str) -> frozenset[str]:
+        """The kinds of the hooks of an operation."""
+        return frozenset(hook.kind for hook in self.hooks if hook.operation == operation)
+
 
 @dataclass(frozen=True, slots=True)
 class Overridden:
-    """What is remembered of an operation since its override was written or acknowledged.
+    """What is remembered of an operation since its hook was written or acknowledged.
 
     `tool` is what it was like then, None for an operation that never was. `body` is that of the
     generated handler at that time, where the override replaces it (`mcpgen eject`).
     """
 
-    override: str  # where the function is: "handlers/pets.py:get_pet"
+    override: str  # where the function is, or that of another hook: "handlers/pets.py:get_pet"
     tool: SurfaceTool | None = None
     operation_id: str = ""
     moved_to: str = ""  # the operation that has this operationId now, once this one is gone

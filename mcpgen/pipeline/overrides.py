@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from mcpgen.pipeline.options import Project
 from mcpgen.pipeline.project_folder import read_file
 from mcpgen.spec.generated_handler import edited_handlers, read_handler
 from mcpgen.spec.handlers import read_handlers
+
+_SEEN = {"override": ("input-", "output-"), "before": ("input-",), "after": ("output-",)}
 
 ReadBody = Callable[[str], str | None]
 """Gives the body of the generated handler of a tool, or None where it cannot be read."""
@@ -51,10 +53,10 @@ def remember(
     operation_ids: Mapping[str, str],
     earlier: Mapping[str, Overridden],
 ) -> dict[str, Overridden]:
-    """Give what is to be remembered of the overridden operations, by key.
+    """Give what is to be remembered of the operations that have hooks, by key.
 
-    `surface` and `operation_ids` are of the operations that there are now. An operation that was
-    not overridden before is remembered as it is now.
+    `surface` and `operation_ids` are of the operations that there are now. An operation that had
+    no hook before is remembered as it is now.
     """
     tools = by_operation(surface)
     remembered = {
@@ -62,7 +64,7 @@ def remember(
         for key, entry in earlier.items()
         if entry.override.partition(":")[0] in written.unreadable
     }
-    for key, hook in written.overrides.items():
+    for key, hook in written.hooked.items():
         was = earlier.get(key, Overridden(hook.function))
         if key in tools:
             remembered[key] = replace(
@@ -122,10 +124,10 @@ def review(
             _tell_removed(hook, remembered.get(hook.operation), tools, problems)
         elif hook.kind == "override" and first[hook.operation] is not hook:
             _tell_twice(hook, first[hook.operation], problems)
-    for key, hook in first.items():
+    for key, hook in written.hooked.items():
         was = remembered.get(key)
         if was is not None and key in tools:
-            _tell_changed(hook, was, *tools[key], read_body, problems)
+            _tell_changed(hook, written.kinds(key), was, *tools[key], read_body, problems)
     named = {name: tool for tool in surface.tools.values() for name in tool.aliases}
     named |= surface.tools
     for tool in written.tools:
@@ -204,19 +206,21 @@ def _tell_twice(hook: Hook, first: Hook, problems: Problems) -> None:
 
 def _tell_changed(
     hook: Hook,
+    kinds: Set[str],
     was: Overridden,
     name: str,
     now: SurfaceTool,
     read_body: ReadBody,
     problems: Problems,
 ) -> None:
-    accept = f'`mcpgen ack "{hook.operation}"` once the override is right for it'
-    if changes := list(_changes(was.tool, now)):
+    what = "override" if hook.kind == "override" else "hook"
+    accept = f'`mcpgen ack "{hook.operation}"` once the {what} is right for it'
+    if changes := list(_changes(was.tool, now, kinds)):
         problems.warning(
             "overridden-operation-changed",
-            f"`{hook.operation}` changed since its override was written: {'; '.join(changes)}",
+            f"`{hook.operation}` changed since its {what} was written: {'; '.join(changes)}",
             at=hook.at,
-            why="the override may read or give what the operation no longer has",
+            why=f"the {what} may read or give what the operation no longer has",
             help=accept,
         )
     body = read_body(name) if was.body else None
@@ -233,34 +237,36 @@ def _tell_changed(
         )
 
 
-def _changes(was: SurfaceTool | None, now: SurfaceTool) -> Iterator[str]:
-    """Say what became of the arguments and the result; other words for them do not count."""
+def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iterator[str]:
+    """Say what became of the arguments and the result, as far as hooks of these kinds see them."""
     if was is None or was == now:
         return
+    rules = tuple(sorted({rule for kind in kinds for rule in _SEEN[kind]}))
     # Imported here: comparing schemas is for the few operations that did change.
     from mcpgen.changelog import Level, compare
 
     for change in compare(Surface({"": was}), Surface({"": now})).changes:
-        if change.level >= Level.MINOR and change.rule.startswith(("input-", "output-")):
+        if change.level >= Level.MINOR and change.rule.startswith(rules):
             yield change.message
 
 
 def tell_unrecorded(
     written: HandWritten, remembered: Mapping[str, Overridden], problems: Problems
 ) -> None:
-    """Tell which overrides came, went or moved since the project was generated."""
+    """Tell which hooks came, went or moved since the project was generated."""
     then = {key: entry.override for key, entry in remembered.items()}
-    now = {key: hook.function for key, hook in written.overrides.items()}
+    now = {key: hook.function for key, hook in written.hooked.items()}
     now |= {
         key: place for key, place in then.items() if place.partition(":")[0] in written.unreadable
     }
     changed = sorted(key for key in now.keys() | then.keys() if now.get(key) != then.get(key))
     for key in changed:
-        hook = written.overrides.get(key)
+        hook = written.hooked.get(key)
+        what = "override" if hook is None or hook.kind == "override" else "hook"
         how = "moved" if key in now and key in then else "is new" if key in now else "is gone"
         problems.warning(
             "stale",
-            f"the override of `{key}` {how} since the project was generated",
+            f"the {what} of `{key}` {how} since the project was generated",
             at=hook.at if hook else Location(OVERRIDDEN_FILE),
             why="from when it is recorded, `mcpgen check` tells what changes underneath it",
             help="run `mcpgen generate`",
@@ -284,7 +290,7 @@ def with_overridden(
     surface = surface_of(project.plan)
     ids = {tool.operation.key: tool.operation.operation_id for tool in project.plan.tools}
     earlier = parse_overridden(read_file(target, OVERRIDDEN_FILE))
-    if is_expected and not earlier and written.overrides:
+    if is_expected and not earlier and written.hooked:
         _tell_forgotten(written, problems)
     remembered = remember(written, surface, ids, earlier)
     modules = [file.content for file in project.files if "/_generated/tools/" in file.path]
@@ -303,10 +309,10 @@ def _tell_forgotten(written: HandWritten, problems: Problems) -> None:
         "overridden-lost",
         f"{OVERRIDDEN_FILE} is lost, so what changed under the overrides is not told",
         at=Location(OVERRIDDEN_FILE),
-        why="it held what the operations were like when their overrides were written: "
-        + ", ".join(f"`{key}`" for key in sorted(written.overrides)),
+        why="it held what the operations were like when their overrides or hooks were written: "
+        + ", ".join(f"`{key}`" for key in sorted(written.hooked)),
         help="take it back from version control and run `mcpgen generate` again; else read these"
-        " overrides beside what is generated",
+        " functions beside what is generated",
     )
 
 

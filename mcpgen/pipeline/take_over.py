@@ -314,11 +314,11 @@ def _ack(run: _Run, name: str) -> TakeOver:
     found = _find(run, name)
     if found is None:
         return TakeOver(run.problems, USAGE)
-    hook = read_project_handlers(run.target, run.problems).overrides.get(found.key)
+    hook = read_project_handlers(run.target, run.problems).hooked.get(found.key)
     if hook is None:
         run.problems.error(
             "not-overridden",
-            f"`{found.key}` is not overridden, so nothing of it waits to be accepted",
+            f"`{found.key}` has no override and no hook, so nothing of it waits to be accepted",
             help=f'`mcpgen override "{found.key}"` starts an override',
         )
         return TakeOver(run.problems, USAGE, found.key)

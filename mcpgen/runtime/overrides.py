@@ -6,7 +6,17 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from types import FunctionType, MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.signatures import place_of
@@ -44,8 +54,20 @@ class Override(Protocol[P, R]):
         ...
 
 
-Before = Callable[["Context", Mapping[str, Any]], Coroutine[Any, Any, None]]
-After = Callable[["Context", R], Coroutine[Any, Any, R]]
+Before: TypeAlias = Callable[["Context", Mapping[str, Any]], Coroutine[Any, Any, None]]
+After: TypeAlias = Callable[["Context", R], Coroutine[Any, Any, R]]
+Call: TypeAlias = Callable[Concatenate[Any, "Context", P], Coroutine[Any, Any, R]]
+"""`GetPetsPetIdCall.__call__`, of a class in `_generated/calls.py`: an operation, as a type."""
+
+
+class TypedBefore(Protocol[P]):
+    """A function that runs before one handler, and takes its arguments as the handler does."""
+
+    def __call__(
+        self, ctx: Context, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, None]:
+        """Look at a tool call."""
+        ...
 
 
 def override(operation: str) -> Callable[[Override[P, R]], Override[P, R]]:
@@ -65,30 +87,54 @@ def override(operation: str) -> Callable[[Override[P, R]], Override[P, R]]:
     return register
 
 
-def before(*operations: str) -> Callable[[Before], Before]:
+@overload
+def before(*operations: str) -> Callable[[Before], Before]: ...
+
+
+@overload
+def before(
+    operation: str, /, *, call: Call[P, object]
+) -> Callable[[TypedBefore[P]], TypedBefore[P]]: ...
+
+
+def before(*operations: str, call: object = None) -> Callable[[Any], Any]:
     """Run the decorated function before the handlers of some operations.
 
     It gets the valid arguments by the handler's keywords. Raising `ToolError` refuses the call.
+    With `call`, such as `GetPetsPetIdCall.__call__`, a type checker holds it to the one operation:
+    it takes the arguments as keywords then, and may leave some to `**others: object`.
 
     Raises:
         ConfigurationError: the function is not async.
     """
 
-    def register(function: Before) -> Before:
-        _register("before", operations, function)
+    def register(function: Any) -> Any:
+        _register("before", operations, function, by_keyword=call is not None)
         return function
 
     return register
 
 
-def after(*operations: str) -> Callable[[After[R]], After[R]]:
+@overload
+def after(*operations: str) -> Callable[[After[R]], After[R]]: ...
+
+
+@overload
+def after(operation: str, /, *, call: Call[..., R]) -> Callable[[After[R]], After[R]]: ...
+
+
+def after(*operations: str, call: object = None) -> Callable[[Any], Any]:
     """Run the decorated function on the results of some operations; what it returns is given.
+
+    With `call`, such as `GetPetsPetIdCall.__call__`, a type checker holds it to the result of the
+    one operation.
 
     Raises:
         ConfigurationError: the function is not async.
     """
+    del call  # it is for the type checker
 
-    def register(function: After[R]) -> After[R]:
+    def register(function: Any) -> Any:
         _register("after", operations, function)
         return function
 
@@ -102,6 +148,7 @@ class Hook:
     kind: str  # "override", "before" or "after"
     operations: tuple[str, ...]
     function: FunctionType
+    by_keyword: bool = False  # whether it takes the arguments as the handler does
 
     @property
     def place(self) -> str:
@@ -109,11 +156,13 @@ class Hook:
         return place_of(self.function)
 
 
-def _register(kind: str, operations: tuple[str, ...], function: object) -> None:
+def _register(
+    kind: str, operations: tuple[str, ...], function: object, *, by_keyword: bool = False
+) -> None:
     if not isinstance(function, FunctionType) or not inspect.iscoroutinefunction(function):
         raise ConfigurationError(f"{place_of(function)}: `@{kind}` is for async functions")
     hooks = function.__globals__.setdefault(_HOOKS, [])
-    hooks.append(Hook(kind, operations, function))
+    hooks.append(Hook(kind, operations, function, by_keyword))
 
 
 def hooks_of(modules: Iterable[ModuleType]) -> list[Hook]:
@@ -164,7 +213,11 @@ def _hooked(tool: Tool, hooks: Iterable[Hook]) -> Handler:
     for hook in overrides:
         tool.check_signature(hook.function, ("ctx", "call_next"), f"{hook.place}: the override")
         handler = _overridden(hook.function, handler)
-    first = [hook.function for hook in hooks if hook.kind == "before"]
+    first = [hook for hook in hooks if hook.kind == "before"]
+    for hook in first:
+        if hook.by_keyword:
+            described = f"{hook.place}: the hook before"
+            tool.check_signature(hook.function, ("ctx",), described, in_part=True)
     last = [hook.function for hook in hooks if hook.kind == "after"]
     return _surrounded(handler, first, last) if first or last else handler
 
@@ -176,11 +229,14 @@ def _overridden(function: Handler, call_next: Handler) -> Handler:
     return handler
 
 
-def _surrounded(handler: Handler, first: Iterable[Handler], last: Iterable[Handler]) -> Handler:
+def _surrounded(handler: Handler, first: Iterable[Hook], last: Iterable[Handler]) -> Handler:
     async def surrounded(ctx: Context, **keywords: Any) -> Any:
         arguments = MappingProxyType(keywords)
-        for function in first:
-            await function(ctx, arguments)
+        for hook in first:
+            if hook.by_keyword:
+                await hook.function(ctx, **keywords)
+            else:
+                await hook.function(ctx, arguments)
         result = await handler(ctx, **keywords)
         for function in last:
             result = await function(ctx, result)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from inspect import CO_VARKEYWORDS
 from pathlib import Path
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,10 +74,18 @@ class Tool:
         tool.handler = self.handler
         return tool
 
-    def check_signature(self, function: Handler, positional: Sequence[str], described: str) -> None:
+    def check_signature(
+        self,
+        function: Handler,
+        positional: Sequence[str],
+        described: str,
+        *,
+        in_part: bool = False,
+    ) -> None:
         """Compare a function's parameters with the arguments of the contract.
 
-        `positional` is what it takes before them, and `described` begins the message.
+        `positional` is what it takes before them, and `described` begins the message. With
+        `in_part` it may name some, and take the others by `**`.
 
         Raises:
             ConfigurationError: they differ.
@@ -91,7 +100,10 @@ class Tool:
         required |= self.defaults.keys()
         expected = {keyword: name not in required for name, keyword in self.keywords.items()}
         found = {keyword: keyword in optional for keyword in keywords}
-        if code.co_argcount == len(positional) and found == expected:
+        named = expected
+        if in_part and code.co_flags & CO_VARKEYWORDS:
+            named = {name: expected[name] for name in expected.keys() & found.keys()}
+        if code.co_argcount == len(positional) and found == named:
             return
         shown = ", ".join(positional)
         if expected:

@@ -120,6 +120,25 @@ def test_a_hook_before_cannot_change_the_arguments(handlers, call) -> None:
     assert call("get_item", item_id=7)["isError"] is True
 
 
+@pytest.mark.parametrize("parameters", ["*, item_id", "*, item_id, **others", "**others"])
+def test_a_typed_hook_before_takes_the_arguments_as_the_handler_does(
+    handlers, call, mock, parameters: str
+) -> None:
+    write(
+        handlers,
+        f"""
+class DeleteItemsItemIdCall:
+    async def __call__(self, ctx, *, item_id): ...
+
+@before("DELETE /items/{{itemId}}", call=DeleteItemsItemIdCall.__call__)
+async def only_small_ids(ctx, {parameters}):
+    raise ToolError(f"not {{locals().get('item_id') or others['item_id']}}")
+""",
+    )
+    assert call("delete_item", item_id=100)["content"][0]["text"] == "not 100"
+    assert mock.requests == []
+
+
 def test_hooks_after_pass_the_result_on_in_their_order(handlers, call) -> None:
     write(
         handlers,
@@ -178,6 +197,10 @@ BROKEN = {
     "signature": (
         '@override("DELETE /items/{itemId}")\nasync def f(ctx, call_next, *, id): ...',
         "items.py:2: the override of `delete_item` must take (ctx, call_next, *, item_id), ",
+    ),
+    "hook's signature": (
+        '@before("DELETE /items/{itemId}", call=print)\nasync def f(ctx, *, id, **more): ...',
+        "items.py:2: the hook before of `delete_item` must take (ctx, *, item_id), ",
     ),
     "not async": (
         '@after("DELETE /items/{itemId}")\ndef f(ctx, result): ...',

@@ -440,6 +440,87 @@ def test_the_type_checker_finds_an_override_of_an_outdated_signature(
     assert 'expected "str"' in found  # what it does with it
 
 
+HOOKS = """\
+from mcpgen.runtime import Context, after, before
+
+from pet_shop_mcp._generated.calls import GetPetsPetIdCall
+from pet_shop_mcp._generated.models import Pet
+
+
+@before("GET /pets/{petId}", call=GetPetsPetIdCall.__call__)
+async def look(ctx: Context, *, pet_id: int, **others: object) -> None:
+    print(pet_id + 1)
+
+
+@after("GET /pets/{petId}", call=GetPetsPetIdCall.__call__)
+async def name_it(ctx: Context, result: Pet) -> Pet:
+    result["name"] = "Rex"
+    return result
+"""
+
+
+WRONG = (
+    ("pet_id: int", "pet_id: str", 7, 'expected "TypedBefore'),
+    ("*, pet_id: int, **others: object", "*, id: int", 7, 'expected "TypedBefore'),
+    ("pet_id + 1", 'pet_id + "1"', 9, "operand types"),
+    ("result: Pet) -> Pet", "result: int) -> int", 12, 'expected "Callable[[Context, Pet]'),
+    ('"name"', '"nmae"', 14, 'no key "nmae"'),
+    ('"Rex"', "7", 14, 'expected "str"'),
+    ("return result", "return None", 15, "Incompatible return value"),
+)
+
+
+def test_the_type_checker_finds_wrong_uses_in_hooks_and_outdated_ones(project, regenerate) -> None:
+    (project / "tests/test_custom.py").unlink()
+    (project / HANDLERS).write_text(HOOKS)
+    for number, (right, wrong, _, _) in enumerate(WRONG):
+        (project / HANDLERS).with_name(f"wrong_{number}.py").write_text(HOOKS.replace(right, wrong))
+    found = types(project).splitlines()
+    assert not [line for line in found if line.startswith(HANDLERS)]
+    for number, (_, _, at, said) in enumerate(WRONG):
+        path = f"{PACKAGE}/handlers/wrong_{number}.py"
+        assert [line for line in found if line.startswith(f"{path}:{at}: error: ") and said in line]
+        (project / path).unlink()
+    change(project, (PET_ID, PET_ID.replace("integer", "string")))
+    regenerate()
+    assert f"{HANDLERS}:7: error: " in types(project)
+
+
+@pytest.mark.parametrize(
+    ("hook", "changed", "heard"),
+    [
+        ("before", "input", True),
+        ("before", "output", False),
+        ("after", "input", False),
+        ("after", "output", True),
+    ],
+)
+def test_a_hook_hears_of_the_change_that_it_can_see(
+    project, regenerate, accept, hook: str, changed: str, heard: bool
+) -> None:
+    (project / HANDLERS).write_text(
+        f"from mcpgen.runtime import {hook}\n\n\n@{hook}({GET_PET!r})\n"
+        "async def look(ctx, given):\n    return given\n"
+    )
+    assert [problem.message for problem in told(pipeline.check(project))] == [
+        f"the hook of `{GET_PET}` is new since the project was generated"
+    ]
+    regenerate()
+    assert told(pipeline.check(project)) == []
+    number, text = "id: {type: integer}", "id: {type: string}"
+    change(
+        project,
+        (PET_ID, PET_ID.replace("integer", "string")) if changed == "input" else (number, text),
+    )
+    regenerate()
+    found = [problem.message for problem in told(pipeline.check(project))]
+    assert [message.partition(" since")[0] for message in found] == (
+        [f"`{GET_PET}` changed"] if heard else []
+    )
+    assert accept().exit_code == 0
+    assert told(pipeline.check(project)) == []
+
+
 def types(project: Path) -> str:
     """What the project's own strict type check says of its sources."""
     done = subprocess.run(
