@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MAX_IN_FLIGHT: Final = 1000
 CLIENT_TIMEOUT_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 5.0  # for a handler that was told to stop
 # Handlers that never wait for anything are done before a task would have been scheduled.
 _EAGER: Final[dict[str, Any]] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
 _TOLD: Final = (
@@ -182,10 +183,10 @@ class CallRunner:
             self._stop(call, task)
 
     async def aclose(self) -> None:
-        """Stop every handler, wait for its end, and release what calls used."""
+        """Stop every handler, wait for its end (not for ever), and release what calls used."""
         self.cancel_all()
         if self._tasks:
-            await asyncio.wait(self._tasks.values())
+            await asyncio.wait(self._tasks.values(), timeout=STOP_SECONDS)
         await self.tools.aclose()
 
     async def _run(self, call: Call, flush: Flush) -> None:

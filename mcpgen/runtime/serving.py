@@ -25,7 +25,8 @@ def serve(package: str, argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        loaded = ServerPackage.load(package)
+        _open_closed_descriptors()
+        loaded = _loaded(package)
         # The usual start has no arguments, and must not pay for parsing nothing.
         options = _parse(loaded, arguments) if arguments else None
         toolsets = options.toolset if options else ""
@@ -39,6 +40,29 @@ def serve(package: str, argv: Sequence[str] | None = None) -> int:
     except ConfigurationError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
+
+
+def _open_closed_descriptors() -> None:
+    """Let stdin, stdout and stderr be nothing where whoever started the server closed them.
+
+    Otherwise the next file or socket takes the number, and gets or gives what is not its own.
+    """
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+
+
+def _loaded(package: str) -> ServerPackage:
+    """Load the package; what its modules print meanwhile is no message, and reaches stderr."""
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        return ServerPackage.load(package)
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:

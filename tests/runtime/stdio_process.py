@@ -22,7 +22,7 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 HANDLERS = """
-import asyncio, os, subprocess, sys
+import asyncio, os, subprocess, sys, time
 from pathlib import Path
 
 from mcpgen.runtime import Context, ToolError, ToolGroup
@@ -73,6 +73,21 @@ async def crash(ctx: Context, *, text: str) -> dict:
     raise RuntimeError(text)
 
 
+@tools.handler("stays")
+async def stays(ctx: Context, *, text: str) -> dict:
+    Path("staying").touch()
+    if text == "in the event loop":
+        time.sleep(60)
+    if text == "in a thread":
+        await asyncio.to_thread(time.sleep, 60)
+    while text == "whatever it is told":
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            pass
+    return {"text": text}
+
+
 @tools.handler("big")
 async def big(ctx: Context, *, text: str) -> dict:
     return {"text": "x" * int(text)}
@@ -87,7 +102,7 @@ def main() -> None:
 if __name__ == "__main__":
     main()
 """
-NAMES = ("big", "crash", "echo", "noise", "release", "started", "wait_for")
+NAMES = ("big", "crash", "echo", "noise", "release", "started", "stays", "wait_for")
 
 
 def write_package(folder: Path, *, tools: Iterable[str] = NAMES, listed: int = 0) -> Path:
@@ -233,6 +248,18 @@ class StdioProcess:
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
+
+    def signal_until_it_ends(self, number: signal.Signals) -> None:
+        """Send a signal again and again, since two that are sent at once may come as one."""
+        deadline = time.monotonic() + SECONDS
+        while self.is_running() and time.monotonic() < deadline:
+            self.signal(number)
+            select.select([], [], [], 0.02)
+
+    def wait_for_output(self) -> None:
+        """Wait until the server has begun to write; nothing is read."""
+        ready, _, _ = select.select([self._stdout], [], [], SECONDS)
+        assert ready, f"the server wrote nothing; stderr: {self.stderr}"
 
     def wait(self, seconds: float = SECONDS) -> int:
         """Wait for the end and give the exit code."""

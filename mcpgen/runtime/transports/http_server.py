@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
-import signal
 import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
@@ -18,6 +16,11 @@ from uvicorn.server import ServerState
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.log import log
+from mcpgen.runtime.transports.departure import (
+    LAST_WORDS_SECONDS,
+    Departure,
+    leave_handlers_behind,
+)
 from mcpgen.runtime.transports.host_check import HostCheck, is_loopback
 from mcpgen.runtime.transports.http_connection import Connection, max_connections
 from mcpgen.runtime.transports.json_input import hot_decoder
@@ -33,7 +36,6 @@ COLLECT_AFTER: Final = 10_000
 
 Python's 700 are a dozen requests at once: it would look through them again and again.
 """
-LAST_WORDS_SECONDS: Final = 5.0  # for clients that do not read what the drain left them
 
 
 def serve_http(
@@ -65,8 +67,9 @@ def serve_http(
         log("warning", f"serving on {host}: whoever can reach it can call the tools")
     check = HostCheck(host, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins)
 
+    departure = Departure()
+
     async def serve() -> None:
-        leaving = _leaving()
         runner = package.make_runner()
         try:
             app = StreamableHttp(
@@ -81,10 +84,12 @@ def serve_http(
             server = HttpServer(app)
             address = await server.listen(host, port)
             log("info", f"{package.offering.info['name']} is served at http://{address}{MCP_PATH}")
-            await leaving.wait()
-            await server.stop(drain_timeout_seconds)
+            await _asked_to_leave(departure)
+            all_have_ended = await server.stop(drain_timeout_seconds)
         finally:
             await runner.aclose()
+        if not all_have_ended:
+            leave_handlers_behind()
 
     gc.set_threshold(COLLECT_AFTER)
     with asyncio.Runner(loop_factory=_loop_factory()) as loop_runner:
@@ -136,12 +141,15 @@ class HttpServer:
         name = f"[{host}]" if ":" in host else host
         return f"{name}:{bound[1]}"
 
-    async def stop(self, drain_timeout_seconds: float) -> None:
-        """Close the listening socket, let calls finish, answer the rest, close what is left."""
+    async def stop(self, drain_timeout_seconds: float) -> bool:
+        """Close the listening socket, let calls finish, answer the rest, close what is left.
+
+        False if handlers were still at work when the time to finish was over.
+        """
         self._server.close()
         for connection in list(self._connections):
             connection.shutdown()
-        await self._app.drain(drain_timeout_seconds)
+        all_have_ended = await self._app.drain(drain_timeout_seconds)
         if self._connections:
             self._all_gone.clear()
             try:
@@ -150,6 +158,7 @@ class HttpServer:
                 for connection in list(self._connections):
                     connection.transport.abort()
         self._housekeeping.cancel()
+        return all_have_ended
 
     def _connect(self) -> Connection:
         return Connection(
@@ -177,22 +186,13 @@ class HttpServer:
             connection.close_if_stuck(now)
 
 
-def _leaving() -> asyncio.Event:
-    """Give what the first SIGTERM or SIGINT sets; a second one ends the process at once."""
+async def _asked_to_leave(departure: Departure) -> None:
+    """Return when the first signal has come."""
     leaving = asyncio.Event()
-
-    def on_signal(number: int) -> None:
-        if leaving.is_set():
-            os._exit(128 + number)  # whoever sends it will not wait
-        leaving.set()
-
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, on_signal, number)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda number, _: loop.call_soon_threadsafe(on_signal, number))
-    return leaving
+    departure.when_asked(lambda: loop.call_soon_threadsafe(leaving.set))
+    await leaving.wait()
+    departure.when_asked(None)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

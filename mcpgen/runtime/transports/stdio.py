@@ -16,6 +16,7 @@ from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_REQUEST
 from mcpgen.runtime.protocol.messages import Event
 from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.transports.departure import LAST_WORDS_SECONDS, Departure
 from mcpgen.runtime.transports.json_input import (
     MAX_MESSAGE_BYTES,
     Decode,
@@ -57,12 +58,11 @@ class Pipe:
         a child process reads an empty stdin.
         """
         pipe = cls(os.dup(0), os.dup(1))
+        for fd in (pipe.read_fd, pipe.write_fd):
+            os.set_blocking(fd, True)  # whoever started the server may have had it otherwise
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # whoever started the server closed its stderr
-            os.dup2(nowhere, 1)
+        os.dup2(2, 1)
         os.close(nowhere)
         return pipe
 
@@ -115,61 +115,52 @@ def serve_stdio(
         )
     pipe = Pipe.take_over()
     protocol = ServerProtocol(package.offering)
+    departure = Departure()
     try:
-        needs_handlers = _serve_cold(pipe, protocol)
+        needs_handlers = _serve_cold(pipe, protocol, departure)
     except (_Leaving, BrokenPipeError):
         return 0  # nothing is in flight in the cold loop
     if not needs_handlers:
         return 0
+    departure.when_asked(None)
+    signal.alarm(0)  # a signal that came meanwhile gives the call the time of a drain
     from mcpgen.runtime.transports.stdio_loop import serve_hot
 
-    return serve_hot(package, pipe, protocol, drain_timeout_seconds)
+    return serve_hot(package, pipe, protocol, departure, drain_timeout_seconds)
 
 
-def _serve_cold(pipe: Pipe, protocol: ServerProtocol) -> bool:
-    """Answer what needs no handler; True when one is needed, False at the end of input."""
-    departure = _Departure()
+def _serve_cold(pipe: Pipe, protocol: ServerProtocol, departure: Departure) -> bool:
+    """Answer what needs no handler; True when one is needed, False at the end."""
     unimported = modules_of_calls()
     has_client = False
+    departure.when_asked(_leave_soon)
     while not departure.is_asked:
         has_client = has_client or bool(pipe.lines)
-        while pipe.lines:
+        while pipe.lines and not departure.is_asked:
             pipe.events = pipe.receive(protocol, decode_cold)
             if protocol.calls_in_flight():
                 return True
             _write_all(pipe, protocol)
         if pipe.is_at_end:
             return False
-        with departure:
-            if has_client:
-                import_while_idle(pipe.read_fd, unimported)
-            data = os.read(pipe.read_fd, CHUNK_BYTES)
+        departure.when_asked(_leave_now)
+        if has_client:
+            import_while_idle(pipe.read_fd, unimported)
+        data = os.read(pipe.read_fd, CHUNK_BYTES)
+        departure.when_asked(_leave_soon)
         pipe.is_at_end = not data
         pipe.lines = pipe.buffer.feed(data) if data else pipe.buffer.finish()
     return False
 
 
-class _Departure:
-    """Signals that end the server: at once while it waits for input, else after the write."""
+def _leave_now(*_: object) -> None:
+    raise _Leaving
 
-    def __init__(self) -> None:
-        self.is_asked = False
-        self._may_raise = False
-        signal.signal(signal.SIGTERM, self._on_signal)
-        signal.signal(signal.SIGINT, self._on_signal)
 
-    def __enter__(self) -> None:
-        self._may_raise = True
-        if self.is_asked:
-            raise _Leaving
-
-    def __exit__(self, *_: object) -> None:
-        self._may_raise = False
-
-    def _on_signal(self, *_: object) -> None:
-        self.is_asked = True
-        if self._may_raise:
-            raise _Leaving
+def _leave_soon() -> None:
+    """Let the client read what is being written, but not wait for it for ever."""
+    signal.signal(signal.SIGALRM, _leave_now)
+    signal.alarm(LAST_WORDS_SECONDS)
 
 
 def _write_all(pipe: Pipe, protocol: ServerProtocol) -> None:

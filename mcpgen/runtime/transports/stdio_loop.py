@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +11,11 @@ from msgspec.json import Encoder
 
 from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.transports.departure import (
+    LAST_WORDS_SECONDS,
+    Departure,
+    leave_handlers_behind,
+)
 from mcpgen.runtime.transports.json_input import hot_decoder
 from mcpgen.runtime.transports.stdio import CHUNK_BYTES, Pipe
 
@@ -20,15 +24,18 @@ if TYPE_CHECKING:
 
 MAX_UNWRITTEN_BYTES: Final = 4 * 1024 * 1024  # more, and reading waits for the client
 LONG_BYTES: Final = 64 * 1024  # what is longer is written where it lies: copying it costs more
-LAST_WORDS_SECONDS: Final = 5.0  # for a client that does not read what the drain left it
 
 
 def serve_hot(
-    package: ServerPackage, pipe: Pipe, protocol: ServerProtocol, drain_timeout_seconds: float
+    package: ServerPackage,
+    pipe: Pipe,
+    protocol: ServerProtocol,
+    departure: Departure,
+    drain_timeout_seconds: float,
 ) -> int:
     """Go on where the cold loop stopped, until the client leaves; gives the exit code."""
     with asyncio.Runner(loop_factory=_new_event_loop) as runner:
-        return runner.run(_serve(package, pipe, protocol, drain_timeout_seconds))
+        return runner.run(_serve(package, pipe, protocol, departure, drain_timeout_seconds))
 
 
 def _new_event_loop() -> asyncio.AbstractEventLoop:
@@ -40,14 +47,20 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 async def _serve(
-    package: ServerPackage, pipe: Pipe, protocol: ServerProtocol, drain_timeout_seconds: float
+    package: ServerPackage,
+    pipe: Pipe,
+    protocol: ServerProtocol,
+    departure: Departure,
+    drain_timeout_seconds: float,
 ) -> int:
     runner = package.make_runner()
     loop = StdioLoop(pipe, protocol, runner)
     try:
-        await loop.serve(drain_timeout_seconds)
+        all_have_ended = await loop.serve(departure, drain_timeout_seconds)
     finally:
         await runner.aclose()
+    if not all_have_ended:
+        leave_handlers_behind()
     return 0
 
 
@@ -70,11 +83,13 @@ class StdioLoop:
         self._written = asyncio.Event()
         protocol.encode = Encoder().encode
 
-    async def serve(self, drain_timeout_seconds: float) -> None:
-        """Serve until the end of input or a signal, then finish what is in flight."""
+    async def serve(self, departure: Departure, drain_timeout_seconds: float) -> bool:
+        """Serve until the end of input or a signal, then finish what is in flight.
+
+        False if handlers were still at work when the time to finish was over.
+        """
         pipe, protocol, runner = self._pipe, self._protocol, self._runner
-        for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.add_signal_handler(number, self._on_signal, number)
+        departure.when_asked(lambda: self._loop.call_soon_threadsafe(self._leave))
         os.set_blocking(pipe.write_fd, False)
         runner.attach(protocol, self.flush)
         try:
@@ -83,12 +98,13 @@ class StdioLoop:
             await self._leaving
             self._stop_reading()
             runner.forget_client(protocol)
-            if not self._is_gone:
-                await runner.drain(drain_timeout_seconds)
+            all_have_ended = await runner.drain(0 if self._is_gone else drain_timeout_seconds)
             runner.take(protocol, protocol.close("the server is shutting down"), self.flush)
             self._write()
             await self._wait_until_written()
+            return all_have_ended
         finally:
+            departure.when_asked(None)
             runner.detach(protocol)
             self._stop_reading()
             os.set_blocking(pipe.write_fd, True)
@@ -212,8 +228,3 @@ class StdioLoop:
     def _leave(self) -> None:
         if not self._leaving.done():
             self._leaving.set_result(None)
-
-    def _on_signal(self, number: int) -> None:
-        if self._leaving.done():
-            os._exit(128 + number)  # the second one: whoever sends it will not wait
-        self._leave()

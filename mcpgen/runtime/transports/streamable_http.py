@@ -280,15 +280,17 @@ class StreamableHttp:
                     stream.push(KEEP_ALIVE)
                     stream.wake()
 
-    async def drain(self, timeout_seconds: float) -> None:
+    async def drain(self, timeout_seconds: float) -> bool:
         """Take no more requests, let calls finish, then answer the rest with an error.
 
-        Streams that only listen end at once, in order; the others when they are answered.
+        Streams that only listen end at once, in order; the others when they are answered. False
+        if handlers were still at work when the time was over.
         """
         self.is_draining = True
         self._close(only_idle=True)
-        await self._runner.drain(timeout_seconds)
+        all_have_ended = await self._runner.drain(timeout_seconds)
         self._close(only_idle=False)
+        return all_have_ended
 
     def _close(self, *, only_idle: bool) -> None:
         reason = "the server is shutting down"
