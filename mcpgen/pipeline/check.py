@@ -7,11 +7,12 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lock import Lock, sha256
+from mcpgen.emit.overridden import OVERRIDDEN_FILE
 from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import Owner
 from mcpgen.pipeline.options import CONFLICT, DONE, INTERRUPTED, STALE, USAGE, CheckReport
-from mcpgen.pipeline.overrides import check_overrides
+from mcpgen.pipeline.overrides import check_overrides, tell_lost
 from mcpgen.pipeline.project_folder import (
     ANSWERS_FILE,
     MANIFEST_FILE,
@@ -54,7 +55,7 @@ def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
     find_foreign(target, lock.files, problems)
     stale += missing
     stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
-    is_misfit = check_overrides(target, problems)
+    is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
     exit_code = CONFLICT if edited else STALE if stale or is_misfit else DONE
     return CheckReport(problems, exit_code, target, tuple(stale), tuple(edited))
 
@@ -114,7 +115,10 @@ def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[s
         content = read_file(target, path)
         if content is None:
             missing.append(path)
-            _stale(problems, path, "was deleted", path)
+            if path == OVERRIDDEN_FILE:
+                tell_lost(problems)
+            else:
+                _stale(problems, path, "was deleted", path)
         elif sha256(content) != locked.sha256:
             edited.append(path)
             problems.error(

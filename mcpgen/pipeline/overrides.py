@@ -291,7 +291,7 @@ def with_overridden(
     ids = {tool.operation.key: tool.operation.operation_id for tool in project.plan.tools}
     earlier = parse_overridden(read_file(target, OVERRIDDEN_FILE))
     if is_expected and not earlier and written.hooked:
-        _tell_forgotten(written, problems)
+        tell_lost(problems, "; it is made anew from how they are now")
     remembered = remember(written, surface, ids, earlier)
     modules = [file.content for file in project.files if "/_generated/tools/" in file.path]
     found = Problems()
@@ -304,15 +304,15 @@ def with_overridden(
     return replace(project, files=tuple(sorted(files, key=lambda file: file.path))), is_fit
 
 
-def _tell_forgotten(written: HandWritten, problems: Problems) -> None:
+def tell_lost(problems: Problems, and_now: str = "") -> None:
+    """Tell that nothing is remembered of the operations that have overrides or hooks."""
     problems.warning(
         "overridden-lost",
-        f"{OVERRIDDEN_FILE} is lost, so what changed under the overrides is not told",
+        f"{OVERRIDDEN_FILE} is lost, so what changed under overrides and hooks is not told",
         at=Location(OVERRIDDEN_FILE),
-        why="it held what the operations were like when their overrides or hooks were written: "
-        + ", ".join(f"`{key}`" for key in sorted(written.hooked)),
-        help="take it back from version control and run `mcpgen generate` again; else read these"
-        " functions beside what is generated",
+        why=f"it held what the operations were like when these were written{and_now}",
+        help="take it back from version control and run `mcpgen generate` again; else read what is"
+        " in `handlers/` beside what is generated",
     )
 
 
@@ -326,8 +326,11 @@ def edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, 
     }
 
 
-def check_overrides(target: Path, problems: Problems) -> bool:
-    """Tell where `handlers/` and the generated operations do not fit; whether there was any."""
+def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
+    """Tell where `handlers/` and the generated operations do not fit; whether there was any.
+
+    `is_lost` says that nothing is remembered though something should be, which is told already.
+    """
     before = len(problems)
     written = read_project_handlers(target, problems)
     remembered = parse_overridden(read_file(target, OVERRIDDEN_FILE))
@@ -335,7 +338,8 @@ def check_overrides(target: Path, problems: Problems) -> bool:
     surface = None if is_plain else read_project_surface(target)
     if surface is not None:
         review(written, surface, remembered, generated_bodies(target), problems)
-        tell_unrecorded(written, remembered, problems)
+        if not is_lost:
+            tell_unrecorded(written, remembered, problems)
     return len(problems) > before
 
 

@@ -352,7 +352,10 @@ def test_an_override_by_hand_has_to_be_recorded_and_one_that_fits_nothing_mended
 ) -> None:
     take_over()
     written = (project / HANDLERS).read_text()
-    (project / ".mcpgen/overridden.json").unlink()
+    (project / HANDLERS).unlink()
+    regenerate()
+    assert not (project / ".mcpgen/overridden.json").exists()
+    (project / HANDLERS).write_text(written)
     assert {problem.code for problem in told(pipeline.check(project))} == {"stale"}
     regenerate()
     assert pipeline.check(project).exit_code == 0
@@ -390,8 +393,17 @@ def test_that_nothing_is_remembered_any_more_is_told_once(
     else:
         remembered.write_bytes(content)
     (lost,) = [each for each in told(regenerate(force=True)) if each.code == "overridden-lost"]
-    assert f"`{GET_PET}`" in lost.why
+    assert "made anew" in lost.why
     assert told(regenerate()) == []
+
+
+def test_a_clone_without_what_is_remembered_is_told_to_take_it_back(project, take_over) -> None:
+    take_over()
+    (project / ".mcpgen/overridden.json").unlink()
+    report = pipeline.check(project)
+    (lost,) = told(report)
+    assert (report.exit_code, lost.code) == (1, "overridden-lost")
+    assert lost.help.startswith("take it back from version control")
 
 
 def test_what_is_remembered_survives_a_merge(project, take_over, regenerate) -> None:
