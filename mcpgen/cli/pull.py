@@ -29,7 +29,8 @@ def pull(
         str | None,
         typer.Argument(
             metavar="SOURCE",
-            help="A file or a URL, which is recorded; by default where the document came from.",
+            help="A file or a URL, which is recorded; by default where the document came from."
+            " Of several documents, `name=SOURCE` is for the one of that name.",
         ),
     ] = None,
     *,

@@ -81,6 +81,8 @@ def pull(
 ) -> Pull:
     """Fetch the document of the project at `target` from where it came, or from `source`.
 
+    Of several documents `name=source` fetches the one that the manifest names so.
+
     Writes nothing. A document that cannot be served is refused, as `generate` would refuse it.
     `options.force` goes over edits of the vendored document; a copy of them is kept.
     """
@@ -134,7 +136,7 @@ class _Pulling:
         levels = levels_of(intent, self._problems)
         documents: dict[str, Document] = {}
         lock = self._lock
-        for path in paths:
+        for path in self._asked_for(intent):
             with contextlib.suppress(NotModifiedError):
                 document = documents[path] = self._load(path)
                 locked = self._locked(path)
@@ -213,16 +215,29 @@ class _Pulling:
                 why="all that it serves is written by hand",
             )
             raise _RefusedError(USAGE)
-        if self._given and len(sources) > 1:
+        return [source.document for source in sources]
+
+    def _asked_for(self, intent: LocatedManifest) -> list[str]:
+        """Where the root files lie of the documents to fetch: of all, or of the one that is named.
+
+        Where there are several, a given source says of which: `shop=https://shop.example/api.json`.
+        """
+        sources = intent.manifest.sources
+        name, equals, given = (self._given or "").partition("=")
+        named = [source.document for source in sources if equals and source.name == name]
+        if named:
+            self._given = given
+        elif self._given and len(sources) > 1:
             self._problems.error(
                 "several-documents",
                 f"{self._target} has {len(sources)} documents, and {self._given} could be any",
                 at=intent.locate(("sources",)),
-                why="each is pulled from where it came",
-                help="leave SOURCE out",
+                why="each is pulled from a place of its own",
+                help=f"say which, as in `{sources[0].name}={self._given}`; there is "
+                + " and ".join(f"`{source.name}`" for source in sources),
             )
             raise _RefusedError(USAGE)
-        return [source.document for source in sources]
+        return named or [source.document for source in sources]
 
     def _load(self, path: str) -> Document:
         """Load the document that lies at `path`.

@@ -129,6 +129,30 @@ def test_two_documents_in_one_server(folder: Path) -> None:
     assert b"of-the-crm" not in repr(shop.headers).encode()
 
 
+def test_one_of_two_documents_is_pulled_from_another_place(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new", "two.yaml"]) == 0
+    project = folder / "two-mcp"
+    vendored = project / "shop.yaml"
+    crm, before = (project / "crm.yaml").read_bytes(), vendored.read_text()
+    (folder / "crm.yaml").write_text("changed, and not asked for")
+    (folder / "newer=shop.yaml").write_text(before.replace("listPets", "findPets"))
+    capsys.readouterr()
+
+    assert run(["pull", "two-mcp", "newer=shop.yaml"]) == 2
+    assert "as in `shop=newer=shop.yaml`; there is `shop` and `crm`" in capsys.readouterr().err
+    assert vendored.read_text() == before
+
+    assert run(["pull", "two-mcp", "shop=newer=shop.yaml"]) == 0
+    assert "findPets" in vendored.read_text()
+    assert (project / "crm.yaml").read_bytes() == crm
+    assert run(["generate", "two-mcp"]) == 0
+    (folder / "newer=shop.yaml").write_text(before)
+    assert run(["pull", "two-mcp", "shop="]) == 0
+    assert vendored.read_text() == before
+
+
 def test_schemas_of_one_name_stay_apart(folder: Path) -> None:
     assert run(["new", "two.yaml"]) == 0
     schemas = json.loads((folder / "two-mcp/tests/generated/upstream.json").read_bytes())["schemas"]
