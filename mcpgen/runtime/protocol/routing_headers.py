@@ -89,6 +89,18 @@ class RoutingHeaders:
         if type(named) is str and _decoded(self._given(_NAME), _SPELLING[_NAME]) != named:
             raise _differs(_NAME)
 
+    def check_notification(self, method: str, version: object) -> None:
+        """Hold version and method against the body of a notification, as far as it has them.
+
+        Raises:
+            ProtocolError: as `check_request`.
+        """
+        self.check_unrepeated()
+        if version is not None and self._given(_VERSION).decode("latin-1") != version:
+            raise _differs(_VERSION)
+        if _METHOD in self._values and self._given(_METHOD).decode("latin-1") != method:
+            raise _differs(_METHOD)
+
     def check_arguments(self, rules: Mapping[bytes, HeaderRule], arguments: JsonObject) -> None:
         """Hold `Mcp-Param-*` against the arguments of a tool call.
 

@@ -15,6 +15,7 @@ from mcpgen.runtime.protocol.jsonrpc import (
     RequestId,
     as_id,
     encode_json,
+    http_status,
     readable_id,
 )
 from mcpgen.runtime.protocol.messages import (
@@ -42,6 +43,7 @@ from mcpgen.runtime.protocol.versions import (
     LEGACY_NAMES,
     REVISION_2025_11_25,
     REVISION_2026_07_28,
+    Revision,
 )
 
 TYPE_CHECKING = False
@@ -137,8 +139,25 @@ class ServerProtocol:
         if type(message.get("method")) is not str:
             return self._receive_response(message, stream, refuse=modern and headers is not None)
         if "id" not in message:
+            if modern and headers is not None and not self._agrees(message, headers, stream):
+                return []
             return self._receive_notification(message["method"], message.get("params"))
         return self._receive_request(message, modern, headers, stream, principal, None)
+
+    def _agrees(self, notification: JsonObject, headers: RoutingHeaders, stream: Stream) -> bool:
+        """Tell whether a posted notification has the headers of its body; refuse it if not."""
+        params = notification.get("params")
+        meta = params.get("_meta") if type(params) is dict else None
+        try:
+            headers.check_notification(
+                notification["method"], meta.get(PROTOCOL_VERSION) if type(meta) is dict else None
+            )
+            self._modern_revision(headers.version)
+        except ProtocolError as error:
+            data = self.encode(error_message(error.code, error.message, error.data))
+            self._outbox.append(Outgoing(data, stream, True, http_status(error.code)))
+            return False
+        return True
 
     def _receive_batch(self, batch: list[Any], stream: Stream, principal: str) -> list[Event]:
         if self.session is None or not self.session.revision.has_batches:
@@ -240,10 +259,7 @@ class ServerProtocol:
             raise ProtocolError(INVALID_PARAMS, f"`params._meta` lacks {CLIENT_CAPABILITIES!r}")
         if headers is not None:
             headers.check_request(call.method, params, version)
-        revision = BY_NAME.get(version)
-        if revision is None or not revision.is_modern or revision not in self.offering.revisions:
-            raise self._unsupported_version(version)
-        call.revision = revision
+        call.revision = self._modern_revision(version)
         if headers is not None and call.method == "tools/call":
             self._check_argument_headers(headers, params)
         read_request_meta(call, meta)
@@ -252,6 +268,12 @@ class ServerProtocol:
         name, arguments = params.get("name"), params.get("arguments", {})
         if self.offering.tools is not None and type(name) is str and type(arguments) is dict:
             headers.check_arguments(self.offering.tools.header_rules(name), arguments)
+
+    def _modern_revision(self, version: str | None) -> Revision:
+        revision = BY_NAME.get(version or "")
+        if revision is None or not revision.is_modern or revision not in self.offering.revisions:
+            raise self._unsupported_version(version)
+        return revision
 
     def _unsupported_version(self, requested: object) -> ProtocolError:
         data = {

@@ -22,6 +22,7 @@ from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 
 HEAD_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 30.0
+LINGER_SECONDS: Final = 5.0  # for the rest of a request that is refused
 UNREAD_SECONDS: Final = 30.0  # how long a client may read nothing of what is sent
 MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_WIRE_BYTES: Final = 4 * MAX_MESSAGE_BYTES  # of a body with its chunk headers and trailers
@@ -43,20 +44,25 @@ class HeadJoiner:
 
     uvicorn writes them one after the other: twice the system calls, and a client that is woken
     twice. A response whose body comes later writes b"" to have its head sent.
+
+    It closes in two steps where the client still sends: closed at once, the connection would be
+    reset, and the response could be lost with it.
     """
 
-    __slots__ = ("_head", "_transport")
+    __slots__ = ("_head", "_sends_on", "_transport", "is_lingering")
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, sends_on: Callable[[], bool]) -> None:
         self._transport = transport
+        self._sends_on = sends_on  # tells whether the client still sends what it was answered to
         self._head = b""
+        self.is_lingering = False  # nothing more is written, and what comes is thrown away
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def is_closing(self) -> bool:
         """As the transport's; spelled out because each request asks."""
-        return self._transport.is_closing()
+        return self.is_lingering or self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
         """Write, or keep the head of a response until its body comes."""
@@ -71,7 +77,11 @@ class HeadJoiner:
         """Close the connection when all is written."""
         if self._head:
             self.write(b"")
-        self._transport.close()
+        if not self.is_lingering and self._sends_on():
+            self.is_lingering = True
+            self._transport.write_eof()
+        else:
+            self._transport.close()
 
 
 class Connection(_HttpProtocol):
@@ -102,7 +112,8 @@ class Connection(_HttpProtocol):
         """Serve the connection, unless it is one too many."""
         super().connection_made(transport)
         self._write = transport.write
-        self.transport = cast("asyncio.Transport", HeadJoiner(transport))
+        self._joiner = HeadJoiner(transport, self._sends_on)
+        self.transport = cast("asyncio.Transport", self._joiner)
         if len(self.connections) > self._max_connections:
             transport.write(_BUSY)
             transport.close()
@@ -116,6 +127,8 @@ class Connection(_HttpProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes, unless the request they belong to has had enough."""
+        if self._joiner.is_lingering:
+            return
         cycle = self.cycle
         in_body = cycle is not None and cycle.more_body and not cycle.response_complete
         super().data_received(data)
@@ -142,6 +155,12 @@ class Connection(_HttpProtocol):
         if not self.url and not url.startswith(b"/"):
             self.headers.append((b"host", url))
         super().on_url(url)
+
+    def on_response_complete(self) -> None:
+        """Send a head that no body took along, as of an answer to HEAD; go on with what waits."""
+        if not self.transport.is_closing():
+            self.transport.write(b"")
+        super().on_response_complete()
 
     def take_body(self, scope: Scope) -> bytes | None:
         """Give the body of a request that is all there, else None."""
@@ -189,9 +208,18 @@ class Connection(_HttpProtocol):
         elif phase and now - self._phase_since >= limit:
             self.transport.abort()
 
+    def _sends_on(self) -> bool:
+        cycle = self.cycle
+        if cycle is None or not cycle.response_complete or not cycle.more_body:
+            return False
+        self.flow.resume_reading()
+        return not cycle.disconnected
+
     def _client_is_due(self) -> tuple[tuple[object, ...], float]:
         """Give what is awaited from the client, and for how long; () where it is our turn."""
         cycle: Any = self.cycle
+        if self._joiner.is_lingering:
+            return ("end",), LINGER_SECONDS
         if self.flow.write_paused:
             return ("unread", self.transport.get_write_buffer_size()), UNREAD_SECONDS
         if cycle is None:

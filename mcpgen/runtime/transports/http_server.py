@@ -58,6 +58,8 @@ def serve_http(
         ConfigurationError: others could reach the server and `allows_remote` does not say so,
             or nothing can listen there.
     """
+    if with_sse and not package.offering.legacy:
+        raise ConfigurationError("--sse is for older revisions of MCP, and this server has none")
     if not is_loopback(host):
         if not allows_remote:
             raise ConfigurationError(

@@ -94,7 +94,8 @@ class LegacySessions:
             self._leave(live)
 
     async def _open(self, exchange: HttpExchange, message: Any) -> None:
-        if type(message) is not dict or message.get("method") != "initialize":
+        is_request = type(message) is dict and "id" in message
+        if not is_request or message.get("method") != "initialize":
             raise RefusedError(400, "the header Mcp-Session-Id is missing: send `initialize` first")
         version = exchange.text(b"mcp-protocol-version")
         if version is not None and BY_NAME.get(version) not in self._offering.legacy:
@@ -121,6 +122,8 @@ class LegacySessions:
         events = protocol.receive(
             message, stream=stream, headers=exchange.routing, principal=exchange.principal
         )
+        if protocol.session is not None:
+            live.stored.state = protocol.session  # a second `initialize` has changed it
         if protocol.is_waiting(stream):
             live.streams[stream.id] = stream
         later = await self._calls.run(
@@ -234,8 +237,12 @@ class LegacySessions:
             self._end(session_id, "the session expired")
 
     def close(self, reason: str, *, only_idle: bool) -> None:
-        """End the GET streams, and without `only_idle` the calls in flight too."""
+        """End the GET streams, and without `only_idle` the calls in flight too.
+
+        What waits for an answer of the client waits no more: no request is taken that has it.
+        """
         for live in list(self._live.values()):
+            self._runner.forget_client(live.protocol)
             if live.get_stream is not None:
                 live.get_stream.finish()
             if not only_idle:

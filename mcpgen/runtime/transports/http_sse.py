@@ -43,7 +43,8 @@ class SseEndpoints:
     """Answers GET `/sse`, which opens a connection, and POST `/messages`, which feeds it."""
 
     def __init__(self, offering: Offering, runner: CallRunner, encode: Encode) -> None:
-        self._offering = offering
+        # What is stateless has another transport, whose headers must agree with the body.
+        self._offering = offering.replaced(revisions=offering.legacy)
         self._runner = runner
         self._encode = encode
         self._connections: dict[str, SseConnection] = {}
@@ -94,6 +95,7 @@ class SseEndpoints:
     def close(self, reason: str, *, only_idle: bool) -> None:
         """End the connections; those with calls in flight stay when `only_idle`."""
         for connection in list(self._connections.values()):
+            self._runner.forget_client(connection.protocol)
             if not only_idle or connection.protocol.calls_in_flight() == 0:
                 self._close(connection, reason)
 

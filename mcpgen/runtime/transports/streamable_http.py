@@ -89,6 +89,10 @@ class StreamableHttp:
         self._host_check = host_check or HostCheck()
         self._store = store or MemoryStore()
         self._has_sessions = has_sessions and bool(offering.legacy)
+        # What a client must be remembered for: what it subscribed to, which level it logs.
+        self._offering_without_sessions = offering.replaced(
+            changing_lists=frozenset(), offers_subscriptions=False, offers_logging=False
+        )
         self._now = now
         self._open: set[LoneStream] = set()
         self._calls = PostedCalls(runner)
@@ -188,7 +192,8 @@ class StreamableHttp:
         modern: bool,
     ) -> None:
         """Answer a POST that belongs to nothing else."""
-        protocol = ServerProtocol(self._offering, session=session, encode=self._encode)
+        offering = self._offering if modern else self._offering_without_sessions
+        protocol = ServerProtocol(offering, session=session, encode=self._encode)
         stream = LoneStream(protocol)
         events = protocol.receive(
             message,
@@ -208,9 +213,9 @@ class StreamableHttp:
             )
             if later is not None:
                 await later
-            elif stream.reply is not None:
+            elif stream.reply:
                 await exchange.reply(stream.reply_status, stream.reply)
-            elif stream.is_decided or protocol.is_waiting(stream):
+            elif stream.is_sse or protocol.is_waiting(stream):
                 await self._answer_later(exchange, stream)
             else:
                 await exchange.reply(202)

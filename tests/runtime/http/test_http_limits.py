@@ -9,7 +9,8 @@ import pytest
 
 from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 from mcpgen.runtime.transports.store import MemoryStore, StoredEvent
-from tests.runtime.http.harness import Served, modern, run, tool_call
+from tests.runtime.http.harness import BOUND_SECONDS, Served, modern, request, run, tool_call
+from tests.runtime.http.test_http_sse_2024 import INITIALIZED, connect, post
 
 ECHO = {"name": "echo"}
 MODERN_HEADERS = {
@@ -145,6 +146,28 @@ def test_calls_in_flight_are_finished_while_nothing_new_is_taken() -> None:
             assert "result" in (await exchange.complete()).json
 
     run(scenario)
+
+
+@pytest.mark.parametrize("transport", ["session", "sse"])
+def test_a_call_that_waits_for_its_client_ends_when_nobody_can_answer(transport: str) -> None:
+    async def scenario(served: Served) -> None:
+        client = served.client
+        capabilities = {"elicitation": {}}
+        if transport == "session":
+            await client.initialize("2025-06-18", capabilities)
+            asked = client.begin(tool_call("ask"))
+            await asked.until_events(1)
+        else:
+            asked, query = await connect(served)
+            params = {"protocolVersion": "2025-06-18", "capabilities": capabilities}
+            for message in (request("initialize", params, id=0), INITIALIZED, tool_call("ask")):
+                await post(served, query, message)
+            await asked.until_events(3)
+        await served.app.drain(BOUND_SECONDS / 2)
+        answer = (await asked.complete()).body
+        assert b"the client left before it answered" in answer
+
+    run(scenario, with_sse=True)
 
 
 def test_calls_that_do_not_finish_in_time_are_answered_with_an_error() -> None:

@@ -22,6 +22,7 @@ from tests.runtime.http.harness import (
     run,
 )
 
+VERSION = "mcp-protocol-version"
 ECHO = {"name": "echo", "arguments": {"a": 1}}
 ONLY_MODERN = offering().replaced(revisions=(REVISION_2026_07_28,))
 ONLY_LEGACY = offering().replaced(revisions=REVISIONS[1:])
@@ -35,6 +36,43 @@ def test_a_call_is_answered_by_one_json_object() -> None:
         assert response.headers["content-type"] == "application/json"
         assert int(response.headers["content-length"]) == len(response.body)
         assert response.json["result"]["content"][0]["text"] == '{"a": 1}'
+
+    run(scenario)
+
+
+NOTIFIED = modern("notifications/x")
+del NOTIFIED["id"]
+HEADERS = {"mcp-protocol-version": MODERN, "mcp-method": "notifications/x"}
+
+
+@pytest.mark.requirement("N038", "N045", "N048", "N053")
+@pytest.mark.parametrize(
+    ("message", "headers", "code"),
+    [
+        (NOTIFIED, HEADERS, None),
+        (NOTIFIED, {"mcp-protocol-version": MODERN}, None),
+        ({"jsonrpc": "2.0", "method": "notifications/x"}, HEADERS, None),
+        (NOTIFIED, {}, -32020),
+        (NOTIFIED, {**HEADERS, "mcp-protocol-version": "2025-11-25"}, -32020),
+        (NOTIFIED, {**HEADERS, "mcp-method": "tools/call"}, -32020),
+        (NOTIFIED, [*HEADERS.items(), *HEADERS.items()], -32020),
+        (
+            {"jsonrpc": "2.0", "method": "notifications/x"},
+            {**HEADERS, VERSION: "2099-01-01"},
+            -32022,
+        ),
+    ],
+)
+def test_a_notification_agrees_with_its_headers(message: Any, headers: Any, code: Any) -> None:
+    async def scenario(served: Served) -> None:
+        response = await served.client.send("POST", message, headers=headers).complete()
+        assert response.status == (202 if code is None else 400)
+        if code is None:
+            assert response.body == b""
+        else:
+            check_frames(MODERN, [], response)
+            assert response.json["error"]["code"] == code
+            assert "id" not in response.json
 
     run(scenario)
 

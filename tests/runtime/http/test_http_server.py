@@ -21,11 +21,13 @@ from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.transports.http_connection import (
     BODY_SECONDS,
     HEAD_SECONDS,
+    LINGER_SECONDS,
     MAX_HEAD_BYTES,
     MAX_WIRE_BYTES,
     UNREAD_SECONDS,
 )
 from mcpgen.runtime.transports.http_server import KEEP_ALIVE_SECONDS, HttpServer, serve_http
+from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 from tests.runtime.http.harness import BOUND_SECONDS, Clock, Served, make_served, modern
 from tests.runtime.stdio_process import REPOSITORY, write_package
 
@@ -176,6 +178,31 @@ def test_pipelined_requests_are_answered_in_order() -> None:
         for number in (1, 2, 3):
             assert json.loads((await wire.response())[2])["id"] == number
         await wire.close()
+
+    on_server(scenario)
+
+
+def test_a_body_that_is_too_long_is_answered_also_while_it_is_sent() -> None:
+    async def scenario(server: Server) -> None:
+        wire = await server.connect()
+        wire.write(http(b" " * (MAX_MESSAGE_BYTES + 1)) + http())
+        assert (await wire.response())[0] == 413
+        assert await wire.rest() == b""  # what follows is not read as a request
+        await server.accepted(1)
+        server.pass_time(LINGER_SECONDS)  # the client does not close its end
+        await server.accepted(0)
+
+    on_server(scenario)
+
+
+@pytest.mark.parametrize("path", ["/health", "/mcp"])
+def test_a_head_without_a_body_is_sent_at_once(path: str) -> None:
+    async def scenario(server: Server) -> None:
+        wire = await server.connect()
+        wire.write(b"HEAD %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode())
+        assert (await wire.until(b"\r\n\r\n")).startswith(b"HTTP/1.1 40")
+        wire.write(http())
+        assert (await wire.response())[0] == 200
 
     on_server(scenario)
 

@@ -15,6 +15,7 @@ from tests.runtime.http.harness import (
     OMITTED,
     Served,
     check_frames,
+    offering,
     request,
     run,
     tool_call,
@@ -464,6 +465,64 @@ def test_without_sessions_the_header_alone_tells_the_revision(
             assert (refused.status, refused.headers["allow"]) == (405, "POST")
 
     run(scenario, has_sessions=False)
+
+
+@pytest.mark.requirement("L023")
+def test_without_sessions_nothing_is_declared_that_needs_one() -> None:
+    async def scenario(served: Served) -> None:
+        params = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        opened = await served.client.post(request("initialize", params))
+        assert opened.json["result"]["capabilities"] == {"tools": {}}
+        refused = await served.client.post(request("logging/setLevel", {"level": "info"}))
+        assert refused.json["error"]["code"] == -32601
+        modern = await served.client.post_modern("server/discover")
+        assert modern.json["result"]["capabilities"] == {
+            "tools": {"listChanged": True},
+            "logging": {},
+        }
+
+    run(scenario, has_sessions=False, offering=offering(offers_logging=True))
+
+
+@pytest.mark.requirement("L006", "L049")
+def test_without_sessions_a_batch_of_notifications_has_no_answer() -> None:
+    async def scenario(served: Served) -> None:
+        accepted = await served.client.post([INITIALIZED, INITIALIZED])
+        assert (accepted.status, accepted.body) == (202, b"")
+
+    run(scenario, has_sessions=False)
+
+
+@pytest.mark.requirement("L018", "L070")
+def test_a_second_handshake_changes_the_session() -> None:
+    async def scenario(served: Served) -> None:
+        client = served.client
+        await client.initialize("2025-11-25")
+        params = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        again = await client.post(request("initialize", params))
+        assert again.json["result"]["protocolVersion"] == "2025-06-18"
+        assert (await client.post(request("ping"))).status == 400
+        client.revision = "2025-06-18"
+        assert (await client.post(request("ping"))).json["result"] == {}
+
+    run(scenario)
+
+
+@pytest.mark.requirement("L050")
+def test_a_handshake_that_wants_no_answer_is_refused() -> None:
+    async def scenario(served: Served) -> None:
+        told = {"jsonrpc": "2.0", "method": "initialize", "params": {}}
+        assert (await served.client.post(told)).status == 400
+
+    run(scenario)
 
 
 def test_without_sessions_a_handler_cannot_ask() -> None:

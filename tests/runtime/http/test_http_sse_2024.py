@@ -12,6 +12,7 @@ from tests.runtime.http.harness import (
     Response,
     Served,
     check_frames,
+    modern,
     request,
     run,
     tool_call,
@@ -138,5 +139,18 @@ def test_calls_are_finished_before_the_server_leaves() -> None:
         served.tools.go_on.set()
         await draining
         assert answers(await busy.complete()) == [0, 9]
+
+    run(scenario, with_sse=True)
+
+
+def test_what_is_stateless_is_not_served_over_this_transport() -> None:
+    async def scenario(served: Served) -> None:
+        stream, query = await connect(served)
+        accepted = await post(served, query, modern("tools/call", {"name": "echo"}, id=1))
+        assert accepted.status == 202
+        response = await stream.until_events(2)
+        (answer,) = Response(body=response.body.split(b"\n\n", 1)[1]).messages
+        assert answer["error"]["code"] == -32600  # no session is open
+        assert not served.tools.calls
 
     run(scenario, with_sse=True)
