@@ -50,6 +50,7 @@ test: $(TEST_TOOLS) $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/instal
 bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
 	-@$(BIN)/python tests/benchmarks/run.py
 	-@$(BIN)/python tests/benchmarks/generation.py
+	-@$(BIN)/python tests/benchmarks/suites.py
 	@$(BIN)/python tests/benchmarks/workspace.py
 
 peers: $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
