@@ -8,34 +8,52 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing.suite import Suite
+from mcpgen.runtime.testing import Suite, WorkflowSuite
 from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.http import HttpResponse
 from tests.examples.examples import COMMITTED
 
-NAMES = ("bookshop", "petstore")
+NAMES = ("bookshop", "petstore", "competitor-research")  # the last one has no document
+WITH_WORKFLOWS = ("bookshop", "competitor-research")
 LEAST_CASES = 5
 
 
 @pytest.fixture(params=NAMES)
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A copy of an example, for faults to be put into; forgotten afterwards."""
-    path = list(sys.path)
-    yield shutil.copytree(COMMITTED / f"{request.param}-mcp", tmp_path / request.param)
+    path, name = list(sys.path), request.param.replace("-", "_")
+    yield shutil.copytree(COMMITTED / f"{request.param}-mcp", tmp_path / name)
     sys.path[:] = path
-    for module in [module for module in sys.modules if module.startswith(f"{request.param}_mcp")]:
+    forget(name)
+
+
+def forget(project: str) -> None:
+    for module in [module for module in sys.modules if module.startswith(f"{project}_mcp")]:
         del sys.modules[module]
 
 
-def suite_of(project: Path) -> Suite:
+def suite_of(project: Path) -> WorkflowSuite:
     sys.path.insert(0, str(project / "src"))
     importlib.invalidate_caches()
-    return Suite(f"{project.name}_mcp", project / "tests" / "generated")
+    return WorkflowSuite(f"{project.name}_mcp", project / "tests" / "generated")
+
+
+def workflows_failing(suite: WorkflowSuite) -> list[bool]:
+    return [fails(partial(suite.run_through, case)) for case in suite.workflows]
+
+
+def fails(test: Callable[[], None]) -> bool:
+    try:
+        test()
+    except AssertionError:
+        return True
+    return False
 
 
 def tools_failing(suite: Suite) -> set[str]:
@@ -66,21 +84,27 @@ def test_every_tool_of_a_sound_server_passes_at_least_five_cases(project: Path) 
     assert min(passed.values()) >= LEAST_CASES
 
 
-def test_stubs_fail_for_every_tool(project: Path) -> None:
+def make_stubs(project: Path) -> None:
     call = re.compile(r"(return )?await ctx\.api\.request\([^@]*?\n    \)\n")
     in_handlers(project, lambda text: call.sub("return {}\n", text))
+
+
+def test_stubs_fail_for_every_tool(project: Path) -> None:
+    make_stubs(project)
     suite = suite_of(project)
 
     assert tools_failing(suite) == {case.tool for case in suite.cases}
 
 
+async def answer_200(*_: Any, **__: Any) -> tuple[HttpResponse, Any]:
+    """Take the place of `ApiClient.exchange`."""
+    return HttpResponse(200, (("Content-Type", "application/json"),), b"{}"), {}
+
+
 def test_client_that_always_answers_200_fails_for_every_tool(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def exchange(*_: Any, **__: Any) -> tuple[HttpResponse, Any]:
-        return HttpResponse(200, (("Content-Type", "application/json"),), b"{}"), {}
-
-    monkeypatch.setattr(ApiClient, "exchange", exchange)
+    monkeypatch.setattr(ApiClient, "exchange", answer_200)
     suite = suite_of(project)
 
     assert tools_failing(suite) == {case.tool for case in suite.cases}
@@ -93,3 +117,20 @@ def test_missing_credential_fails_for_every_tool_that_needs_one(project: Path) -
 
     assert secured
     assert tools_failing(suite) == secured
+
+
+@pytest.mark.parametrize("project", WITH_WORKFLOWS, indirect=True)
+def test_stubs_and_a_client_that_always_answers_200_fail_for_every_workflow(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = suite_of(project)
+    assert suite.workflows
+    assert not any(workflows_failing(suite))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ApiClient, "exchange", answer_200)
+        assert all(workflows_failing(suite))
+
+    make_stubs(project)
+    forget(project.name)
+    assert all(workflows_failing(suite_of(project)))
