@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from mcpgen.pipeline import commands as pipeline
 from tests.corpus.documents import CORPUS
@@ -64,4 +64,5 @@ def test_random_documents(
     folder = tmp_path_factory.mktemp("random")
     source = folder / "document.json"
     source.write_text(json.dumps(document))
-    assert_a_second_run_writes_nothing(source, folder / "server", cache)
+    # Of 20 that can be served; a generator of documents that mostly cannot would fail the test.
+    assume(assert_a_second_run_writes_nothing(source, folder / "server", cache))

@@ -39,7 +39,7 @@ def test_a_killed_run_loses_nothing_and_the_next_one_finishes_it(
     (project / "openapi.yaml").write_text(projects.CHANGED_DOCUMENT)
     said = run_module("killed_runs", project, tmp_path, cache, str(KILLS))
     steps, before, within = map(int, said.split())
-    assert (steps > KILLS // 2, before + within) == (True, KILLS)
+    assert KILLS // 2 < steps <= KILLS == before + within, "each step was killed at"
     assert min(before, within) > KILLS // 10, "both kinds of kill were tried"
 
 

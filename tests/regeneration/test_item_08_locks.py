@@ -153,6 +153,30 @@ def test_bad_input_is_told_once_and_changes_not_a_byte(
     assert (projects.tree_hash(project), projects.times(project)) == (before, written)
 
 
+@pytest.mark.parametrize(
+    ("spoil", "rule"),
+    [
+        (too_new, "lock-too-new"),
+        (too_new_in_conflict, "lock-too-new"),
+        (not_a_server, "not-a-project"),
+    ],
+)
+def test_what_generate_cannot_follow_check_and_changelog_cannot(
+    project: Path, cache: Path, spoil: Callable[[Path], None], rule: str
+) -> None:
+    spoil(project)
+    before, written = projects.tree_hash(project), projects.times(project)
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
+    for report in (
+        pipeline.check(project),
+        pipeline.changelog(project, None, options, projects.silent),
+        pipeline.pull(project, None, options, projects.silent),
+    ):
+        [problem] = report.problems
+        assert (report.exit_code, problem.code) == (2, rule)
+    assert (projects.tree_hash(project), projects.times(project)) == (before, written)
+
+
 def test_a_folder_in_the_way_of_a_new_file_is_told_and_changes_not_a_byte(
     project: Path, cache: Path
 ) -> None:

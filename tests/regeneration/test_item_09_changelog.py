@@ -5,6 +5,7 @@ The rules themselves, one by one, are in tests/unit/changelog/test_compare.py.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,7 @@ CASES = [
     ("enum widened", ("[sold, free]", "[sold, free, ill]"), "input-enum-widened", "minor"),
     ("constraint widened", ("maximum: 50", "maximum: 51"), "input-constraint-widened", "minor"),
     ("output field added", ("{id: {", "{at: {type: string}, id: {"), "output-added", "minor"),
+    ("title", ("summary: List pets", "summary: All pets"), "title", "patch"),
     ("description", ("As many as fit.", "Not too many."), "description", "patch"),
     ("instructions", ("description: Pets.}", "description: All pets.}"), "instructions", "patch"),
     ("operationId", ("listPets", "findPets"), "operation-renamed", "none"),
@@ -129,6 +131,32 @@ def test_a_change_of_the_document_has_its_level(
     assert (changelog.level.word, rule) in [
         (each.level.word, each.rule) for each in changelog.changes
     ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "rule", "level"),
+    [
+        ("{name: tally}", "tool-renamed", "major"),
+        ("{name: tally, aliases: [count_pets]}", "tool-renamed-aliased", "minor"),
+        ("{annotations: {readOnlyHint: false}}", "read-only-hint", "major"),
+        (
+            "{annotations: {readOnlyHint: false, destructiveHint: true}}",
+            "destructive-hint",
+            "major",
+        ),
+        ("{expose: off}", "tool-removed", "major"),
+    ],
+)
+def test_a_change_of_the_manifest_has_its_level(
+    server: Path, tmp_path: Path, cache: Path, entry: str, rule: str, level: str
+) -> None:
+    changed = shutil.copytree(server, tmp_path / "server")
+    with (changed / "mcpgen.yaml").open("a") as manifest:
+        manifest.write(f'operations: {{"GET /count": {entry}}}\n')
+    options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
+    found = pipeline.changelog(changed, str(server), options, projects.silent).changelog
+    assert found is not None
+    assert (level, rule) in [(each.level.word, each.rule) for each in found.changes]
 
 
 def test_another_order_and_other_spelling_change_nothing(
