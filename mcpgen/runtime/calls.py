@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mcpgen.runtime.content import (
@@ -114,9 +114,9 @@ class CallRunner:
         self._asked: dict[tuple[ServerProtocol, object], asyncio.Future[JsonObject]] = {}
 
     @property
-    def in_flight(self) -> int:
-        """How many handlers are at work."""
-        return len(self._tasks)
+    def calls(self) -> Collection[Call]:
+        """The calls whose handlers are at work."""
+        return self._tasks.keys()
 
     @property
     def is_full(self) -> bool:

@@ -49,11 +49,12 @@ class HeaderRule:
 class RoutingHeaders:
     """The headers of one request that must agree with its body."""
 
-    __slots__ = ("_headers", "_values")
+    __slots__ = ("_agreed", "_headers", "_values")
 
     def __init__(self, headers: Headers) -> None:
         self._headers = headers
         self._values = dict(headers)
+        self._agreed: tuple[str, str, str] | None = None  # what was last held against them
 
     @property
     def version(self) -> str | None:
@@ -81,13 +82,18 @@ class RoutingHeaders:
         Raises:
             ProtocolError: a header is missing, cannot be read, or says another thing.
         """
+        named_by = _NAMED_BY.get(method)
+        named = None if named_by is None else params.get(named_by)
+        if (method, named, version) == self._agreed:
+            return
         for name, expected in ((_VERSION, version), (_METHOD, method)):
             if self._given(name).decode("latin-1") != expected:
                 raise _differs(name)
-        named_by = _NAMED_BY.get(method)
-        named = None if named_by is None else params.get(named_by)
-        if type(named) is str and _decoded(self._given(_NAME), _SPELLING[_NAME]) != named:
+        if type(named) is not str:
+            return
+        if _decoded(self._given(_NAME), _SPELLING[_NAME]) != named:
             raise _differs(_NAME)
+        self._agreed = (method, named, version)
 
     def check_notification(self, method: str, version: object) -> None:
         """Hold version and method against the body of a notification, as far as it has them.

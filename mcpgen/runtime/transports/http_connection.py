@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
 from uvicorn.server import ServerState
 
 try:
-    from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+    from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol as _HttpProtocol
 except ImportError:  # PyPy
     from uvicorn.protocols.http.h11_impl import (  # type: ignore[assignment]  # alike, for us
         H11Protocol as _HttpProtocol,
     )
 
-from mcpgen.runtime.transports.http_exchange import WHOLE_MESSAGES, Scope
+from mcpgen.runtime.transports.http_exchange import REQUEST_HEAD, WHOLE_MESSAGES, Scope
 from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
+from mcpgen.runtime.transports.known_heads import END_OF_HEAD, KnownHead, KnownHeads
+
+if TYPE_CHECKING:
+    from uvicorn._types import HTTPScope
 
 HEAD_SECONDS: Final = 10.0
 BODY_SECONDS: Final = 30.0
@@ -97,11 +101,14 @@ class Connection(_HttpProtocol):
         config: uvicorn.Config,
         server_state: ServerState,
         max_connections: int,
+        heads: KnownHeads,
         *,
         on_lost: Callable[[], None],
     ) -> None:
         super().__init__(config=config, server_state=server_state, app_state={})
         self._max_connections = max_connections
+        self._heads = heads
+        self._is_between_requests = False  # and one has come
         self._on_lost = on_lost
         self._head_bytes = 0
         self._body_bytes = 0
@@ -130,6 +137,27 @@ class Connection(_HttpProtocol):
         if self._joiner.is_lingering:
             return
         cycle = self.cycle
+        if self._is_between_requests and cycle.response_complete and cycle.keep_alive:
+            self._receive_request(data)
+        else:
+            self._parse(data)
+
+    def _receive_request(self, data: bytes) -> None:
+        """Take the next request. One that comes whole with a known head needs no parser."""
+        head, end, body = data.partition(END_OF_HEAD)
+        known = self._heads.find(head) if end else None
+        if known is not None and known.body_bytes == len(body):
+            self._begin(known, body)
+            return
+        former = self.cycle
+        self._parse(data)
+        cycle = self.cycle
+        is_whole = cycle is not former and self._is_between_requests and cycle.body == body
+        if is_whole and cycle.keep_alive:
+            self._heads.add(head, cast("Scope", self.scope), len(body))
+
+    def _parse(self, data: bytes) -> None:
+        cycle = self.cycle
         in_body = cycle is not None and cycle.more_body and not cycle.response_complete
         super().data_received(data)
         if self.cycle is not cycle:
@@ -147,8 +175,44 @@ class Connection(_HttpProtocol):
     def on_message_begin(self) -> None:
         """Begin a request, whose body and response may pass whole."""
         super().on_message_begin()
+        self._is_between_requests = False
         scope: Scope = cast("Scope", self.scope)  # which ASGI lets servers extend
         scope["extensions"] = {WHOLE_MESSAGES: self}
+
+    def on_message_complete(self) -> None:
+        """Note that a request has come whole."""
+        super().on_message_complete()
+        self._is_between_requests = True
+
+    def _begin(self, known: KnownHead, body: bytes) -> None:
+        """Begin a request as uvicorn does, with what its head was found to say before."""
+        self._unset_keepalive_if_required()
+        self._head_bytes = self._body_bytes = 0
+        scope = {
+            **known.scope,
+            "client": self.client,
+            "server": self.server,
+            "state": {},
+            "extensions": {WHOLE_MESSAGES: self, REQUEST_HEAD: known.head},
+        }
+        self.scope = cast("HTTPScope", scope)
+        cycle = self.cycle = RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=True,
+            on_response=self.on_response_complete,
+        )
+        cycle.body += body
+        cycle.more_body = False
+        cycle.message_event.set()
+        self._start_asgi_task(cycle, self.app)
 
     def on_url(self, url: bytes) -> None:
         """Take the request target. One that names a host counts as another Host header."""

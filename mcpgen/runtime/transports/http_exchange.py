@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import lru_cache
 from typing import Any, Final, Protocol, TypeAlias
 
 from mcpgen.runtime.protocol.call import error_message
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, encode_json
-from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.transports.reply_stream import ReplyStream
+from mcpgen.runtime.transports.request_head import Header, RequestHead
 
 Scope: TypeAlias = dict[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
-Header: TypeAlias = tuple[bytes, bytes]
 
 WHOLE_MESSAGES: Final = "mcpgen.whole_messages"
 """Names an ASGI extension, `WholeMessages`, that a server may have."""
+REQUEST_HEAD: Final = "mcpgen.request_head"
+"""Names another: the `RequestHead` of a request whose header fields the server has seen before."""
 
 CLOSE: Final[Header] = (b"connection", b"close")
 _JSON: Final[Header] = (b"content-type", b"application/json")
@@ -58,9 +58,9 @@ class HttpExchange:
         "_send",
         "_whole",
         "fields",
+        "head",
         "is_started",
         "principal",
-        "routing",
         "scope",
     )
 
@@ -68,23 +68,31 @@ class HttpExchange:
         self.scope = scope
         self.is_started = False  # the status is sent
         self.principal = ""  # whom the request was authenticated as; "" for nobody
-        headers: list[Header] = scope["headers"]
-        self.fields = dict(headers)
-        if len(self.fields) != len(headers):
-            self.fields = _joined(headers)
-        self.routing = RoutingHeaders(headers)
+        extensions = scope.get("extensions") or {}
+        self.head: RequestHead = extensions.get(REQUEST_HEAD) or RequestHead(scope["headers"])
+        self.fields = self.head.fields
         self._receive = receive
         self._send = send
-        extensions = scope.get("extensions")
-        self._whole: WholeMessages | None = extensions and extensions.get(WHOLE_MESSAGES)
+        self._whole: WholeMessages | None = extensions.get(WHOLE_MESSAGES)
 
     def text(self, name: bytes) -> str | None:
         """Give a header's value, trimmed, or None."""
         value = self.fields.get(name)
         return None if value is None else value.strip(b" \t").decode("latin-1")
 
+    def body_at_hand(self, max_bytes: int) -> bytes | None:
+        """Give the body, once, where all of it is there; else None: it must be read.
+
+        Raises:
+            RefusedError: it is longer than `max_bytes`.
+        """
+        body = self._whole.take_body(self.scope) if self._whole is not None else None
+        if body is not None and len(body) > max_bytes:
+            raise _too_large(max_bytes)
+        return body
+
     async def read_body(self, max_bytes: int) -> bytes:
-        """Give the whole body.
+        """Give the whole body, once.
 
         Raises:
             RefusedError: it is longer than `max_bytes`, or the client left before its end.
@@ -92,10 +100,8 @@ class HttpExchange:
         announced = self.fields.get(b"content-length", b"")
         if len(announced) > 6 and announced.isdigit() and int(announced) > max_bytes:
             raise _too_large(max_bytes)
-        body = self._whole.take_body(self.scope) if self._whole is not None else None
+        body = self.body_at_hand(max_bytes)
         if body is not None:
-            if len(body) > max_bytes:
-                raise _too_large(max_bytes)
             return body
         event = await self._receive()
         chunks = bytearray()
@@ -108,6 +114,10 @@ class HttpExchange:
             event = await self._receive()
         raise RefusedError(400, "the connection ended before the body did", (CLOSE,))
 
+    def reply_at_once(self, status: int, body: bytes = b"") -> bool:
+        """Answer as `reply` does if nothing has to be waited for; False: `reply` must."""
+        return self._whole is not None and self._whole.reply(self.scope, status, body)
+
     async def reply(
         self,
         status: int,
@@ -115,8 +125,7 @@ class HttpExchange:
         headers: Sequence[Header] = (),
     ) -> None:
         """Answer with JSON, or with an empty body."""
-        whole = self._whole
-        if whole is not None and not headers and whole.reply(self.scope, status, body):
+        if not headers and self.reply_at_once(status, body):
             return
         fields = [(b"content-length", b"%d" % len(body)), *headers]
         if body:
@@ -162,50 +171,6 @@ class HttpExchange:
             pass
         if stream.reader == reader:
             stream.detach()
-
-
-@lru_cache(maxsize=256)
-def accepts(accept: bytes | None, *media_types: str) -> bool:
-    """Tell whether an Accept header takes all of these media types (RFC 9110, section 12.5.1)."""
-    if accept is None:
-        return True
-    refused: set[str] = set()
-    taken: set[str] = set()
-    for item in accept.decode("latin-1").lower().split(","):
-        media_range, *parameters = (part.strip() for part in item.split(";"))
-        weight = next((it.removeprefix("q=") for it in parameters if it.startswith("q=")), "1")
-        (refused if weight.strip("0.") == "" else taken).add(media_range)
-    return all(_takes(media_type, taken, refused) for media_type in media_types)
-
-
-def _takes(media_type: str, taken: set[str], refused: set[str]) -> bool:
-    kind, _, _ = media_type.partition("/")
-    for media_range in (media_type, f"{kind}/*", "*/*"):  # narrowest first
-        if media_range in refused:
-            return False
-        if media_range in taken:
-            return True
-    return False
-
-
-@lru_cache(maxsize=256)
-def is_json(content_type: bytes | None) -> bool:
-    """Tell whether a Content-Type says JSON, and in UTF-8 where it names a charset."""
-    if content_type is None:
-        return False
-    media_type, *parameters = (
-        part.strip() for part in content_type.decode("latin-1").lower().split(";")
-    )
-    charsets = [it.removeprefix("charset=").strip('"') for it in parameters if "charset=" in it]
-    return media_type == "application/json" and set(charsets) <= {"utf-8", "utf8"}
-
-
-def _joined(headers: Sequence[Header]) -> dict[bytes, bytes]:
-    """Join what comes twice, as for list headers; any other then has a value that fits nothing."""
-    fields: dict[bytes, bytes] = {}
-    for name, value in headers:
-        fields[name] = fields[name] + b", " + value if name in fields else value
-    return fields
 
 
 def _too_large(max_bytes: int) -> RefusedError:

@@ -24,6 +24,7 @@ from mcpgen.runtime.transports.departure import (
 from mcpgen.runtime.transports.host_check import HostCheck, is_loopback
 from mcpgen.runtime.transports.http_connection import Connection, max_connections
 from mcpgen.runtime.transports.json_input import hot_decoder
+from mcpgen.runtime.transports.known_heads import KnownHeads
 from mcpgen.runtime.transports.streamable_http import MCP_PATH, StreamableHttp
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class HttpServer:
         self._state = ServerState()
         self._connections: set[Any] = self._state.connections
         self._all_gone = asyncio.Event()
+        self._heads = KnownHeads()
         self._config = uvicorn.Config(
             app,
             interface="asgi3",
@@ -164,7 +166,11 @@ class HttpServer:
 
     def _connect(self) -> Connection:
         return Connection(
-            self._config, self._state, self._max_connections, on_lost=self._on_connection_lost
+            self._config,
+            self._state,
+            self._max_connections,
+            self._heads,
+            on_lost=self._on_connection_lost,
         )
 
     def _on_connection_lost(self) -> None:

@@ -19,8 +19,9 @@ from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.versions import BY_NAME
 from mcpgen.runtime.transports.http_calls import PostedCalls
-from mcpgen.runtime.transports.http_exchange import Header, HttpExchange, RefusedError
+from mcpgen.runtime.transports.http_exchange import HttpExchange, RefusedError
 from mcpgen.runtime.transports.reply_stream import RETRY_MS, ReplyStream, ResumableStream
+from mcpgen.runtime.transports.request_head import Header
 from mcpgen.runtime.transports.sse import encode_event, encode_retry, event_id, parse_event_id
 from mcpgen.runtime.transports.store import Store, StoredSession, StoreFullError
 
@@ -120,19 +121,15 @@ class LegacySessions:
         protocol = live.protocol
         stream = self._new_stream(live)
         events = protocol.receive(
-            message, stream=stream, headers=exchange.routing, principal=exchange.principal
+            message, stream=stream, headers=exchange.head.routing, principal=exchange.principal
         )
         if protocol.session is not None:
             live.stored.state = protocol.session  # a second `initialize` has changed it
         if protocol.is_waiting(stream):
             live.streams[stream.id] = stream
-        later = await self._calls.run(
-            protocol,
-            events,
-            stream,
-            live.flush,
-            lambda: self._answer_later(exchange, stream),
-        )
+        answer_later = partial(self._answer_later, exchange, stream)
+        await self._calls.run(protocol, events, stream, live.flush, answer_later)
+        later = stream.stop_watch()
         await self._store.save_session(live.stored)
         if later is not None:
             await later
@@ -187,7 +184,7 @@ class LegacySessions:
             reader, newest = stream.attach(), stream.number
             kept = await self._store.events_after(live.stored.id, stream_id, number) or []
             replayed = [stream.event(it.number, it.data) for it in kept if it.number <= newest]
-            stream.pending.extendleft(reversed(replayed))
+            stream.pending[:0] = replayed
             return stream, reader
         events = await self._store.events_after(live.stored.id, stream_id, number)
         if events is None:

@@ -11,8 +11,9 @@ from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.protocol.jsonrpc import Encode
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol
-from mcpgen.runtime.transports.http_exchange import HttpExchange, RefusedError, accepts
+from mcpgen.runtime.transports.http_exchange import HttpExchange, RefusedError
 from mcpgen.runtime.transports.reply_stream import ReplyStream
+from mcpgen.runtime.transports.request_head import accepts
 from mcpgen.runtime.transports.sse import encode_event
 
 SSE_PATH: Final = "/sse"

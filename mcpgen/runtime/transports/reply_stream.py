@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeAlias
 
 from mcpgen.runtime.protocol.messages import Outgoing
 from mcpgen.runtime.transports.sse import (
@@ -19,6 +18,8 @@ from mcpgen.runtime.transports.store import StoredEvent
 MAX_UNREAD: Final = 1000  # events that wait for a client which does not read
 RETRY_MS: Final = 500
 
+AnswerLater: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
 
 class ReplyStream:
     """The answers to one POST; also the key by which the protocol core names it.
@@ -28,27 +29,31 @@ class ReplyStream:
     """
 
     __slots__ = (
+        "_answer_later",
+        "_later",
         "_readers",
         "_waiter",
         "is_finished",
         "is_sse",
-        "on_sse",
         "pending",
         "reader",
         "reply",
         "reply_status",
+        "watched_since",
     )
 
     def __init__(self) -> None:
         self.reply: bytes | None = None
         self.reply_status = 200
-        self.pending: deque[bytes] = deque()
+        self.pending: list[bytes] = []
         self.is_sse = False
-        self.on_sse: Callable[[], None] | None = None  # called when it becomes events
         self.is_finished = False  # nothing will be added
         self.reader = 1  # number of the connection that it is written to; 0 for none
         self._readers = 1
         self._waiter: asyncio.Future[None] | None = None
+        self._answer_later: AnswerLater | None = None
+        self._later: asyncio.Task[None] | None = None
+        self.watched_since = 0  # a round of whoever watches; only while it does
 
     def put(self, outgoing: Outgoing) -> None:
         """Take what the protocol core has for this stream."""
@@ -68,8 +73,26 @@ class ReplyStream:
         """Commit to events, whether there is one or not."""
         if not self.is_sse:
             self.is_sse = True
-            if self.on_sse is not None:
-                self.on_sse()
+            self.start_answer()
+
+    def watch(self, answer_later: AnswerLater, since: int) -> None:
+        """Have `answer_later` started if the call at work takes long or has something to say."""
+        self._answer_later, self.watched_since = answer_later, since
+
+    def start_answer(self) -> None:
+        """Start to answer beside the call at work, unless that has been done or it has ended."""
+        if self._answer_later is not None and self._later is None:
+            self._later = asyncio.create_task(self._answer_later())
+
+    def stop_watch(self) -> asyncio.Task[None] | None:
+        """Note that the call has ended; gives the task that answers, if one was started."""
+        self._answer_later = None
+        return self._later
+
+    @property
+    def is_watched(self) -> bool:
+        """Tell whether a call is at work whose answer is not yet awaited."""
+        return self._answer_later is not None and self._later is None
 
     def encode(self, outgoing: Outgoing) -> bytes:
         """Give a message as an event."""

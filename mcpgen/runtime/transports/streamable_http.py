@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
 from mcpgen.runtime.calls import CallRunner
@@ -27,8 +28,6 @@ from mcpgen.runtime.transports.http_exchange import (
     RefusedError,
     Scope,
     Send,
-    accepts,
-    is_json,
 )
 from mcpgen.runtime.transports.http_sessions import LegacySessions
 from mcpgen.runtime.transports.http_sse import SseEndpoints
@@ -38,6 +37,7 @@ from mcpgen.runtime.transports.json_input import (
     UndecodableError,
 )
 from mcpgen.runtime.transports.reply_stream import ReplyStream
+from mcpgen.runtime.transports.request_head import RequestHead, accepts
 from mcpgen.runtime.transports.sse import KEEP_ALIVE
 from mcpgen.runtime.transports.store import MemoryStore, Store
 
@@ -133,15 +133,19 @@ class StreamableHttp:
         raise RefusedError(404, f"nothing is here; the MCP endpoint is {MCP_PATH}")
 
     async def _post(self, exchange: HttpExchange) -> None:
-        fields = exchange.fields
-        if not accepts(fields.get(b"accept"), "application/json", "text/event-stream"):
+        head = exchange.head
+        if not head.takes_json_and_events:
             raise RefusedError(406, "Accept must take application/json and text/event-stream")
+        _check_has_json(head)
         try:
-            message = await self._read_message(exchange)
+            body = exchange.body_at_hand(MAX_MESSAGE_BYTES)
+            if body is None:
+                body = await exchange.read_body(MAX_MESSAGE_BYTES)
+            message = self._decoded(body)
         except UndecodableError as error:
             await self._answer_undecodable(exchange, error)
             return
-        if is_modern(message, exchange.routing, self._offering):
+        if is_modern(message, head.routing, self._offering):
             await self._answer_once(exchange, message, None, modern=True)
         elif self._has_sessions:
             await self._sessions.post(exchange, message)
@@ -155,9 +159,16 @@ class StreamableHttp:
         Raises:
             UndecodableError: it is no JSON, or over a bound.
         """
-        if not is_json(exchange.fields.get(b"content-type")):
-            raise RefusedError(415, "Content-Type must be application/json")
-        message = self._decode(await exchange.read_body(MAX_MESSAGE_BYTES))
+        _check_has_json(exchange.head)
+        return self._decoded(await exchange.read_body(MAX_MESSAGE_BYTES))
+
+    def _decoded(self, body: bytes) -> Any:
+        """Decode a body, if there is room for what it asks.
+
+        Raises:
+            UndecodableError: it is no JSON, or over a bound.
+        """
+        message = self._decode(body)
         if self.is_draining:
             raise RefusedError(503, "the server is shutting down", (RETRY_AFTER, CLOSE))
         if self._runner.is_full and type(message) is dict and "id" in message:
@@ -198,23 +209,20 @@ class StreamableHttp:
         events = protocol.receive(
             message,
             stream=stream,
-            headers=exchange.routing,
+            headers=exchange.head.routing,
             principal=exchange.principal,
             modern=modern,
         )
         self._open.add(stream)
         try:
-            later = await self._calls.run(
-                protocol,
-                events,
-                stream,
-                stream.flush,
-                lambda: self._answer_later(exchange, stream),
-            )
+            answer_later = partial(self._answer_later, exchange, stream)
+            await self._calls.run(protocol, events, stream, stream.flush, answer_later)
+            later = stream.stop_watch()
             if later is not None:
                 await later
             elif stream.reply:
-                await exchange.reply(stream.reply_status, stream.reply)
+                if not exchange.reply_at_once(stream.reply_status, stream.reply):
+                    await exchange.reply(stream.reply_status, stream.reply)
             elif stream.is_sse or protocol.is_waiting(stream):
                 await self._answer_later(exchange, stream)
             else:
@@ -307,3 +315,8 @@ class StreamableHttp:
         self._sessions.close(reason, only_idle=only_idle)
         if self._sse is not None:
             self._sse.close(reason, only_idle=only_idle)
+
+
+def _check_has_json(head: RequestHead) -> None:
+    if not head.has_json:
+        raise RefusedError(415, "Content-Type must be application/json")

@@ -418,7 +418,7 @@ def test_leaving_closes_the_door_first_and_loses_no_answer(finishes: bool) -> No
         half_open.write(http()[:50])
         hang = json.dumps(modern("tools/call", {"name": "hang"})).encode()
         busy.write(http(hang, name="hang"))
-        await until(lambda: server.served.runner.in_flight)
+        await until(lambda: server.served.runner.calls)
         leaving = asyncio.ensure_future(server.http.stop(BOUND_SECONDS if finishes else 0))
         assert await idle.rest() == b""
         assert await half_open.rest() == b""
