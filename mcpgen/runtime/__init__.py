@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpgen.runtime.absent import ABSENT, Absent
+    from mcpgen.runtime.client_answers import Elicited
     from mcpgen.runtime.content import (
         Annotations,
         Audio,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         Text,
         ToolResult,
     )
-    from mcpgen.runtime.context import Context, Elicited, ask_form, ask_model, ask_roots, ask_url
+    from mcpgen.runtime.context import Context, ask_form, ask_model, ask_roots, ask_url
     from mcpgen.runtime.errors import (
         ClientCannotError,
         ConfigurationError,
@@ -100,7 +101,8 @@ _HOMES = {
         "Text",
         "ToolResult",
     ),
-    "context": ("Context", "Elicited", "ask_form", "ask_model", "ask_roots", "ask_url"),
+    "client_answers": ("Elicited",),
+    "context": ("Context", "ask_form", "ask_model", "ask_roots", "ask_url"),
     "errors": (
         "ClientCannotError",
         "ConfigurationError",

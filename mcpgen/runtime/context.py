@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
+from mcpgen.runtime.client_answers import Elicited, check_answer, elicited
 from mcpgen.runtime.content import Content, JsonObject, Text
-from mcpgen.runtime.errors import ProtocolError, ToolError
+from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.protocol.call import Call
-from mcpgen.runtime.protocol.client_requests import check_client_can
-from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS
+from mcpgen.runtime.protocol.client_requests import check_client_can, check_form
+from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS
 from mcpgen.runtime.protocol.messages import Change
-from mcpgen.runtime.protocol.shapes import content_block
+from mcpgen.runtime.protocol.shapes import sampling_content
 
 if TYPE_CHECKING:
     from mcpgen.runtime.tools import Run
@@ -114,19 +115,6 @@ def ask_roots() -> ClientRequest:
     return ClientRequest("roots/list", {})
 
 
-@dataclass(frozen=True, slots=True)
-class Elicited:
-    """What the user did with a form or a URL: "accept" (with `content`), "decline", "cancel"."""
-
-    action: str
-    content: JsonObject = field(default_factory=dict)
-
-    @property
-    def is_accepted(self) -> bool:
-        """Tell whether the user agreed, so that `content` counts."""
-        return self.action == "accept"
-
-
 class Context:
     """The call that a handler serves: written once, it works in every revision of MCP.
 
@@ -216,13 +204,7 @@ class Context:
         Raises:
             ClientCannotError: the client cannot ask its user.
         """
-        elicited = _elicited(await self._ask_one(key, ask_form(message, schema)))
-        if elicited.is_accepted:
-            from mcpgen.runtime.validation import SchemaValidator  # imports the validator
-
-            if problems := SchemaValidator(schema).problems(elicited.content):
-                raise _malformed("; ".join(problems))
-        return elicited
+        return elicited(await self._ask_one(key, ask_form(message, schema)))
 
     async def elicit_url(
         self, message: str, url: str, elicitation_id: str, *, key: str = ""
@@ -232,7 +214,7 @@ class Context:
         Raises:
             ClientCannotError: the client cannot open URLs.
         """
-        return _elicited(await self._ask_one(key, ask_url(message, url, elicitation_id)))
+        return elicited(await self._ask_one(key, ask_url(message, url, elicitation_id)))
 
     def require_url(
         self, message: str, url: str, elicitation_id: str, *, key: str = ""
@@ -251,7 +233,7 @@ class Context:
             raise UrlRequiredError(request["params"])
         key = self._scope + self._key(key, request["method"])
         answer = call.input_responses.get(key)
-        if answer is not None and not _elicited(answer).is_accepted:
+        if answer is not None and not elicited(answer).is_accepted:
             raise ToolError(f"The user would not go to {url}, which this call needs.")
         raise InputRequiredError({key: request})
 
@@ -283,29 +265,48 @@ class Context:
         Raises:
             ClientCannotError: the client tells no roots.
         """
-        return _roots(await self._ask_one(key, ask_roots()))
+        roots: list[JsonObject] = (await self._ask_one(key, ask_roots()))["roots"]
+        return roots
 
     async def ask(self, requests: Mapping[str, ClientRequest]) -> dict[str, JsonObject]:
         """Ask several things at once and give the answers, under the same keys.
 
         Raises:
             ClientCannotError: the client cannot do one of them; none was asked.
+            ProtocolError: an answer is none to its question; the client is told so.
         """
-        scope, call = self._scope, self._call
-        shaped = {f"{scope}{key}": self._shaped(it) for key, it in requests.items()}
-        if call.revision.is_modern:
-            answers = {**call.input_responses, **self._used}
-            given = {key: answers[key] for key in shaped if key in answers}
-            self._used.update(given)  # in place: calls within the call have them as well
-            if len(given) < len(shaped):
-                raise InputRequiredError({k: it for k, it in shaped.items() if k not in given})
-            return {key.removeprefix(scope): answer for key, answer in given.items()}
-        pending = {
-            key: self._host.ask_client(call, request["method"], request["params"])
-            for key, request in shaped.items()
-        }
+        shaped = {f"{self._scope}{key}": self._shaped(it) for key, it in requests.items()}
+        if self._call.revision.is_modern:
+            answers = self._answers_so_far(shaped)
+        else:
+            answers = await self._answers_to(shaped)
+        for key, answer in answers.items():
+            check_answer(shaped[key], answer)
+        return {key.removeprefix(self._scope): answer for key, answer in answers.items()}
+
+    def _answers_so_far(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        """Give what a modern client has answered, or end the handler until it has."""
+        answers = {**self._call.input_responses, **self._used}
+        given = {key: answers[key] for key in requests if key in answers}
+        self._used.update(given)  # in place: calls within the call have them as well
+        if len(given) < len(requests):
+            raise InputRequiredError({k: it for k, it in requests.items() if k not in given})
+        return given
+
+    async def _answers_to(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        """Send requests to a legacy client and wait for all of its answers."""
+        asked = [
+            self._host.ask_client(self._call, it["method"], it["params"])
+            for it in requests.values()
+        ]
         self._flush()
-        return {key.removeprefix(scope): await answer for key, answer in pending.items()}
+        try:
+            return dict(zip(requests, await asyncio.gather(*asked), strict=True))
+        except ToolError:  # one was refused, or came too late
+            for answer in asked:
+                answer.cancel()
+            await asyncio.wait(asked)  # the client hears of it before the call is answered
+            raise
 
     async def call_tool(self, name: str, arguments: JsonObject) -> Any:
         """Call a generated tool of this server, checked and overridden as for a client.
@@ -365,6 +366,7 @@ class Context:
         Raises:
             ClientCannotError: this client cannot do it.
             ToolError: no client can do it while this method is answered.
+            ValueError: no client can do it at all.
         """
         revision, params = self._call.revision, dict(request.params)
         if revision.is_modern and self._call.method not in revision.may_require_input:
@@ -373,31 +375,15 @@ class Context:
                 f"{self._call.method} is answered: only tools, prompts and resources may ask."
             )
         check_client_can(request.method, params, revision, self._call.client_capabilities)
+        if "requestedSchema" in params:
+            check_form(params["requestedSchema"], revision)
         if "url" not in revision.elicitation_modes:
             params.pop("mode", None)  # forms were all there was
         if revision.is_modern:
             params.pop("elicitationId", None)  # the answer comes with the same call
         if request.method == "sampling/createMessage":
             params["messages"] = [
-                {"role": role, "content": content_block(content, revision)}
+                {"role": role, "content": sampling_content(content, revision)}
                 for role, content in params["messages"]
             ]
         return {"method": request.method, "params": params}
-
-
-def _elicited(answer: JsonObject) -> Elicited:
-    action, content = answer.get("action"), answer.get("content", {})
-    if action not in {"accept", "decline", "cancel"} or not isinstance(content, dict):
-        raise _malformed("it has no action that MCP knows")
-    return Elicited(action, content if action == "accept" else {})
-
-
-def _roots(answer: JsonObject) -> list[JsonObject]:
-    roots = answer.get("roots")
-    if not isinstance(roots, list) or not all(isinstance(root, dict) for root in roots):
-        raise _malformed("it names no roots")
-    return roots
-
-
-def _malformed(why: str) -> ProtocolError:
-    return ProtocolError(INVALID_PARAMS, f"the client's answer cannot be used: {why}")

@@ -72,7 +72,13 @@ class _Tool(_Feature):
                 dialect_of(self.listed.get(key, {}))
             except ValueError as error:
                 raise ConfigurationError(f"`{key}` of `{self.listed['name']}`: {error}") from None
+        if self.listed.get("outputSchema", {"type": "object"}).get("type") != "object":
+            raise ConfigurationError(
+                f"`outputSchema` of `{self.listed['name']}` has no `type: object`: clients from "
+                "before MCP 2026-07-28 know no other"
+            )
         self._validator: SchemaValidator | None = None
+        self._result_validator: SchemaValidator | None = None
 
     def checked(self, arguments: JsonObject) -> dict[str, Any]:
         from mcpgen.runtime.validation import SchemaValidator  # imports the validator
@@ -82,6 +88,23 @@ class _Tool(_Feature):
         if problems := self._validator.problems(arguments):
             raise InvalidArgumentsError(self.listed["name"], problems)
         return self.signature.converted(arguments)
+
+    def held(self, result: ToolResult) -> ToolResult:
+        """Give a result that the listed output schema allows.
+
+        Raises:
+            ValueError: it does not; says where.
+        """
+        if result.is_error or "outputSchema" not in self.listed:
+            return result
+        from mcpgen.runtime.validation import SchemaValidator
+
+        if self._result_validator is None:
+            self._result_validator = SchemaValidator(self.listed["outputSchema"])
+        if problems := self._result_validator.problems(result.structured_content):
+            name = self.listed["name"]
+            raise ValueError(f"`{name}` gave what its output schema forbids: {'; '.join(problems)}")
+        return result
 
 
 class Features:
@@ -316,7 +339,7 @@ class Features:
         tool = self._tools[name]
         keywords = tool.checked(arguments)
         try:
-            return _tool_result(await tool.run(context, **keywords), tool)
+            return tool.held(_tool_result(await tool.run(context, **keywords), tool))
         except ClientCannotError:
             raise  # the client is told in its revision's way
         except ToolError as error:
@@ -374,8 +397,7 @@ class Features:
         feature = self._completions.get((owner, argument["name"]))
         if feature is None:
             return Completion(())
-        others = params.get("context")
-        arguments = others.get("arguments", {}) if isinstance(others, dict) else {}
+        arguments = params.get("context", {}).get("arguments", {})
         given = await feature.run(context, argument["value"], arguments)
         return given if isinstance(given, Completion) else Completion(tuple(given))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpgen.runtime.errors import ClientCannotError
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
-from mcpgen.runtime.protocol.versions import Revision
+from mcpgen.runtime.protocol.versions import REVISION_2026_07_28, Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +41,26 @@ def check_client_can(
         )
     if method == "elicitation/create":
         _check_mode(params.get("mode", "form"), revision, declared)
-    if method == "sampling/createMessage" and "tools" in params and "tools" not in declared:
-        raise ClientCannotError(
-            "this client did not declare `sampling.tools`", {"sampling": {"tools": {}}}
-        )
+    if method == "sampling/createMessage" and "tools" in params:
+        _check_tools(revision, declared)
+
+
+def check_form(schema: JsonObject, revision: Revision) -> None:
+    """Return if a form has no fields but those that this revision knows.
+
+    Raises:
+        ClientCannotError: a newer revision would have to be spoken.
+        ValueError: no revision has such a field.
+    """
+    for name, field in schema.get("properties", {}).items():
+        kind = field.get("type") if isinstance(field, dict) else None
+        if not isinstance(kind, str) or kind not in REVISION_2026_07_28.form_field_types:
+            raise ValueError(f"the field {name!r} of a form has the type {kind!r}")
+        if kind not in revision.form_field_types:
+            raise ClientCannotError(
+                f"forms of MCP {revision.name}, which this client speaks, have no {kind}",
+                {"elicitation": {"form": {}}},
+            )
 
 
 def _check_mode(mode: str, revision: Revision, declared: JsonObject) -> None:
@@ -53,6 +69,13 @@ def _check_mode(mode: str, revision: Revision, declared: JsonObject) -> None:
     if mode not in revision.elicitation_modes or not can:
         raise ClientCannotError(
             f"this client did not declare elicitation in {mode} mode", {"elicitation": {mode: {}}}
+        )
+
+
+def _check_tools(revision: Revision, declared: JsonObject) -> None:
+    if not revision.has_sampling_tools or "tools" not in declared:
+        raise ClientCannotError(
+            "this client did not declare `sampling.tools`", {"sampling": {"tools": {}}}
         )
 
 

@@ -206,6 +206,10 @@ def _complete(call: Call) -> bool:
         raise ProtocolError(INVALID_PARAMS, "`ref.type` is `ref/prompt` or `ref/resource`")
     if listing is None or key not in listing.items:
         raise ProtocolError(INVALID_PARAMS, f"nothing is known as {key[:100]!r}")
+    context = call.params.get("context", {})
+    others = context.get("arguments", {}) if type(context) is dict else None
+    if type(others) is not dict or not all(type(value) is str for value in others.values()):
+        raise ProtocolError(INVALID_PARAMS, "`context.arguments` must be an object of strings")
     return True
 
 

@@ -45,11 +45,20 @@ def error_text(text: str) -> JsonObject:
 
 def content_block(block: Content, revision: Revision) -> JsonObject:
     """Give one content block; text where `revision` has no such block."""
+    return _block(block, revision, revision.content_types)
+
+
+def sampling_content(block: Content, revision: Revision) -> JsonObject:
+    """Give one content block for the client's model; text where it takes no such block."""
+    return _block(block, revision, revision.sampling_content_types)
+
+
+def _block(block: Content, revision: Revision, types: frozenset[str]) -> JsonObject:
     if type(block) is Text:  # by far the most frequent
         shaped: JsonObject = {"type": "text", "text": block.text}
     else:
         shaped = _BLOCKS[type(block)](block)
-        if shaped["type"] not in revision.content_types:
+        if shaped["type"] not in types:
             return {"type": "text", "text": _as_text(block)}
     if block.annotations is not None:
         shaped["annotations"] = _annotations(block.annotations, revision)
@@ -59,6 +68,8 @@ def content_block(block: Content, revision: Revision) -> JsonObject:
 def _tool_result(result: ToolResult, revision: Revision) -> JsonObject:
     shaped: JsonObject = {"content": [content_block(block, revision) for block in result.content]}
     if result.structured_content is not None and revision.has_structured_content:
+        if type(result.structured_content) is not dict:
+            raise TypeError("structured content that is no object")
         shaped["structuredContent"] = result.structured_content
     if result.is_error:
         shaped["isError"] = True
@@ -120,6 +131,9 @@ def _as_text(block: Content) -> str:
     if isinstance(block, Image | Audio):
         kind = type(block).__name__.lower()
         return f"[{kind}, {block.mime_type}, {len(block.data)} bytes]"
+    if isinstance(block, EmbeddedResource):
+        kind = f"resource {block.uri}, {block.mime_type or 'bytes'}"
+        return f"[{kind}, {len(block.blob)} bytes]" if block.blob is not None else block.text or ""
     raise TypeError(f"{type(block).__name__} is in every revision")
 
 

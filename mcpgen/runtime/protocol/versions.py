@@ -40,9 +40,12 @@ class Revision:
         progress_keys: frozenset[str],
         client_requests: frozenset[str],  # what a server may ask of a client
         elicitation_modes: frozenset[str],
+        form_field_types: frozenset[str],
+        sampling_content_types: frozenset[str],
         has_batches: bool = False,
         has_meta: bool = False,  # `_meta` on tools, resources, prompts and content
         has_structured_content: bool = False,
+        has_sampling_tools: bool = False,  # that the client's model may call
         invalid_arguments_are_results: bool = False,  # `isError`, and not a protocol error
         resource_not_found: int = -32602,
         disconnect_cancels: bool = False,  # an HTTP stream that the client closes
@@ -65,9 +68,12 @@ class Revision:
         self.progress_keys = progress_keys
         self.client_requests = client_requests
         self.elicitation_modes = elicitation_modes
+        self.form_field_types = form_field_types
+        self.sampling_content_types = sampling_content_types
         self.has_batches = has_batches
         self.has_meta = has_meta
         self.has_structured_content = has_structured_content
+        self.has_sampling_tools = has_sampling_tools
         self.invalid_arguments_are_results = invalid_arguments_are_results
         self.resource_not_found = resource_not_found
         self.disconnect_cancels = disconnect_cancels
@@ -113,6 +119,8 @@ _PROMPT: Final = frozenset({"name", "description", "arguments"})
 _PROMPT_ARGUMENT: Final = frozenset({"name", "description", "required"})
 _IMPLEMENTATION: Final = frozenset({"name", "version"})
 _CONTENT: Final = frozenset({"text", "image", "resource"})
+_SAMPLING: Final = frozenset({"text", "image"})
+_FIELDS: Final = frozenset({"boolean", "integer", "number", "string"})
 _CAPABILITIES: Final = frozenset({"experimental", "logging", "prompts", "resources", "tools"})
 _TITLE: Final = frozenset({"title"})
 _TITLE_META: Final = frozenset({"title", "_meta"})
@@ -134,6 +142,8 @@ REVISION_2024_11_05: Final = Revision(
     progress_keys=frozenset({"progress", "total"}),
     client_requests=frozenset({"ping", "roots/list", "sampling/createMessage"}),
     elicitation_modes=frozenset(),
+    form_field_types=frozenset(),
+    sampling_content_types=_SAMPLING,
     resource_not_found=-32002,
 )
 
@@ -153,6 +163,8 @@ REVISION_2025_03_26: Final = Revision(
     progress_keys=frozenset({"progress", "total", "message"}),
     client_requests=frozenset({"ping", "roots/list", "sampling/createMessage"}),
     elicitation_modes=frozenset(),
+    form_field_types=frozenset(),
+    sampling_content_types=_SAMPLING | {"audio"},
     has_batches=True,
     resource_not_found=-32002,
 )
@@ -175,6 +187,8 @@ REVISION_2025_06_18: Final = Revision(
         {"elicitation/create", "ping", "roots/list", "sampling/createMessage"}
     ),
     elicitation_modes=frozenset({"form"}),
+    form_field_types=_FIELDS,
+    sampling_content_types=_SAMPLING | {"audio"},
     has_meta=True,
     has_structured_content=True,
     resource_not_found=-32002,
@@ -198,8 +212,11 @@ REVISION_2025_11_25: Final = Revision(
         {"elicitation/create", "ping", "roots/list", "sampling/createMessage"}
     ),
     elicitation_modes=frozenset({"form", "url"}),
+    form_field_types=_FIELDS | {"array"},
+    sampling_content_types=_SAMPLING | {"audio"},
     has_meta=True,
     has_structured_content=True,
+    has_sampling_tools=True,
     invalid_arguments_are_results=True,
     has_sse_polling=True,
     resource_not_found=-32002,
@@ -222,8 +239,11 @@ REVISION_2026_07_28: Final = Revision(
     progress_keys=frozenset({"progress", "total", "message"}),
     client_requests=frozenset({"elicitation/create", "roots/list", "sampling/createMessage"}),
     elicitation_modes=frozenset({"form", "url"}),
+    form_field_types=_FIELDS | {"array"},
+    sampling_content_types=_SAMPLING | {"audio"},
     has_meta=True,
     has_structured_content=True,
+    has_sampling_tools=True,
     invalid_arguments_are_results=True,
     disconnect_cancels=True,
     cacheable=_CACHEABLE,

@@ -1,0 +1,222 @@
+"""What clients answer is held to what they were asked, and they are asked what they know."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime import (
+    Audio,
+    ClientCannotError,
+    ConfigurationError,
+    Context,
+    EmbeddedResource,
+    Features,
+    Image,
+    ResourceLink,
+    Text,
+    ToolError,
+    ToolResult,
+    ask_form,
+    ask_model,
+    ask_roots,
+)
+from mcpgen.runtime.calls import CallRunner
+from mcpgen.runtime.client_answers import check_answer
+from mcpgen.runtime.errors import ProtocolError
+from mcpgen.runtime.protocol.client_requests import check_form
+from mcpgen.runtime.protocol.shapes import sampling_content
+from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
+from mcpgen.runtime.transports.memory import MemoryConnection
+from tests.runtime.test_features import EMPTY, Client, NoTools, serve
+
+FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "hi"}}
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+BOUND_SECONDS = 10.0
+
+ANSWERS: dict[str, tuple[Any, dict[str, Any], bool]] = {
+    "a form": (ask_form("?", FORM), {"action": "accept", "content": {"name": "x"}}, True),
+    "a form that is declined": (ask_form("?", FORM), {"action": "decline"}, True),
+    "a form with other content": (ask_form("?", FORM), {"action": "accept", "content": {}}, False),
+    "a form without an action": (ask_form("?", FORM), {"content": {"name": "x"}}, False),
+    "a form with no content but a list": (
+        ask_form("?", FORM),
+        {"action": "accept", "content": []},
+        False,
+    ),
+    "a model": (ask_model("?"), SAMPLED, True),
+    "a model with several blocks": (
+        ask_model("?"),
+        {**SAMPLED, "content": [SAMPLED["content"]] * 2},
+        True,
+    ),
+    "a model that says nothing": (ask_model("?"), {"role": "assistant", "model": "m"}, False),
+    "a model with text that is no block": (ask_model("?"), {**SAMPLED, "content": "hi"}, False),
+    "a model without a name": (ask_model("?"), {**SAMPLED, "model": None}, False),
+    "a model with another role": (ask_model("?"), {**SAMPLED, "role": "system"}, False),
+    "roots": (ask_roots(), {"roots": [{"uri": "file:///a"}]}, True),
+    "no roots": (ask_roots(), {"roots": []}, True),
+    "roots that are no list": (ask_roots(), {"roots": {}}, False),
+    "roots without a URI": (ask_roots(), {"roots": [{"name": "a"}]}, False),
+}
+
+
+@pytest.mark.requirement("N066", "N122", "L121", "N120")
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_an_answer_of_another_shape_is_refused(kind: str) -> None:
+    request, answer, is_good = ANSWERS[kind]
+    if is_good:
+        check_answer(request.to_json(), answer)
+    else:
+        with pytest.raises(ProtocolError, match="the client's answer cannot be used") as caught:
+            check_answer(request.to_json(), answer)
+        assert caught.value.code == -32602
+
+
+@pytest.mark.requirement("N066")
+def test_a_client_learns_that_its_answer_is_none() -> None:
+    features = Features()
+
+    @features.tool()
+    async def asks(ctx: Context) -> str:
+        answers = await ctx.ask({"model": ask_model("?"), "form": ask_form("?", FORM)})
+        return str(answers["model"]["content"])
+
+    async def talk(client: Client) -> None:
+        asked = {"name": "asks", "_meta": {CAPABILITIES: {"sampling": {}, "elicitation": {}}}}
+        good = {"model": SAMPLED, "form": {"action": "cancel"}}
+        assert "result" in await client.ask("tools/call", **asked, inputResponses=good)
+        bad = {**good, "model": {"text": "hi"}}
+        answer = await client.ask("tools/call", **asked, inputResponses=bad)
+        assert answer["error"]["code"] == -32602
+
+    serve(features, talk)
+
+
+@pytest.mark.requirement("L022", "L023")
+@pytest.mark.parametrize("revision", REVISIONS, ids=lambda revision: revision.name)
+def test_a_model_is_sent_what_messages_to_it_may_hold(revision: Any) -> None:
+    blocks = [
+        Text("a"),
+        Image(b"b", "image/png"),
+        Audio(b"c", "audio/wav"),
+        EmbeddedResource("test://d", "text/plain", text="inside"),
+        EmbeddedResource("test://e", "image/png", blob=b"12345"),
+        ResourceLink("test://f", "f"),
+    ]
+    shaped = [sampling_content(block, revision) for block in blocks]
+    knows_sounds = revision.name != "2024-11-05"
+    assert [it["type"] for it in shaped] == [
+        "text",
+        "image",
+        "audio" if knows_sounds else "text",
+        *["text"] * 3,
+    ]
+    assert [it["text"] for it in shaped[3:]] == [
+        "inside",
+        "[resource test://e, image/png, 5 bytes]",
+        "f: test://f",
+    ]
+
+
+def form_of(field: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"field": field}}
+
+
+CHOICES = {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}
+
+
+@pytest.mark.requirement("L023")
+@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25", "2026-07-28"])
+def test_a_form_has_the_fields_that_its_revision_knows(revision: str) -> None:
+    for kind in ("string", "number", "integer", "boolean"):
+        check_form(form_of({"type": kind}), BY_NAME[revision])
+    if revision == "2025-06-18":
+        with pytest.raises(ClientCannotError, match="have no array"):
+            check_form(form_of(CHOICES), BY_NAME[revision])
+    else:
+        check_form(form_of(CHOICES), BY_NAME[revision])
+
+
+@pytest.mark.parametrize("field", [{"type": "object"}, {"type": ["string", "null"]}, {}, True])
+def test_a_field_that_no_form_has_is_a_mistake_of_the_handler(field: Any) -> None:
+    for revision in REVISIONS:
+        with pytest.raises(ValueError, match="the field 'field' of a form has the type"):
+            check_form(form_of(field), revision)
+
+
+def test_a_refused_question_takes_the_others_back() -> None:
+    features = Features()
+
+    @features.tool()
+    async def asks(ctx: Context) -> str:
+        await ctx.ask({"a": ask_form("?", FORM), "b": ask_form("?", FORM), "c": ask_roots()})
+        return "answered"
+
+    async def talk() -> None:
+        runner = CallRunner(NoTools(), features)
+        connection = MemoryConnection(features.extend(EMPTY, ()), runner)
+        capabilities = {"elicitation": {}, "roots": {}}
+        params = {"protocolVersion": "2025-11-25", "capabilities": capabilities}
+        await connection.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        await connection.receive()
+        await connection.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "asks"}}
+        await connection.send(call)
+        asked = [(await connection.receive())["id"] for _ in range(3)]
+        no = {"code": -1, "message": "no"}
+        await connection.send({"jsonrpc": "2.0", "id": asked[1], "error": no})
+        heard = [await connection.receive() for _ in range(3)]
+        taken_back = {it["params"]["requestId"] for it in heard if "method" in it}
+        assert taken_back == {asked[0], asked[2]}
+        (answer,) = (it for it in heard if it.get("id") == 1)
+        assert answer["result"]["isError"] is True
+        await connection.close()
+
+    asyncio.run(asyncio.wait_for(talk(), BOUND_SECONDS))
+
+
+NUMBERED = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.mark.requirement("L079", "N095")
+@pytest.mark.parametrize(
+    ("given", "is_good"),
+    [
+        ({"n": 1}, True),
+        (ToolResult((Text("1"),), {"n": 1}), True),
+        (ToolResult((Text("no"),), is_error=True), True),
+        ({"n": "one"}, False),
+        ({}, False),
+        (ToolResult((Text("1"),)), False),
+        (Text("1"), False),
+    ],
+)
+def test_a_result_that_breaks_its_output_schema_never_leaves(given: Any, is_good: bool) -> None:
+    features = Features()
+
+    @features.tool(output_schema=NUMBERED)
+    def counts(ctx: Context) -> Any:
+        return given
+
+    async def talk(client: Client) -> None:
+        answer = await client.ask("tools/call", name="counts")
+        assert ("result" in answer) is is_good
+        if not is_good:
+            assert answer["error"]["code"] == -32603
+
+    serve(features, talk)
+
+
+@pytest.mark.requirement("L014")
+def test_an_output_schema_that_older_clients_do_not_know_is_refused() -> None:
+    with pytest.raises(
+        ConfigurationError, match="`outputSchema` of `counts` has no `type: object`"
+    ):
+
+        @Features().tool(output_schema={"type": "array"})
+        def counts(ctx: Context) -> ToolResult:
+            raise ToolError("never called")
