@@ -59,7 +59,7 @@ def changelog(
     """Say what changed in a package's tools, and what its next version should be.
 
     Compared are the generated tools as `mcpgen generate` would write them now; tools written by
-    hand in `handlers/` are not in it.
+    hand in `handlers/` are not in it, since only running their code would tell their schemas.
     """
     if markdown + github + printer.as_json > 1:
         raise MisuseError("--markdown, --github and --json are three forms of one answer")

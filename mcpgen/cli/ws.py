@@ -37,6 +37,32 @@ _DryRun = Annotated[
 _Diff = Annotated[bool, typer.Option("--diff", help="Show each change as a unified diff.")]
 
 
+def init(printer: Printer, *, dry_run: _DryRun = False) -> int:
+    """Make this folder a workspace: write its first mcpgen-workspace.yaml, for the servers below.
+
+    An mcpgen-workspace.yaml that is there already, here or above, is never written over.
+    """
+    from mcpgen.factory.workspace.first_file import first_file
+    from mcpgen.ir.workspace import WORKSPACE_FILE
+
+    def run() -> int:
+        made = first_file(Path.cwd())
+        printer.fact(workspace=made.root.as_posix(), servers=list(made.servers), text=made.text)
+        for server in made.servers:
+            printer.result(visible(server))
+        number = counted(len(made.servers), "server")
+        if dry_run:
+            printer.result(f"{WORKSPACE_FILE} would be written, for {number}:")
+            printer.raw(made.text)
+            return printer.finish("done", ExitCode.DONE)
+        made.write()
+        printer.result(f"{WORKSPACE_FILE} written, for {number}")
+        printer.result("next: `mcpgen ws check`")
+        return printer.finish("done", ExitCode.DONE)
+
+    return _or_refuse(printer, run)
+
+
 def list_servers(printer: Printer, servers: _Servers = None, *, affected: _Affected = False) -> int:
     """List the servers of a workspace."""
     from mcpgen.factory.workspace import commands
@@ -169,6 +195,7 @@ def upgrade(
 def add_to(app: typer.Typer) -> None:
     """Add `ws` and its commands to the command line."""
     ws = typer.Typer(help="Look after all servers of a workspace.", no_args_is_help=True)
+    ws.command("init")(command(init))
     ws.command("list")(command(list_servers))
     ws.command("generate")(command(generate))
     ws.command("check")(command(check))

@@ -124,7 +124,7 @@ def open_workspace(here: Path) -> Workspace:
             "no-workspace",
             f"there is no {WORKSPACE_FILE} in {here} or above it",
             why="it says which servers are looked after together",
-            help="change into the workspace, or write that file at the repository's root",
+            help="change into the workspace, or `mcpgen ws init` at the repository's root",
         )
         raise WorkspaceRefusedError(problems, USAGE)
     root = roots[0]

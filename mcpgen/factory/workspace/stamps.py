@@ -21,7 +21,7 @@ from mcpgen.pipeline.known_current import code_digest, user_cache
 from mcpgen.pipeline.project_folder import read_file, toolchain
 
 LOCK_FILE = "mcpgen.lock"
-_LEFT_BY_TOOLS = frozenset(
+LEFT_BY_TOOLS = frozenset(
     {
         ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv",
         "__pycache__", "node_modules",
@@ -77,7 +77,7 @@ def _files(target: Path) -> Iterator[str]:
         subfolders[:] = [
             name
             for name in subfolders
-            if name not in _LEFT_BY_TOOLS
+            if name not in LEFT_BY_TOOLS
             and f"{prefix}{name}" not in _LEFT_BY_RUNS
             and not name.endswith(".egg-info")
             and not _leads_back(os.path.join(folder, name))  # noqa: PTH118  (a walk of thousands)

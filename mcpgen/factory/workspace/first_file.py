@@ -1,0 +1,97 @@
+"""The first `mcpgen-workspace.yaml` of a repository, for the servers that it has."""
+
+from __future__ import annotations
+
+import glob
+import importlib.metadata
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from packaging.version import Version
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.factory.workspace.files import replace_file
+from mcpgen.factory.workspace.members import WorkspaceRefusedError
+from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS, LOCK_FILE
+from mcpgen.ir.workspace import WORKSPACE_FILE
+from mcpgen.pipeline.options import USAGE
+from mcpgen.pipeline.project_folder import MANIFEST_FILE
+
+_TEXT = """\
+# The servers that `mcpgen ws` looks after together.
+version: 1
+mcpgen: {pin}
+servers: {patterns}
+# inventory: {{file: README.md}}  # a table of them, between <!-- mcpgen:servers --> and its end
+# defaults: {{owner: "@org/team"}}
+# codeowners: {{file: .github/CODEOWNERS}}
+# gitattributes: {{file: .gitattributes}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFile:
+    """What the file says, and the servers that it is about."""
+
+    root: Path
+    text: str
+    servers: tuple[str, ...]
+
+    def write(self) -> None:
+        """Write it.
+
+        Raises:
+            OSError: the disk refused.
+        """
+        replace_file(self.root / WORKSPACE_FILE, self.text.encode())
+
+
+def first_file(here: Path) -> FirstFile:
+    """Make the file for the servers below `here`; nothing is written.
+
+    Raises:
+        WorkspaceRefusedError: `here` lies in a workspace already, or has no servers below it.
+    """
+    here = here.resolve()
+    problems = Problems()
+    for folder in (here, *here.parents):
+        if (folder / WORKSPACE_FILE).exists():
+            problems.error(
+                "workspace-exists",
+                f"{folder} is a workspace already",
+                at=Location((folder / WORKSPACE_FILE).as_posix()),
+                why="a server belongs to one workspace, whose pin and owners count",
+                help="add what is missing to `servers` there; `mcpgen ws list` shows what it has",
+            )
+            raise WorkspaceRefusedError(problems, USAGE)
+    servers = tuple(sorted(_servers(here)))
+    if not servers:
+        problems.error(
+            "no-servers",
+            f"no folder below {here} is a server of mcpgen's",
+            why=f"the file says which servers there are, each a folder with {MANIFEST_FILE}",
+            help="change to the repository's root, or make a server with `mcpgen new SOURCE`",
+        )
+        raise WorkspaceRefusedError(problems, USAGE)
+    parents = {PurePosixPath(server).parent.as_posix() for server in servers}
+    patterns = [f"{glob.escape(each)}/*" if each != "." else "*" for each in sorted(parents)]
+    release = Version(importlib.metadata.version("mcpgen")).release
+    pin = ".".join([*map(str, release[:2]), "*"])
+    # A string of JSON is one of YAML.
+    text = _TEXT.format(pin=json.dumps(pin), patterns=json.dumps(patterns, ensure_ascii=False))
+    return FirstFile(here, text, servers)
+
+
+def _servers(here: Path) -> Iterator[str]:
+    """Give the servers below a folder, none inside another, by their paths from there."""
+    for folder, subfolders, files in os.walk(here):
+        inside = Path(folder).relative_to(here).as_posix()
+        if inside != "." and {MANIFEST_FILE, LOCK_FILE} <= set(files):
+            yield inside
+            subfolders.clear()
+        subfolders[:] = [
+            name for name in subfolders if name not in LEFT_BY_TOOLS and name[0] != "."
+        ]
