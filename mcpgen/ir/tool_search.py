@@ -27,6 +27,9 @@ class IndexEntry:
     tag: str
     subject: tuple[str, ...]  # stems of what its title is about, its verbs left out
     terms: Mapping[str, float]  # stems of all that is said of it, by how much each one tells
+    lists: tuple[str, ...]  # stems of what its answer is a list of, by its path
+    effect: str  # "read", "change" or "remove"; "" where one call does several things
+    is_own: bool  # it is about who calls
     prior: float  # 1 for what is asked for most; less for what is special or deprecated
 
 

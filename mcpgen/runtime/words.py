@@ -12,12 +12,15 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SPELLED_OUT = {
     "app": "application",
     "auth": "authentication",
+    "colour": "color",
     "config": "configuration",
     "doc": "document",
     "env": "environment",
     "info": "information",
+    "licence": "license",
     "msg": "message",
     "org": "organization",
+    "organisation": "organization",
     "param": "parameter",
     "repo": "repository",
 }
@@ -29,7 +32,7 @@ _SAY_NOTHING = frozenset(
         " then there these they this those to us want was we were will with would you your"
     )
 )
-_ENDINGS = ("ship", "ation", "ion", "ment", "ing", "ee", "ed", "er", "or", "e")
+_ENDINGS = ("ly", "ful", "able", "ship", "ation", "ion", "ment", "ing", "ee", "ed", "er", "or", "e")
 _SHORTEST_STEM = 4
 
 

@@ -1,4 +1,11 @@
-"""The right tool is among the first five, for questions that were written before the ranking."""
+"""The right tool is among the first five, for questions of four sets (`queries.tsv`).
+
+`first` was written before there was a ranking, which was then made to do well on it; so it was on
+`tuning`. `documentation` and `unseen` were written from the pages of GitHub's documentation and
+committed before the ranking was asked any of them. The first time it found 35 of `documentation`
+(70 %), whose misses then showed what to mend; and 41 of `unseen` (82 %), which is what to expect of
+questions that nobody has looked at. What is demanded here is what it finds by now.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +25,14 @@ from tests.conformance.running import CACHE, ROOT, installed
 
 QUERIES = Path(__file__).with_name("queries.tsv")
 OCTOKIT = CACHE / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
-LEAST_HITS = 0.9
 FIRST = 5
+FOUND = {  # of how many, at least how many
+    ("first", "github"): (50, 48),
+    ("first", "chatdesk"): (15, 14),
+    ("tuning", "github"): (157, 132),
+    ("documentation", "github"): (50, 44),
+    ("unseen", "github"): (50, 45),
+}
 
 
 def planned(document: str) -> ServerPlan:
@@ -32,26 +45,36 @@ def planned(document: str) -> ServerPlan:
     return plan_server(api, first_policy(document, models=False), problems, strict=False)
 
 
-def questions(document: str) -> list[tuple[str, str]]:
-    """Each question to an API, and the operation that answers it."""
+def questions(name: str, document: str) -> list[tuple[str, list[str]]]:
+    """The questions of a set to an API, each with the operations of which one is enough."""
     with QUERIES.open(newline="") as lines:
         rows = list(csv.DictReader(lines, delimiter="\t"))
-    return [(row["query"], row["operation"]) for row in rows if row["document"] == document]
+    return [
+        (row["query"], row["operations"].split(" or "))
+        for row in rows
+        if (row["set"], row["document"]) == (name, document)
+    ]
 
 
-@pytest.mark.parametrize(("document", "count"), [("github", 50), ("chatdesk", 15)])
-def test_the_right_tool_is_among_the_first_five(document: str, count: int) -> None:
+@pytest.mark.parametrize("document", ["github", "chatdesk"])
+def test_the_right_tool_is_among_the_first_five(document: str) -> None:
     plan = planned(document)
     assert plan.search is not None
     assert plan.search.token_cost < plan.budget < plan.token_cost
     index = ToolIndex.from_lines(json_text.lines(contracts.search_index(plan.search)))
+    known = {tool.operation.key for tool in plan.tools}
 
-    asked = questions(document)
-    assert len(asked) == count
-    assert {operation for _, operation in asked} <= {tool.operation.key for tool in plan.tools}
-    missed = [
-        query
-        for query, operation in asked
-        if operation not in [entry.operation for entry in index.search(query)[:FIRST]]
-    ]
-    assert len(asked) - len(missed) >= count * LEAST_HITS, json.dumps(missed, indent=2)
+    for name, count, least in [
+        (name, *counts) for (name, api), counts in FOUND.items() if api == document
+    ]:
+        asked = questions(name, document)
+        assert len(asked) == count
+        assert known.issuperset(key for _, operations in asked for key in operations)
+        missed = [
+            query
+            for query, operations in asked
+            if known.intersection(operations).isdisjoint(
+                entry.operation for entry in index.search(query)[:FIRST]
+            )
+        ]
+        assert count - len(missed) >= least, f"{name}: {json.dumps(missed, indent=2)}"

@@ -20,6 +20,8 @@ from mcpgen.runtime.words import words
         ("HTTPServer", "http server"),
         ("queries", "query"),
         ("statuses", "status"),
+        ("recursively", "recursive"),
+        ("organisation licences", "organization license"),
         ("What is in the file?", "what file"),
     ],
 )
