@@ -373,6 +373,16 @@ def test_a_client_that_reads_late_loses_nothing(server: StdioProcess) -> None:
     assert all(len(text_of(answer)) == size for answer in answers if answer["id"] != "last")
 
 
+def test_answers_that_nobody_reads_yet_are_bounded_in_memory(server: StdioProcess) -> None:
+    server.ask(call("warm", "big", "90000"))
+    before = peak_memory(server.pid)
+    count = 350  # lines, which one read takes; 180 kB each when they are answered
+    server.send(*(call(number, "big", "90000") for number in range(count)))
+    server.wait_for_output()
+    assert sorted(server.receive()["id"] for _ in range(count)) == list(range(count))
+    assert peak_memory(server.pid) - before < 40 * 1024
+
+
 def test_messages_may_come_from_a_file(folder: Path) -> None:
     lines = folder / "messages.jsonl"
     messages = [request(1, "tools/list"), call(2, "echo", "a"), call(3, "echo", "b")]

@@ -152,8 +152,7 @@ class HttpExchange:
         while stream.reader == reader:
             is_ending = stream.is_ending
             if stream.pending:
-                body = b"".join(stream.pending)
-                stream.pending.clear()
+                body = stream.take_pending()
                 await self._send(
                     {"type": "http.response.body", "body": body, "more_body": not is_ending}
                 )

@@ -16,6 +16,7 @@ from mcpgen.runtime.transports.sse import (
 from mcpgen.runtime.transports.store import StoredEvent
 
 MAX_UNREAD: Final = 1000  # events that wait for a client which does not read
+MAX_UNREAD_BYTES: Final = 32 * 1024 * 1024  # of them, if they are several
 RETRY_MS: Final = 500
 
 AnswerLater: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
@@ -32,6 +33,7 @@ class ReplyStream:
         "_answer_later",
         "_later",
         "_readers",
+        "_unread_bytes",
         "_waiter",
         "is_finished",
         "is_sse",
@@ -50,6 +52,7 @@ class ReplyStream:
         self.is_finished = False  # nothing will be added
         self.reader = 1  # number of the connection that it is written to; 0 for none
         self._readers = 1
+        self._unread_bytes = 0
         self._waiter: asyncio.Future[None] | None = None
         self._answer_later: AnswerLater | None = None
         self._later: asyncio.Task[None] | None = None
@@ -103,8 +106,20 @@ class ReplyStream:
         if not self.reader:
             return
         self.pending.append(event)
-        if len(self.pending) > MAX_UNREAD:
+        self._unread_bytes += len(event)
+        waiting = len(self.pending)
+        if waiting > MAX_UNREAD or (waiting > 1 and self._unread_bytes > MAX_UNREAD_BYTES):
             self.detach()
+
+    def take_pending(self) -> bytes:
+        """Hand over what waits to be written, and forget it."""
+        taken = b"".join(self.pending)
+        self._forget_pending()
+        return taken
+
+    def _forget_pending(self) -> None:
+        self.pending.clear()
+        self._unread_bytes = 0
 
     def finish(self) -> None:
         """End the stream without another message."""
@@ -114,7 +129,7 @@ class ReplyStream:
     def detach(self) -> None:
         """Note that the client is gone, or reads too slowly to be kept."""
         self.reader = 0
-        self.pending.clear()
+        self._forget_pending()
         self.wake()
 
     @property

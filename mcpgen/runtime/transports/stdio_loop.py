@@ -22,6 +22,7 @@ from mcpgen.runtime.transports.stdio import CHUNK_BYTES, Pipe
 if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
 
+LINES_AT_ONCE: Final = 64  # before what they came to is written, and counted as unwritten
 MAX_UNWRITTEN_BYTES: Final = 4 * 1024 * 1024  # more, and reading waits for the client
 LONG_BYTES: Final = 64 * 1024  # what is longer is written where it lies: copying it costs more
 
@@ -148,7 +149,9 @@ class StdioLoop:
     def _handle_lines(self) -> None:
         """Handle the lines that wait; stop reading while there is too much to do."""
         pipe, protocol, runner = self._pipe, self._protocol, self._runner
-        while pipe.lines and not self._is_busy() and not self._leaving.done():
+        for _ in range(LINES_AT_ONCE):
+            if not pipe.lines or self._is_busy() or self._leaving.done():
+                break
             runner.take(protocol, pipe.receive(protocol, self._decode), self.flush)
         self.flush()
         if pipe.lines:

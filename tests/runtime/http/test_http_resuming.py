@@ -8,7 +8,12 @@ import pytest
 
 from mcpgen.runtime.protocol.messages import Change, Outgoing
 from mcpgen.runtime.transports.http_sessions import REOPEN_SECONDS, STREAM_AFTER_SECONDS
-from mcpgen.runtime.transports.reply_stream import MAX_UNREAD, ResumableStream
+from mcpgen.runtime.transports.reply_stream import (
+    MAX_UNREAD,
+    MAX_UNREAD_BYTES,
+    ReplyStream,
+    ResumableStream,
+)
 from mcpgen.runtime.transports.store import MemoryStore, StoredEvent
 from tests.runtime.http.harness import LEGACY, Client, Exchange, Served, run, tool_call
 
@@ -265,3 +270,15 @@ def test_a_client_that_reads_nothing_loses_its_connection_and_not_its_stream() -
     assert stream.reader == 0
     assert not stream.pending
     assert len(kept) == MAX_UNREAD + 1
+
+
+def test_events_that_nobody_reads_are_bounded_in_bytes() -> None:
+    stream = ReplyStream()
+    stream.push(b"x" * (MAX_UNREAD_BYTES + 1))  # one is always taken
+    assert len(stream.take_pending()) == MAX_UNREAD_BYTES + 1
+    for _ in range(8):
+        stream.push(b"x" * (MAX_UNREAD_BYTES // 8))
+    assert stream.reader == 1
+    stream.push(b"x")
+    assert stream.reader == 0
+    assert not stream.pending
