@@ -113,7 +113,7 @@ def sha256(content: bytes) -> str:
 
 def with_lf(content: bytes) -> bytes:
     """Give a text with the line ends that mcpgen writes; git may check it out with others."""
-    return content.replace(b"\r\n", b"\n")
+    return content.replace(b"\r\n", b"\n") if b"\r" in content else content
 
 
 def dump_lock(lock: Lock) -> bytes:

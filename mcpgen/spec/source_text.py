@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import io
+import itertools
 import re
 from bisect import bisect_right
 from functools import cached_property
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 _USERINFO = re.compile(r"(?<=://)[^/\s\"'@]*:[^/\s\"'@]*(?=@)")
 _MAX_EXCERPT = 200
 
@@ -43,7 +44,11 @@ class SourceText:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(found.end() for found in _LINE_BREAK.finditer(self.text))]
+        # With newline="" a line ends after \r\n, \r or \n, and keeps that; nothing else ends one.
+        ends = list(itertools.accumulate(map(len, io.StringIO(self.text, newline=""))))
+        if not self.text.endswith(("\r", "\n")):
+            del ends[-1:]
+        return [0, *ends]
 
     def location(self, offset: int, pointer: str = "", width: int = 1) -> Location:
         """The place of a character, with the text of its line.
