@@ -24,6 +24,7 @@ from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.pipeline.forked import Forked
 from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
 from mcpgen.plan.cases import make_cases, make_workflow_cases
@@ -31,7 +32,7 @@ from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.transliteration import plain_ascii
 from mcpgen.render import json_text
-from mcpgen.render.package import render
+from mcpgen.render.package import render, render_cases
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower
@@ -44,6 +45,8 @@ from mcpgen.spec.validate import JUDGED_BYTES, validate
 if TYPE_CHECKING:
     from mcpgen.spec.overlay import OverlayFile
     from mcpgen.spec.typed_file import TypedFile
+
+_TOOLS_WORTH_A_PROCESS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,18 +250,14 @@ def make_project(
         exclude=exclude,
         has_models=bool(plan.models) or not plan.has_document,
     )
+    skeleton = functools.partial(
+        render_skeleton,
+        package=plan.package,
+        facts=facts,
+        answers={**answers, "name": plan.name},
+    )
     try:
-        with ModelRun(plan, (cache or user_cache()) / "models") as models:
-            files = render(plan, make_cases(plan, problems), make_workflow_cases(plan, problems))
-            skeleton = functools.partial(
-                render_skeleton,
-                package=plan.package,
-                facts=facts,
-                answers={**answers, "name": plan.name},
-            )
-            files += skeleton(template_root() / "skeleton")
-            progress("waiting for the models")
-            files += models.join()
+        files = _made(plan, skeleton, cache or user_cache(), problems, progress)
     except AnswerRefusedError as error:
         problems.error("answer", str(error), help="answers are given with --data KEY=VALUE")
         raise RejectedError from None
@@ -270,8 +269,6 @@ def make_project(
             help="`--no-models` does without them; please report the document",
         )
         raise RejectedError from None
-    progress("formatting")
-    files = format_files(files)
     files += tuple(
         PlannedFile(path, content, Owner.GENERATED) for path, content in document.items()
     )
@@ -280,6 +277,36 @@ def make_project(
     prove(files, plan.package)
     files = tuple(sorted(files, key=lambda file: file.path))
     return Project(plan, files, functools.partial(_shipped_skeletons, skeleton))
+
+
+def _made(
+    plan: ServerPlan,
+    skeleton: Callable[[Path], FileSet],
+    cache: Path,
+    problems: Problems,
+    progress: Progress,
+) -> FileSet:
+    """Make what is made of the plan; the cases of the tests and the models beside all else."""
+    is_large = len(plan.tools) >= _TOOLS_WORTH_A_PROCESS
+    with (
+        Forked(functools.partial(_cases, plan), is_worth_it=is_large) as cases,
+        ModelRun(plan, cache / "models") as models,
+    ):
+        files = render(plan) + skeleton(template_root() / "skeleton")
+        progress("waiting for the models")
+        files += models.join()
+        progress("formatting")
+        files = format_files(files)
+        of_tests, untested = cases.result()
+    problems.extend(untested)
+    return files + of_tests
+
+
+def _cases(plan: ServerPlan) -> tuple[FileSet, Problems]:
+    """Make what the generated tests try, and tell what they cannot."""
+    problems = Problems()
+    cases, of_workflows = make_cases(plan, problems), make_workflow_cases(plan, problems)
+    return render_cases(plan, cases, of_workflows), problems
 
 
 def _shipped_skeletons(render_one: Callable[[Path], FileSet]) -> list[FileSet]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.identifiers import safe_filename
@@ -24,12 +25,8 @@ from mcpgen.render.workflow_views import workflows_module
 from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
 
 
-def render(
-    plan: ServerPlan,
-    cases: Sequence[JsonObject] = (),
-    workflow_cases: Sequence[JsonObject] = (),
-) -> FileSet:
-    """Write out what is generated from the plan; the models are made elsewhere."""
+def render(plan: ServerPlan) -> FileSet:
+    """Write out what is generated from the plan; its models and test cases are made elsewhere."""
     package = f"src/{plan.package}/_generated"
     texts = {
         f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
@@ -44,22 +41,35 @@ def render(
             contract = contracts.declared_contract(declared)
             data[f"{package}/{kind}.json"] = json_text.pretty(contract)
     if plan.has_document:
-        _add_tools(plan, cases, texts, data)
+        _add_tools(plan, texts, data)
         if plan.workflows:
-            _add_workflows(plan, workflow_cases, texts, data)
+            _add_workflows(plan, texts, data)
     else:
         texts["tests/generated/test_server.py"] = _template(
             "tests/generated/test_server.py", tests=tests_view(plan)
         )
-    contents = data | {path: text.encode() for path, text in texts.items()}
+    return _generated(data | {path: text.encode() for path, text in texts.items()})
+
+
+def render_cases(
+    plan: ServerPlan, cases: Sequence[JsonObject], workflow_cases: Sequence[JsonObject]
+) -> FileSet:
+    """Write out what the generated tests try: the cases of each tool and of each workflow."""
+    data = {}
+    if plan.has_document:
+        data["tests/generated/cases.json"] = json_text.blocks(cases)
+    if plan.workflows:
+        data["tests/generated/workflows.json"] = json_text.blocks(workflow_cases)
+    return _generated(data)
+
+
+def _generated(contents: Mapping[str, bytes]) -> FileSet:
     return tuple(
         PlannedFile(path, content, Owner.GENERATED) for path, content in sorted(contents.items())
     )
 
 
-def _add_tools(
-    plan: ServerPlan, cases: Sequence[JsonObject], texts: dict[str, str], data: dict[str, bytes]
-) -> None:
+def _add_tools(plan: ServerPlan, texts: dict[str, str], data: dict[str, bytes]) -> None:
     """Add what only a server has that calls an API."""
     package = f"src/{plan.package}/_generated"
     texts |= {
@@ -76,7 +86,6 @@ def _add_tools(
             "_generated/models/__init__.py", models=models_view(plan)
         )
     data |= {
-        "tests/generated/cases.json": json_text.blocks(cases),
         "tests/generated/tools.json": json_text.entry_a_line({"tools": _snapshot(plan)}),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
@@ -94,9 +103,7 @@ def _add_tools(
         data[f"{package}/tools/{module}.json"] = json_text.pretty(contract)
 
 
-def _add_workflows(
-    plan: ServerPlan, cases: Sequence[JsonObject], texts: dict[str, str], data: dict[str, bytes]
-) -> None:
+def _add_workflows(plan: ServerPlan, texts: dict[str, str], data: dict[str, bytes]) -> None:
     """Add what only a server has whose manifest has workflows."""
     package = f"src/{plan.package}/_generated"
     texts |= {
@@ -107,10 +114,7 @@ def _add_workflows(
             "tests/generated/test_workflows.py", tests=tests_view(plan)
         ),
     }
-    data |= {
-        f"{package}/workflows.json": json_text.pretty(contracts.workflows_contract(plan)),
-        "tests/generated/workflows.json": json_text.blocks(cases),
-    }
+    data[f"{package}/workflows.json"] = json_text.pretty(contracts.workflows_contract(plan))
 
 
 def _snapshot(plan: ServerPlan) -> list[JsonObject]:
@@ -118,7 +122,7 @@ def _snapshot(plan: ServerPlan) -> list[JsonObject]:
     methods = {tool.name: tool.operation.method for tool in plan.tools}
     entries = []
     # As a server reads them: text that is no Unicode has been replaced by then.
-    for listed in map(json.loads, json_text.lines(contracts.listing(plan)).splitlines()):
+    for listed in map(msgspec.json.decode, json_text.lines(contracts.listing(plan)).splitlines()):
         entry = snapshot_entry(listed)
         if listed["name"] in methods:
             departing = hints_departing(methods[listed["name"]], entry["annotations"])

@@ -9,7 +9,7 @@ from mcpgen.emit.format import format_files
 from mcpgen.ir.api import Encoding, MediaType, Server
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.render.package import render
+from mcpgen.render.package import render, render_cases
 from tests.unit.plans import AT, argument, operation, parameter, petstore_tools, server_plan, tool
 
 GENERATED = "src/petstore_mcp/_generated"
@@ -24,8 +24,9 @@ def contract_of(plan: ServerPlan, name: str) -> dict[str, object]:
 
 
 def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
-    files = render(server_plan())
-    assert [file.path for file in files] == [
+    plan = server_plan()
+    files = render(plan) + render_cases(plan, [], [])
+    assert sorted(file.path for file in files) == [
         ".mcpgen/surface.json",
         f"{GENERATED}/__init__.py",
         f"{GENERATED}/calls.py",

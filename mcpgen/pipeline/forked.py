@@ -1,0 +1,97 @@
+"""A pure function, worked out by a copy of this process while the caller goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Forked(Generic[T]):
+    """The result of `work`, which a forked child finds out.
+
+    Where there is no second core, no safe way to fork, or no result from the child, the work is
+    done here when its result is asked for. So its result never depends on the machine, and what it
+    raises is raised here.
+    """
+
+    def __init__(self, work: Callable[[], T], *, is_worth_it: bool = True) -> None:
+        """Start; `work` must not change anything, and its result must be picklable."""
+        self._work = work
+        self._pid = 0
+        self._answer: BinaryIO | None = None
+        if is_worth_it and _may_fork():
+            self._start()
+
+    def __enter__(self) -> Forked[T]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._answer is not None:
+            self._answer.close()
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+    def result(self) -> T:
+        """Wait for the result, or find it out.
+
+        Raises:
+            Exception: whatever the work raises.
+        """
+        if self._answer is not None:
+            with self._answer:
+                told = self._answer.read()
+            # What was written only in part, or not at all, cannot be read.
+            with contextlib.suppress(EOFError, pickle.UnpicklingError):
+                found: T = pickle.loads(told)  # noqa: S301 - our own child wrote it
+                return found
+        return self._work()
+
+    def _start(self) -> None:
+        reading, writing = os.pipe()
+        self._pid = os.fork()
+        if self._pid:
+            os.close(writing)
+            self._answer = os.fdopen(reading, "rb")
+            return
+        # No more is told of what goes wrong here: the parent does the work again, and sees it. Nor
+        # may anything of the parent run here, its clean-up least of all.
+        try:
+            _close_all_but(writing)
+            answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
+            with os.fdopen(writing, "wb") as out:
+                out.write(answer)
+        finally:
+            os._exit(0)
+
+
+def _may_fork() -> bool:
+    """Whether a child can run beside this process, and no thread may hold a lock that it needs."""
+    if sys.platform != "linux":
+        return False
+    try:
+        threads = sum(1 for _ in Path("/proc/self/task").iterdir())
+    except OSError:
+        return False
+    return threads == 1 and len(os.sched_getaffinity(0)) > 1
+
+
+def _close_all_but(kept: int) -> None:
+    """Let go of the parent's files, so that their locks end with the parent."""
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))

@@ -1,0 +1,98 @@
+"""Work that a forked child does: the result is the same, whatever becomes of the child."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mcpgen.pipeline.forked import Forked
+
+needs_fork = pytest.mark.skipif(
+    sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="nothing forks here"
+)
+
+
+def told_by(script: str) -> str:
+    """Run a script in a process of its own, which has one thread only, and give what it prints."""
+    start = "import os, signal, threading\nfrom mcpgen.pipeline.forked import Forked\n"
+    start += "here = os.getpid()\n"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", start + script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return (done.stdout + done.stderr).strip()
+
+
+@needs_fork
+def test_the_work_is_done_by_another_process() -> None:
+    assert told_by("with Forked(os.getpid) as work: print(work.result() != here)") == "True"
+
+
+def test_what_is_not_worth_a_process_is_done_here() -> None:
+    with Forked(os.getpid, is_worth_it=False) as work:
+        assert work.result() == os.getpid()
+
+
+def test_nothing_forks_beside_another_thread() -> None:
+    script = """
+waiting = threading.Event()
+threading.Thread(target=waiting.wait).start()
+with Forked(os.getpid) as work: print(work.result() == here)
+waiting.set()
+"""
+    assert told_by(script) == "True"
+
+
+def test_what_the_child_fails_at_is_done_here() -> None:
+    script = """
+def work():
+    if os.getpid() != here: os._exit(3)
+    return "done"
+with Forked(work) as forked: print(forked.result())
+"""
+    assert told_by(script) == "done"
+
+
+def test_what_the_work_raises_is_raised_here_and_told_once() -> None:
+    script = """
+def work(): raise LookupError("no such thing")
+with Forked(work) as forked:
+    try: forked.result()
+    except LookupError as error: print(error)
+"""
+    assert told_by(script) == "no such thing"
+
+
+def test_what_cannot_be_sent_is_made_here() -> None:
+    script = "with Forked(lambda: print) as work: work.result()('made')"
+    assert told_by(script) == "made"
+
+
+@needs_fork
+def test_a_child_that_nobody_waits_for_is_ended() -> None:
+    script = """
+try:
+    with Forked(signal.pause): raise KeyError("first")
+except KeyError as error: print(error)
+try: os.waitpid(-1, os.WNOHANG)
+except ChildProcessError: print("none is left")
+"""
+    assert told_by(script) == "'first'\nnone is left"
+
+
+@needs_fork
+def test_the_child_holds_no_file_of_its_parent_open() -> None:
+    script = """
+reading, writing = os.pipe()
+def is_open():
+    try: return bool(os.fstat(writing))
+    except OSError: return False
+with Forked(is_open) as work: print(work.result())
+"""
+    assert told_by(script) == "False"
