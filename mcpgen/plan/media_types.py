@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from functools import lru_cache
 
 from mcpgen.ir.api import MediaType
 
@@ -41,11 +42,13 @@ _TEXTUAL = frozenset(
 _ANY = frozenset({"*/*", "application/*", "*"})
 
 
+@lru_cache(maxsize=256)
 def base_type(media_type: str) -> str:
     """`media_type` in lower case and without parameters."""
     return media_type.split(";", 1)[0].strip().lower()
 
 
+@lru_cache(maxsize=256)
 def kind_of(media_type: str) -> Kind:
     """What a body of this type holds. A range that JSON is in stands for JSON.
 

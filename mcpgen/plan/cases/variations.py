@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -204,7 +203,7 @@ def _varied(
     value: JsonValue, kind: _Kind, fits: _Fits, kept: frozenset[str] = frozenset()
 ) -> JsonValue:
     """`value` with as many of its leaves replaced as its schema allows, but the `kept` members."""
-    holder: list[Any] = [deepcopy(value)]
+    holder: list[Any] = [_copied(value)]
     for container, key in islice(_leaves(holder, kept), _MOST_LEAVES):
         before = container[key]
         for new in kind.tries(before):
@@ -213,6 +212,13 @@ def _varied(
                 break
             container[key] = before
     return holder[0]
+
+
+def _copied(value: JsonValue) -> JsonValue:
+    """A copy that shares nothing with `value` that could be changed."""
+    if isinstance(value, dict):
+        return {name: _copied(member) for name, member in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _leaves(container: Any, kept: frozenset[str], depth: int = 0) -> Iterator[tuple[Any, Any]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
 from math import ceil, floor, isfinite
+from typing import NamedTuple
 from zlib import crc32
 
 from mcpgen.runtime.content import JsonObject
@@ -17,6 +17,7 @@ from mcpgen.runtime.testing.schemas import Schemas
 
 MAX_TEXT = 100_000
 _LONGEST_TEXT = 64  # a `maxLength` up to this is met exactly; a higher one is left alone
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
 _SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
 
 
@@ -24,8 +25,7 @@ class CannotSampleError(ValueError):
     """No valid value was found for a schema; the text says at which place of it, and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """Which of the valid values is asked for.
 
     `which` is "smallest", "largest" or "example"; values of another `variant` or `seed` (often
@@ -243,7 +243,7 @@ _COMMON_TEXTS = (
 def _plain_text(keywords: JsonObject, wish: Wish) -> str:
     """A text of letters and digits from the seed, as long as wished and allowed."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
-    seed = re.sub(r"[^A-Za-z0-9]", "", wish.seed) or "text"
+    seed = _NOT_PLAIN.sub("", wish.seed) or "text"
     mark = str(wish.variant) if wish.variant else ""
     if wish.which == "smallest":
         length = max(least, len(mark))

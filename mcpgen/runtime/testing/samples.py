@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -105,6 +104,9 @@ class Samples:
     ) -> None:
         whole = Schemas(schemas)
         self._reading = for_requests(whole) if direction == "request" else for_responses(whole)
+        # Both by identity; the first keeps what was asked for, so that no other takes its place.
+        self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
+        self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
         self._made: dict[tuple[bytes, Which, str, int], JsonValue] = {}
 
     def sample(
@@ -122,9 +124,16 @@ class Samples:
         """
         key = (msgspec.json.encode(schema), which, seed, variant)
         if key not in self._made:
-            read, schemas = self._reading.of(schema), self._reading.schemas
+            read, schemas = self._as_read(schema), self._reading.schemas
             self._made[key] = sample(read, schemas=schemas, which=which, seed=seed, variant=variant)
         return self._made[key]
+
+    def _as_read(self, schema: JsonSchema) -> JsonSchema:
+        """A schema in this direction; the schemas of an API are asked for again and again."""
+        found = self._read.get(id(schema))
+        if found is None:
+            found = self._read[id(schema)] = (schema, self._reading.of(schema))
+        return found[1]
 
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
         """Give what tells whether a value is valid, for many values of one schema.
@@ -132,7 +141,10 @@ class Samples:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._reading.schemas.checker(self._reading.of(schema))
+        read = self._as_read(schema)
+        if id(schema) not in self._checkers:
+            self._checkers[id(schema)] = self._reading.schemas.checker(read)
+        return self._checkers[id(schema)]
 
     def problem(self, schema: JsonSchema, value: JsonValue) -> str:
         """Say how a value breaks a schema, with the place in the value; "" when it fits.
@@ -140,7 +152,7 @@ class Samples:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._reading.schemas.problem(self._reading.of(schema), value)
+        return self._reading.schemas.problem(self._as_read(schema), value)
 
     def exemplary(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
         """Give a value as the function `exemplary` does.
@@ -148,13 +160,15 @@ class Samples:
         Raises:
             CannotSampleError: no value was found.
         """
-        for example in _valid(examples, self._reading.of(schema), self._reading.schemas):
+        for example in _valid(examples, self._as_read(schema), self._reading.schemas):
             return example
         return self.sample(schema, seed=_EXEMPLARY_SEED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+# Tuples, both of them, since several are made for each value.
+
+
+class _Place(NamedTuple):
     """Where in the value we are, and what is wished for here."""
 
     wish: Wish
@@ -171,8 +185,7 @@ class _Place:
         return _Place(wish, f"{self.path}/{name}", self.depth + 1, self.references)
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain:
+class _Plain(NamedTuple):
     """A schema without `$ref`, `allOf`, `anyOf`, `oneOf` and `if`: one reading of one that had."""
 
     keywords: JsonObject
@@ -221,7 +234,9 @@ class _Sampler:
         reason = ""
         found = False
         for plain in islice(self._readings(schema, place, place.references), _MAX_ALTERNATIVES):
-            here = _Place(place.wish, place.path, place.depth, plain.references)
+            here = place
+            if plain.references is not place.references:
+                here = _Place(place.wish, place.path, place.depth, plain.references)
             try:
                 for value in self._plain_values(plain.keywords, here):
                     if not plain.must_be_checked or self.schemas.fits(schema, value):
@@ -267,7 +282,7 @@ class _Sampler:
         if isinstance(reference, str):
             if reference in references:
                 return
-            start = replace(start, references=references | {reference})
+            start = start._replace(references=references | {reference})
             choices.insert(0, [self.schemas.target(reference)])
         yield from self._chosen(start, choices, place)
 
@@ -333,7 +348,7 @@ class _Sampler:
             number = sample_number(keywords, place.wish, is_integer=name == "integer")
             yield number
             for variant in range(1, 4):
-                wish = replace(place.wish, variant=place.wish.variant + variant)
+                wish = place.wish._replace(variant=place.wish.variant + variant)
                 yield sample_number(keywords, wish, is_integer=name == "integer")
 
     def _objects(self, keywords: JsonObject, place: _Place) -> Iterator[JsonObject]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import jsonschema_rs
+import msgspec
 
 from mcpgen.runtime.content import JsonObject
 
@@ -14,6 +14,7 @@ JsonValue: TypeAlias = Any
 JsonSchema: TypeAlias = dict[str, Any] | bool
 
 _PREFIX = "#/$defs/"
+_spelled = msgspec.json.Encoder(order="sorted").encode
 _ALL_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _TYPES_BY_KEYWORD = {
     "object": ("properties", "required", "additionalProperties", "patternProperties"),
@@ -32,7 +33,7 @@ class Schemas:
 
     def __init__(self, named: Mapping[str, JsonSchema]) -> None:
         self.named = named
-        self._validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+        self._validators: dict[bytes, jsonschema_rs.Draft202012Validator] = {}
         self._references: dict[str, tuple[str, ...]] = {}  # by the name of the schema they stand in
 
     def target(self, reference: str) -> JsonSchema:
@@ -177,7 +178,7 @@ class Schemas:
         return fits
 
     def _validator(self, schema: JsonSchema) -> jsonschema_rs.Draft202012Validator:
-        key = json.dumps(schema, sort_keys=True)
+        key = _spelled(schema)
         if key not in self._validators:
             self._validators[key] = self._compile(schema)
         return self._validators[key]
