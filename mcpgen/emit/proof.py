@@ -24,6 +24,7 @@ _STATEMENTS = (
 )
 _LEAVES = (ast.Constant, ast.Name, ast.expr_context)
 _NEVER = (ast.Lambda, ast.JoinedStr, ast.comprehension, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+_LOOKED_AT = (ast.stmt, ast.Call, *_NEVER)
 _CALLABLES = frozenset({"ToolGroup.load", "TypedDict", "ctx.api.request", "tools.handler"})
 _WORKFLOWS = "/_generated/workflows.py"
 _CALLABLES_OF_WORKFLOWS = frozenset(
@@ -32,6 +33,7 @@ _CALLABLES_OF_WORKFLOWS = frozenset(
         "flow.require", "value_at", "without_absent",
     }
 )  # fmt: skip
+_skip_json = msgspec.json.Decoder(msgspec.Raw).decode  # which reads all and builds nothing
 _MODULES = frozenset({"__future__", "mcpgen.runtime", "typing"})
 
 
@@ -39,12 +41,11 @@ class ProofFailedError(Exception):
     """A new file is not what it should be: a bug in mcpgen, and nothing was written."""
 
 
-def prove(files: FileSet, package: Identifier) -> None:
-    """Check all files of a project.
+def prove_paths(files: FileSet) -> None:
+    """Check where all files of a project will lie.
 
     Raises:
-        ProofFailedError: one does not parse, holds code that no template emits, or would lie
-            outside the project.
+        ProofFailedError: one would lie outside the project, or where another does.
     """
     seen: set[str] = set()
     for file in files:
@@ -52,6 +53,15 @@ def prove(files: FileSet, package: Identifier) -> None:
         if path.is_absolute() or ".." in path.parts or "\\" in file.path or file.path in seen:
             raise ProofFailedError(f"{file.path!r} is no path of its own inside the project")
         seen.add(file.path)
+
+
+def prove_contents(files: FileSet, package: Identifier) -> None:
+    """Check what files of a project hold, all of them or some.
+
+    Raises:
+        ProofFailedError: one does not parse, or holds code that no template emits.
+    """
+    for file in files:
         try:
             _prove(file, package)
         except (ValueError, SyntaxError, RecursionError) as error:
@@ -66,10 +76,10 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
                 is_workflows = file.path.endswith(_WORKFLOWS)
                 _prove_code(tree, package, _joins_steps if is_workflows else _is_never)
         case ".json" if not file.path.startswith("openapi"):
-            msgspec.json.decode(file.content)
+            _skip_json(file.content.decode())
         case ".jsonl":
             for line in file.content.splitlines():
-                msgspec.json.decode(line)
+                _skip_json(line.decode())
         case ".toml":
             tomllib.loads(file.content.decode())
 
@@ -79,7 +89,7 @@ def _prove_code(
 ) -> None:
     """Refuse what no template emits; `is_emitted` knows what only some of them do."""
     for node in _nodes(tree):
-        if _is_foreign(node, package) and not is_emitted(node):
+        if isinstance(node, _LOOKED_AT) and _is_foreign(node, package) and not is_emitted(node):
             line = getattr(node, "lineno", 0)
             raise ValueError(f"line {line}: no template emits {ast.unparse(node):.60}")
 
@@ -90,8 +100,7 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
     while waiting:
         node = waiting.pop()
         yield node
-        for name in node._fields:
-            value = getattr(node, name, None)
+        for value in vars(node).values():
             if isinstance(value, list):
                 waiting += [item for item in value if isinstance(item, ast.AST)]
             elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
@@ -103,13 +112,21 @@ def _is_foreign(node: ast.AST, package: Identifier) -> bool:
         case ast.ImportFrom(module=module):
             return not _is_known(module or "", package)
         case ast.Call(func=function):
-            return ast.unparse(function) not in _CALLABLES
+            return _dotted(function) not in _CALLABLES
         case ast.Expr(value=value):
             return not _is_docstring_or_request(value)
         case ast.stmt():
             return not isinstance(node, _STATEMENTS)
         case _:
-            return isinstance(node, _NEVER)
+            return True
+
+
+def _dotted(name: ast.expr) -> str:
+    """A name with what it is followed by, `a.b.c`; "" for any other expression."""
+    if isinstance(name, ast.Attribute):
+        before = _dotted(name.value)
+        return f"{before}.{name.attr}" if before else ""
+    return name.id if isinstance(name, ast.Name) else ""
 
 
 def _is_never(_: ast.AST) -> bool:
@@ -122,11 +139,11 @@ def _joins_steps(node: ast.AST) -> bool:
         case ast.comprehension():
             return True
         case ast.Expr(value=ast.Call(func=function)):
-            return ast.unparse(function) == "flow.require"
+            return _dotted(function) == "flow.require"
         case ast.Call(func=ast.Attribute(value=ast.Name(), attr="get" | "header")):
             return True  # of a step
         case ast.Call(func=function):
-            return ast.unparse(function) in _CALLABLES_OF_WORKFLOWS
+            return _dotted(function) in _CALLABLES_OF_WORKFLOWS
         case _:
             return False
 

@@ -16,7 +16,7 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
 from mcpgen.emit.lock import with_lf
 from mcpgen.emit.models import ModelRun, ModelsFailedError
-from mcpgen.emit.proof import prove
+from mcpgen.emit.proof import prove_contents, prove_paths
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
@@ -256,8 +256,12 @@ def make_project(
         facts=facts,
         answers={**answers, "name": plan.name},
     )
+    schema = json_text.pretty(json_schema(Manifest))
+    given = {**document, MANIFEST_SCHEMA_FILE: schema}
+    files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in given.items())
+    prove_contents(files, plan.package)
     try:
-        files = _made(plan, skeleton, cache or user_cache(), problems, progress)
+        files += _made(plan, skeleton, cache or user_cache(), problems, progress)
     except AnswerRefusedError as error:
         problems.error("answer", str(error), help="answers are given with --data KEY=VALUE")
         raise RejectedError from None
@@ -269,12 +273,7 @@ def make_project(
             help="`--no-models` does without them; please report the document",
         )
         raise RejectedError from None
-    files += tuple(
-        PlannedFile(path, content, Owner.GENERATED) for path, content in document.items()
-    )
-    schema = json_text.pretty(json_schema(Manifest))
-    files += (PlannedFile(MANIFEST_SCHEMA_FILE, schema, Owner.GENERATED),)
-    prove(files, plan.package)
+    prove_paths(files)
     files = tuple(sorted(files, key=lambda file: file.path))
     return Project(plan, files, functools.partial(_shipped_skeletons, skeleton))
 
@@ -286,17 +285,20 @@ def _made(
     problems: Problems,
     progress: Progress,
 ) -> FileSet:
-    """Make what is made of the plan; the cases of the tests and the models beside all else."""
+    """Make what is made of the plan; of a large one, several parts beside each other."""
     is_large = len(plan.tools) >= _TOOLS_WORTH_A_PROCESS
+    around = functools.partial(skeleton, template_root() / "skeleton")
     with (
+        Forked(around, is_worth_it=is_large) as project,
         Forked(functools.partial(_cases, plan), is_worth_it=is_large) as cases,
         ModelRun(plan, cache / "models") as models,
     ):
-        files = render(plan) + skeleton(template_root() / "skeleton")
+        files = render(plan) + project.result()
         progress("waiting for the models")
         files += models.join()
         progress("formatting")
         files = format_files(files)
+        prove_contents(files, plan.package)
         of_tests, untested = cases.result()
     problems.extend(untested)
     return files + of_tests
@@ -306,7 +308,9 @@ def _cases(plan: ServerPlan) -> tuple[FileSet, Problems]:
     """Make what the generated tests try, and tell what they cannot."""
     problems = Problems()
     cases, of_workflows = make_cases(plan, problems), make_workflow_cases(plan, problems)
-    return render_cases(plan, cases, of_workflows), problems
+    files = render_cases(plan, cases, of_workflows)
+    prove_contents(files, plan.package)
+    return files, problems
 
 
 def _shipped_skeletons(render_one: Callable[[Path], FileSet]) -> list[FileSet]:

@@ -6,7 +6,7 @@ import pytest
 
 from mcpgen.emit.format import format_files
 from mcpgen.emit.models import make_models
-from mcpgen.emit.proof import ProofFailedError, prove
+from mcpgen.emit.proof import ProofFailedError, prove_contents, prove_paths
 from mcpgen.ir.file_set import Owner, PlannedFile
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.render.package import render
@@ -33,7 +33,7 @@ def planned(path: str, text: str) -> PlannedFile:
 
 def test_what_is_rendered_passes() -> None:
     plan = server_plan()
-    prove(format_files(render(plan) + make_models(plan)), PACKAGE)
+    prove_contents(format_files(render(plan) + make_models(plan)), PACKAGE)
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_what_is_rendered_passes() -> None:
     ],
 )
 def test_code_that_no_template_emits_is_refused(code: str) -> None:
-    prove((planned(HANDLERS, GOOD),), PACKAGE)
+    prove_contents((planned(HANDLERS, GOOD),), PACKAGE)
     with pytest.raises(ProofFailedError, match=r"pets\.py"):
-        prove((planned(HANDLERS, code),), PACKAGE)
+        prove_contents((planned(HANDLERS, code),), PACKAGE)
 
 
 @pytest.mark.parametrize(
@@ -68,15 +68,15 @@ def test_code_that_no_template_emits_is_refused(code: str) -> None:
 )
 def test_a_file_that_does_not_parse_is_refused(path: str, text: str) -> None:
     with pytest.raises(ProofFailedError, match=path):
-        prove((planned(path, text),), PACKAGE)
+        prove_contents((planned(path, text),), PACKAGE)
 
 
 @pytest.mark.parametrize("path", ["/a", "../a", "a/../b", "a\\b"])
 def test_a_path_outside_is_refused(path: str) -> None:
     with pytest.raises(ProofFailedError, match="inside the project"):
-        prove((planned(path, ""),), PACKAGE)
+        prove_paths((planned(path, ""),))
 
 
 def test_a_path_stands_once() -> None:
     with pytest.raises(ProofFailedError):
-        prove((planned("a", ""), planned("a", "")), PACKAGE)
+        prove_paths((planned("a", ""), planned("a", "")))
