@@ -117,7 +117,7 @@ def run_tests(
     """Run the tests of a package, those that were generated and its own."""
     from mcpgen.factory.testing.live import Live
     from mcpgen.factory.testing.proof import Mutating, prove
-    from mcpgen.factory.workspace.fleet import usable_cores
+    from mcpgen.factory.workspace.processes import usable_cores
 
     package = find_package(directory)
     if import_mcp_jest is not None:

@@ -92,6 +92,10 @@ def generate(
     diff: _Diff = False,
 ) -> int:
     """Generate servers again, and the inventory at the root."""
+    if jobs != 1 and len(servers or ()) != 1 and not affected:  # so that there is much to do
+        from mcpgen.factory.workspace import processes
+
+        processes.begin()
     from mcpgen.factory.workspace import commands
     from mcpgen.pipeline.options import GenerateOptions
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.workspace import pinning, root_files, tasks
-from mcpgen.factory.workspace.fleet import Outcome, Task, run_fleet, usable_cores
+from mcpgen.factory.workspace.fleet import Outcome, Task, run_fleet
 from mcpgen.factory.workspace.members import (
     Apart,
     Server,
@@ -19,6 +19,7 @@ from mcpgen.factory.workspace.members import (
     WorkspaceRefusedError,
     open_workspace,
 )
+from mcpgen.factory.workspace.processes import usable_cores
 from mcpgen.factory.workspace.stamps import Stamps, installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import DONE, STALE, USAGE, GenerateOptions, Progress

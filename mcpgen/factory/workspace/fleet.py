@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -13,17 +11,12 @@ from typing import Any
 
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
+from mcpgen.factory.workspace.processes import context
 from mcpgen.factory.workspace.stamps import LOCK_FILE
 from mcpgen.pipeline.changelog import ChangelogReport
 from mcpgen.pipeline.options import Progress
 
 BUG = 70
-_PRELOADED = [
-    "mcpgen.factory.workspace.tasks",  # which every process would import to know its task
-    "mcpgen.pipeline.generate",
-    "mcpgen.pipeline.planned",
-    "mcpgen.pipeline.stages",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +35,6 @@ class Outcome:
 
 Task = Callable[[Server], Outcome]
 """What is done to a server; a function that another process can import, or a `partial` of one."""
-
-
-def usable_cores() -> int:
-    """Give how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run_fleet(
@@ -82,7 +68,7 @@ def _run_pool(
     task: Task, servers: Sequence[Server], processes: int, note: Callable[[Outcome], None]
 ) -> None:
     """Run in processes of their own; ends early, without a word, when one of them dies."""
-    with ProcessPoolExecutor(processes, mp_context=_context()) as pool:
+    with ProcessPoolExecutor(processes, mp_context=context()) as pool:
         waiting: list[Future[Outcome]] = [
             pool.submit(_attempt, task, each) for each in longest_first(servers)
         ]
@@ -109,15 +95,6 @@ def _lock_size(server: Server) -> int:
         return (server.target / LOCK_FILE).stat().st_size
     except OSError:
         return 0
-
-
-def _context() -> multiprocessing.context.BaseContext:
-    """Processes that begin from a clean one, which has the generator imported already."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(_PRELOADED)
-    return context
 
 
 def _attempt(task: Task, server: Server) -> Outcome:
