@@ -16,12 +16,12 @@ _SHOWN_OF_A_REASON = 10
 
 def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
     """Print the counts, the gaps, the cost, the environment and the next three commands."""
-    tools = plan.tools
+    tools = len(plan.tools) + len(plan.workflows)
     operations = len(plan.api.operations) + len(plan.left_out) + len(plan.unselected)
     commands = next_commands(plan, target)
     printer.fact(
         target=target.as_posix(),
-        tools=len(tools),
+        tools=tools,
         operations=operations,
         token_cost=plan.token_cost,
         left_out=[
@@ -35,9 +35,11 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
         ],
         next=list(commands),
     )
+    made_of = counted(operations, "operation")
+    if plan.workflows:
+        made_of += f" and {counted(len(plan.workflows), 'workflow')}"
     printer.result(
-        f"{shown_path(target)}: {counted(len(tools), 'tool')} of"
-        f" {counted(operations, 'operation')}; {tell_plan(printer, plan)}"
+        f"{shown_path(target)}: {counted(tools, 'tool')} of {made_of}; {tell_plan(printer, plan)}"
     )
     if plan.unselected:
         printer.result(f"Not selected: {counted(len(plan.unselected), 'operation')}")

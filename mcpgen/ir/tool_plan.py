@@ -142,17 +142,27 @@ class StepPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkflowResult:
+    """The object that a workflow gives, as a class; each of its members may be missing."""
+
+    name: Identifier  # "BuyBookResult"
+    members: tuple[tuple[Identifier, Annotation], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WorkflowPlan:
     """One workflow: what clients see of it, and its steps."""
 
     name: str
     function: Identifier
+    call_type: Identifier  # "WorkflowBuyBookCall"
     title: str
     description: str
     arguments: tuple[Argument, ...]
     input_schema: JsonObject
     output_schema: JsonObject
     result_key: str
+    returns: Annotation | WorkflowResult
     annotations: JsonObject
     steps: tuple[StepPlan, ...]
     output: Value

@@ -21,6 +21,7 @@ from mcpgen.spec.handlers import read_handlers
 
 _SEEN = {"override": ("input-", "output-"), "before": ("input-",), "after": ("output-",)}
 
+_HANDLERS = re.compile(r"/_generated/(?:tools/[^/]+|workflows)\.py\Z")
 ReadBody = Callable[[str], str | None]
 """Gives the body of the generated handler of a tool, or None where it cannot be read."""
 
@@ -35,7 +36,7 @@ def read_project_handlers(target: Path, problems: Problems) -> HandWritten:
 
 
 def body_in(modules: Iterable[bytes], tool: str) -> str | None:
-    """Find the body of a tool's generated handler in the modules of `_generated/tools/`."""
+    """Find the body of a tool's generated handler in the modules that have some."""
     for content in modules:
         if f'@tools.handler("{tool}")'.encode() not in content:
             continue
@@ -293,7 +294,7 @@ def with_overridden(
     if is_expected and not earlier and written.hooked:
         tell_lost(problems, "; it is made anew from how they are now")
     remembered = remember(written, surface, ids, earlier)
-    modules = [file.content for file in project.files if "/_generated/tools/" in file.path]
+    modules = [file.content for file in project.files if _HANDLERS.search(file.path)]
     found = Problems()
     review(written, surface, remembered, lambda tool: body_in(modules, tool), found)
     problems.extend(found)
@@ -322,7 +323,7 @@ def edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, 
     return {
         edit.path: edited_handlers(read_file(target, edit.path) or b"", made.get(edit.path, b""))
         for edit in changes.hand_edits
-        if "/_generated/tools/" in edit.path and edit.path.endswith(".py")
+        if _HANDLERS.search(edit.path)
     }
 
 
@@ -355,6 +356,14 @@ def read_project_surface(target: Path) -> Surface | None:
 
 def generated_bodies(target: Path) -> ReadBody:
     """Give what finds the generated bodies in the project at `target`."""
-    return lambda tool: body_in(
-        (path.read_bytes() for path in sorted(target.glob("src/*/_generated/tools/*.py"))), tool
-    )
+    return lambda tool: body_in((path.read_bytes() for path in handler_modules(target)), tool)
+
+
+def handler_modules(target: Path) -> list[Path]:
+    """Find the modules with generated handlers, those of operations and of workflows."""
+    generated = sorted(target.glob("src/*/_generated"))
+    return [
+        path
+        for folder in generated
+        for path in (*sorted(folder.glob("tools/*.py")), *folder.glob("workflows.py"))
+    ]

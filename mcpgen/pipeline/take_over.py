@@ -17,7 +17,6 @@ from mcpgen.emit.write import BusyError, exclusive, roll_forward, write
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, Overridden
 from mcpgen.ir.surface import SurfaceTool
-from mcpgen.ir.workflow import WORKFLOW_PREFIX
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
@@ -30,6 +29,7 @@ from mcpgen.pipeline.options import (
 from mcpgen.pipeline.overrides import (
     by_operation,
     generated_bodies,
+    handler_modules,
     read_project_handlers,
     read_project_surface,
     without_words,
@@ -164,15 +164,6 @@ def _operation_ids(run: _Run) -> dict[str, str]:
 
 
 def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:
-    if found.key.startswith(WORKFLOW_PREFIX):
-        run.problems.error(
-            "override-of-workflow",
-            f"`{found.tool_name}` is a workflow, whose override is written by hand",
-            why="it has the arguments of the workflow, and no operation that it could start from",
-            help=f'write `@override("{found.key}")` above `async def {found.tool_name}(ctx,'
-            " call_next, *, ...)` in `handlers/`; `ctx.call_tool` calls a tool",
-        )
-        return TakeOver(run.problems, USAGE, found.key)
     # Imported here: `check` does without templates and the formatter.
     from mcpgen.emit.handler_file import names_in, with_function
     from mcpgen.render.stub import override_stub
@@ -249,10 +240,10 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
     Raises:
         SyntaxError: its module was edited, and is no Python.
     """
-    from mcpgen.spec.generated_handler import read_handler
+    from mcpgen.spec.generated_handler import classes_in, read_handler
 
     marker = f'@tools.handler("{found.tool_name}")'
-    for file in sorted(run.target.glob("src/*/_generated/tools/*.py")):
+    for file in handler_modules(run.target):
         text = file.read_text("utf-8")
         if marker not in text:
             continue
@@ -264,8 +255,16 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
         original = read_handler(pristine, found.tool_name)
         call_type = _call_type(run, path.split("/")[1], found.key)
         if handler is not None and original is not None and call_type:
+            defined = {name: _module_of(path) for name in classes_in(pristine)}
+            handler = replace(handler, imports={**handler.imports, **defined})
+            original = replace(original, imports={**original.imports, **defined})
             return _Generated(path, text, pristine, handler, original, call_type)
     return None
+
+
+def _module_of(path: str) -> str:
+    """What a module is imported as: "src/shop_mcp/a.py" is "shop_mcp.a"."""
+    return ".".join(PurePosixPath(path).with_suffix("").parts[1:])
 
 
 def _made_anew(run: _Run, path: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from keyword import iskeyword
 
 from msgspec import UNSET
 
@@ -13,32 +14,28 @@ from mcpgen.ir.api import LeftOut
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_pointer import json_pointer
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.tool_plan import Argument, StepPlan, ToolPlan, WorkflowPlan
+from mcpgen.ir.tool_plan import (
+    Annotation,
+    Argument,
+    StepPlan,
+    ToolPlan,
+    WorkflowPlan,
+    WorkflowResult,
+)
 from mcpgen.ir.workflow import (
-    Comparison,
-    Condition,
-    Criterion,
-    Expression,
-    InputValue,
-    ItemValue,
-    Junction,
     ListOf,
     Literal,
-    Negation,
     ObjectOf,
-    OutputValue,
     ResponseValue,
     Step,
     StepArgument,
     Tokens,
-    Truth,
     Value,
     Workflow,
 )
 from mcpgen.plan.descriptions import clean, one_line
 from mcpgen.plan.intent import qualified_id
-from mcpgen.plan.naming import argument_name, identifier
-from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.naming import argument_name, identifier, pascal_case
 from mcpgen.plan.token_cost import token_cost
 from mcpgen.plan.tool_schema import ToolSchemas
 from mcpgen.plan.types import Types
@@ -48,13 +45,14 @@ from mcpgen.plan.workflow_types import (
     NothingThereError,
     literal_of,
     mismatch,
-    response_of,
     types_of_literal,
 )
+from mcpgen.plan.workflow_values import REFUSED, WorkflowValues
 from mcpgen.runtime.testing.samples import Samples
 
-_TAKEN = frozenset({"compare", "ctx", "flow", "item", "tools", "value_at", "without_absent"})
-_REFUSED = ResponseValue("")  # stands where a value was refused; nothing more is said of it
+_TAKEN = frozenset(
+    {"compare", "ctx", "flow", "item", "result", "tools", "value_at", "without_absent"}
+)
 
 
 def plan_workflows(
@@ -91,9 +89,7 @@ class _Planning:
         self._left_out = {item.operation for item in left_out}
         self._schemas = schemas
         self._problems = problems
-        self._inputs = _inputs_of(workflow)
-        self._steps: dict[str, Step] = {}  # those that are planned already
-        self._step_tools: dict[str, ToolPlan | None] = {}
+        self._values = WorkflowValues(workflow, schemas.responses, self._refuse)
 
     def plan(self) -> WorkflowPlan:
         workflow = self._workflow
@@ -104,18 +100,20 @@ class _Planning:
         steps = tuple(self._step(step, variables[step.id]) for step in workflow.steps)
         output: Value = ResponseValue("body", step=workflow.steps[-1].id)
         if workflow.output is not None:
-            output = self._resolved(workflow.output, workflow.output_tokens)
+            output = self._values.resolved(workflow.output, workflow.output_tokens)
         title = workflow.title or one_line(workflow.name.replace("_", " ")).capitalize()
         listed = self._schemas.output(self._listed(output))
         plan = WorkflowPlan(
             name=workflow.name,
             function=identifier(workflow.name),
+            call_type=identifier(f"Workflow{pascal_case(workflow.name)}Call"),
             title=title,
             description=self._description(title),
             arguments=arguments,
             input_schema={"type": "object", **self._input_keywords, "additionalProperties": False},
             output_schema=listed.schema,
             result_key=listed.result_key,
+            returns=self._returns(output),
             annotations=self._annotations(title) | workflow.hints,
             steps=steps,
             output=output,
@@ -157,11 +155,11 @@ class _Planning:
         return self._workflow.inputs if isinstance(self._workflow.inputs, dict) else {}
 
     def _arguments(self) -> tuple[Argument, ...]:
-        keywords = self._inputs.shape.keywords
-        types = Types(self._inputs.shapes, self._inputs.shapes, models=False)
+        keywords = self._values.inputs.shape.keywords
+        types = Types(self._values.inputs.shapes, self._values.inputs.shapes, models=False)
         found = []
         for name, schema in keywords.get("properties", {}).items():
-            known = self._inputs.at(json_pointer((name,))).shape
+            known = self._values.inputs.at(json_pointer((name,))).shape
             found.append(
                 Argument(
                     name=name,
@@ -183,7 +181,7 @@ class _Planning:
 
     def _annotations(self, title: str) -> JsonObject:
         """Derived from the steps: as harmless as the least harmless of them."""
-        hints = [tool.annotations for tool in self._step_tools.values() if tool is not None]
+        hints = [tool.annotations for tool in self._values.tools]
         derived: JsonObject = {"title": title, "openWorldHint": True}
         derived["readOnlyHint"] = all(hint.get("readOnlyHint", False) for hint in hints)
         if all("destructiveHint" in hint for hint in hints):
@@ -203,15 +201,36 @@ class _Planning:
             case Literal():
                 return {"type": sorted(types_of_literal(value))}
             case _:
-                known = self._known(value)
+                known = self._values.known(value)
                 if known.shapes is self._schemas.responses and isinstance(known.schema, dict):
                     return known.schema
                 return {"type": sorted(known.types)} if known.types else {}
 
+    def _returns(self, output: Value) -> Annotation | WorkflowResult:
+        """The type of what comes back, as far as the schemas tell."""
+        if isinstance(output, ResponseValue) and (tool := self._values.whole_body(output)):
+            return tool.returns
+        if not isinstance(output, ObjectOf):
+            return self._annotation(output)
+        if not all(name.isidentifier() and not iskeyword(name) for name, _ in output.members):
+            return Annotation("dict[str, object]")
+        return WorkflowResult(
+            identifier(f"{pascal_case(self._workflow.name)}Result"),
+            tuple((identifier(name), self._annotation(item)) for name, item in output.members),
+        )
+
+    def _annotation(self, value: Value) -> Annotation:
+        if isinstance(value, Literal | ListOf | ObjectOf):
+            known = Known({"type": sorted(types_of_literal(value))}, ANYTHING.shapes)
+        else:
+            known = self._values.known(value)
+        types = Types(known.shapes, known.shapes, models=False)
+        return types.of(known.schema, "response", "").annotation
+
     # Steps
 
     def _step(self, step: Step, variable: Identifier) -> StepPlan:
-        if step.id in self._steps:
+        if self._values.has(step.id):
             self._refuse(
                 "workflow-step-twice",
                 f"two steps are called `{step.id}`",
@@ -222,14 +241,14 @@ class _Planning:
         tool = self._tool_of(step)
         items = None
         if step.for_each is not None:
-            items = self._resolved(step.for_each, step.for_each_tokens)
+            items = self._values.resolved(step.for_each, step.for_each_tokens)
             if not self._check_type(items, frozenset({"array"}), step.for_each_tokens):
-                items = _REFUSED
-        condition = None if step.when is None else self._condition(step.when)
+                items = REFUSED
+        condition = None if step.when is None else self._values.condition(step.when)
         arguments = self._step_arguments(step, tool, items)
-        self._steps[step.id], self._step_tools[step.id] = step, tool
+        self._values.add(step, tool)
         for name, output in step.outputs.items():
-            self._resolved(output, (*step.outputs_tokens, name), step, items)
+            self._values.resolved(output, (*step.outputs_tokens, name), step, items)
         return StepPlan(
             id=step.id,
             variable=variable,
@@ -239,7 +258,8 @@ class _Planning:
             condition=condition,
             items=items,
             criteria=tuple(
-                replace(found, condition=self._condition(found, step)) for found in step.criteria
+                replace(found, condition=self._values.condition(found, step))
+                for found in step.criteria
             ),
         )
 
@@ -261,7 +281,7 @@ class _Planning:
     def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
         given: dict[str, Value] = {}
         for written in step.arguments:
-            value = self._resolved(written.value, written.tokens, items=items, step=None)
+            value = self._values.resolved(written.value, written.tokens, items=items, step=None)
             if tool is None:
                 continue
             argument = self._argument_of(written, tool)
@@ -350,12 +370,7 @@ class _Planning:
                 self._check_fits(member, known, replace(written, tokens=tokens))
 
     def _check_type(self, value: Value, wanted: frozenset[str], tokens: Tokens) -> bool:
-        types = (
-            types_of_literal(value)
-            if isinstance(value, Literal | ListOf | ObjectOf)
-            else self._known(value).types
-        )
-        problem = mismatch(types, wanted)
+        problem = mismatch(self._values.types_of(value), wanted)
         if problem:
             self._refuse_type(tokens, problem)
         return not problem
@@ -369,215 +384,9 @@ class _Planning:
             "compare it with what `mcpgen tools` shows of the tool",
         )
 
-    # Expressions
-
-    def _condition(self, criterion: Criterion, step: Step | None = None) -> Condition:
-        return self._resolved_condition(criterion.condition, criterion.tokens, step)
-
-    def _resolved_condition(
-        self, condition: Condition, tokens: Tokens, step: Step | None
-    ) -> Condition:
-        match condition:
-            case Truth(value=value):
-                return Truth(self._resolved(value, tokens, step))
-            case Comparison(left=left, operator=operator, right=right):
-                return Comparison(
-                    self._resolved(left, tokens, step),
-                    operator,
-                    self._resolved(right, tokens, step),
-                )
-            case Negation(condition=inner):
-                return Negation(self._resolved_condition(inner, tokens, step))
-            case Junction(word=word, conditions=parts):
-                return Junction(
-                    word, tuple(self._resolved_condition(part, tokens, step) for part in parts)
-                )
-
-    def _resolved(
-        self,
-        value: Value,
-        tokens: Tokens,
-        step: Step | None = None,
-        items: Value | None = None,
-    ) -> Value:
-        """The value with every expression said as where it comes from, and known to be there.
-
-        `step` is the one whose response can be spoken of, `items` what `$item` is of.
-        """
-        match value:
-            case ListOf(items=parts):
-                return ListOf(
-                    tuple(
-                        self._resolved(part, (*tokens, str(at)), step, items)
-                        for at, part in enumerate(parts)
-                    )
-                )
-            case ObjectOf(members=members):
-                return ObjectOf(
-                    tuple(
-                        (name, self._resolved(member, (*tokens, name), step, items))
-                        for name, member in members
-                    )
-                )
-            case Literal():
-                return value
-            case OutputValue():
-                found = self._output(value, tokens)
-            case ResponseValue() if step is not None:
-                found = replace(value, step=step.id)
-            case _:
-                found = value
-        if found is None or not self._is_there(found, tokens, step, items):
-            return _REFUSED
-        return found
-
-    def _output(self, value: OutputValue, tokens: Tokens) -> Expression | None:
-        """What an output of an earlier step is."""
-        step = self._steps.get(value.step)
-        if step is None:
-            self._refuse_step(value.step, tokens)
-            return None
-        output = step.outputs.get(value.output)
-        if output is None:
-            near = difflib.get_close_matches(value.output, step.outputs, n=1)
-            names = ", ".join(f"`{name}`" for name in step.outputs) or "none"
-            self._refuse(
-                "workflow-output",
-                f"the step `{step.id}` has no output `{value.output}`",
-                tokens,
-                "the value would never be there",
-                f"did you mean `{near[0]}`?" if near else f"its outputs are {names}",
-            )
-            return None
-        if step.for_each is not None and value.pointer:
-            self._refuse(
-                "workflow-output",
-                f"`{value.output}` of `{step.id}` is a list, one for each item",
-                tokens,
-                "a part of it says nothing of which item is meant",
-                "take that part in the output itself: `$response.body#/pointer`",
-            )
-            return None
-        match output:
-            case ResponseValue(part="body", selector=pointer):
-                return ResponseValue("body", pointer + value.pointer, step.id)
-            case ResponseValue():
-                return replace(output, step=step.id)
-            case InputValue(name=name, pointer=pointer):
-                return InputValue(name, pointer + value.pointer)
-            case OutputValue():
-                inner = replace(output, pointer=output.pointer + value.pointer)
-                return self._output(inner, tokens)
-            case _:
-                self._refuse(
-                    "workflow-output",
-                    f"the output `{value.output}` of `{step.id}` is no expression",
-                    (*step.outputs_tokens, value.output),
-                    "an output says what of the response later steps use",
-                    "write `$response.body#/pointer`; a literal can stand where it is used",
-                )
-                return None
-
-    def _refuse_step(self, name: str, tokens: Tokens) -> None:
-        ids = [step.id for step in self._workflow.steps]
-        near = difflib.get_close_matches(name, self._steps, n=1)
-        if name in ids:
-            self._refuse(
-                "workflow-cycle",
-                f"the step `{name}` has not run by then",
-                tokens,
-                "a step can use only what steps above it gave",
-                f"move `{name}` up, or use what is known earlier",
-            )
-        else:
-            self._refuse(
-                "workflow-step",
-                f"no step is called `{name}`",
-                tokens,
-                "the value would never be there",
-                f"did you mean `{near[0]}`?"
-                if near
-                else f"the steps are {', '.join(f'`{each}`' for each in ids)}",
-            )
-
-    def _is_there(
-        self, value: Expression, tokens: Tokens, step: Step | None, items: Value | None
-    ) -> bool:
-        match value:
-            case InputValue(name=name):
-                names = self._inputs.shape.keywords.get("properties", {})
-                if name not in names:
-                    near = difflib.get_close_matches(name, names, n=1)
-                    self._refuse(
-                        "workflow-input",
-                        f"the workflow has no input `{name}`",
-                        tokens,
-                        "the value would never be there",
-                        f"did you mean `{near[0]}`?" if near else "add it to `inputs`",
-                    )
-                    return False
-            case ItemValue() if items is None:
-                self._refuse(
-                    "workflow-item",
-                    "`$item` has a meaning only in a step with `for_each`",
-                    tokens,
-                    "there is no list that it could be of",
-                    "add `for_each`, or use `$inputs` or `$steps`",
-                )
-                return False
-            case ResponseValue(step="") if step is None:
-                self._refuse(
-                    "workflow-response",
-                    "no response is there yet",
-                    tokens,
-                    "only the outputs of a step speak of its response",
-                    "name it as an output of the step, and use `$steps.id.outputs.name`",
-                )
-                return False
-        try:
-            self._known(value, items)
-        except NothingThereError as error:
-            self._refuse(
-                "workflow-type",
-                f"nothing can be there: {error}",
-                tokens,
-                "the description of the API tells what a response holds",
-                "correct the JSON Pointer",
-            )
-            return False
-        return True
-
-    def _known(self, value: Value, items: Value | None = None) -> Known:
-        """What the schemas tell of a value.
-
-        Raises:
-            NothingThereError: they tell that nothing is there.
-        """
-        match value:
-            case InputValue(name=name, pointer=pointer):
-                return self._inputs.at(json_pointer((name,))).at(pointer)
-            case ItemValue(pointer=pointer) if items is not None:
-                return self._known(items).at("/0").at(pointer)
-            case ResponseValue(part="body", selector=pointer, step=step):
-                tool = self._step_tools.get(step)
-                if tool is None:
-                    return ANYTHING
-                known = response_of(tool.operation, self._schemas.responses).at(pointer)
-                is_repeated = self._steps[step].for_each is not None
-                if not is_repeated:
-                    return known
-                return replace(known, schema={"type": "array", "items": known.schema})
-            case _:
-                return ANYTHING
-
     def _refuse(self, code: str, message: str, tokens: Tokens, why: str, help: str) -> None:
         at = self._workflow.locate(tokens)
         self._problems.error(code, message, at=at, why=why, help=help)
-
-
-def _inputs_of(workflow: Workflow) -> Known:
-    keywords = workflow.inputs if isinstance(workflow.inputs, dict) else {}
-    return Known({"type": "object", **keywords}, Shapes(keywords.get("$defs", {}), "request"))
 
 
 def _variables(steps: Sequence[Step], arguments: Collection[Identifier]) -> dict[str, Identifier]:

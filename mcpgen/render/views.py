@@ -24,6 +24,8 @@ from mcpgen.ir.tool_plan import (
     ServerPlan,
     ToolGroupPlan,
     ToolPlan,
+    WorkflowPlan,
+    WorkflowResult,
 )
 from mcpgen.render.filters import (
     DocText,
@@ -137,7 +139,7 @@ def models_view(plan: ServerPlan) -> ModelsView:
     names = {name for module in plan.models for name in module.definitions}
     return ModelsView(
         title=package_view(plan).title,
-        imports=imports(_models_by_module(plan, names)),
+        imports=imports(models_by_module(plan, names)),
         names=tuple(literal(str(name)) for name in sorted(names)),
     )
 
@@ -145,26 +147,43 @@ def models_view(plan: ServerPlan) -> ModelsView:
 def calls_module(plan: ServerPlan) -> CallsModule:
     """Spell the types of all handlers."""
     names = NamesUsed()
-    calls = tuple(
-        _call(tool, names) for tool in sorted(plan.tools, key=lambda tool: tool.call_type)
-    )
+    planned: list[ToolPlan | WorkflowPlan] = [*plan.tools, *plan.workflows]
+    calls = tuple(_call(tool, names) for tool in sorted(planned, key=lambda tool: tool.call_type))
+    classes = models_by_module(plan, names.models)
+    for workflow in plan.workflows:
+        if isinstance(workflow.returns, WorkflowResult):
+            module = f"{plan.package}._generated.workflows"
+            classes.setdefault(module, set()).add(workflow.returns.name)
     return CallsModule(
         title=package_view(plan).title,
         typing_imports=imports({"typing": {"Protocol"} | names.typing}),
         runtime_imports=imports({"mcpgen.runtime": {"Context"} | names.runtime}),
-        model_imports=imports(_models_by_module(plan, names.models)),
+        model_imports=imports(classes),
         calls=calls,
     )
 
 
-def _call(tool: ToolPlan, names: NamesUsed) -> CallView:
-    returns = names.spell(tool.returns)
+def _call(tool: ToolPlan | WorkflowPlan, names: NamesUsed) -> CallView:
+    if isinstance(tool, WorkflowPlan):
+        key, returns = tool.key, workflow_returns(tool, names)
+    else:
+        key, returns = tool.operation.key, names.spell(tool.returns)
     return CallView(
         name=identifier(tool.call_type),
-        docstring=doc_text(f"`{tool.operation.key}`."),
+        docstring=doc_text(f"`{key}`."),
         signature=Source(f"self, {_parameters(tool.arguments, names)}"),
         returns=returns,
     )
+
+
+def workflow_returns(workflow: WorkflowPlan, names: NamesUsed) -> Source:
+    """Spell the type of what a workflow gives."""
+    if isinstance(workflow.returns, WorkflowResult):
+        return identifier(workflow.returns.name)
+    returns = names.spell(workflow.returns)
+    # A type that is no class cannot be told to `returns=`.
+    is_class = returns != "None" and "|" not in returns and "Literal[" not in returns
+    return returns if is_class else Source("object")
 
 
 def package_view(plan: ServerPlan) -> PackageView:
@@ -189,7 +208,7 @@ def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
         contract_file=literal(contract_file),
         typing_imports=imports({"typing": names.typing}),
         runtime_imports=imports({"mcpgen.runtime": {"Context", "ToolGroup"} | names.runtime}),
-        model_imports=imports(_models_by_module(plan, names.models)),
+        model_imports=imports(models_by_module(plan, names.models)),
         handlers=handlers,
     )
 
@@ -384,7 +403,8 @@ def _is_literal_value(node: ast.expr) -> bool:
             return False
 
 
-def _models_by_module(plan: ServerPlan, used: set[Identifier]) -> Mapping[str, set[str]]:
+def models_by_module(plan: ServerPlan, used: set[Identifier]) -> dict[str, set[str]]:
+    """Give the models that are used, by the module that defines them."""
     modules: dict[str, set[str]] = {}
     for name in used:
         module = _module_of(plan.models, name)

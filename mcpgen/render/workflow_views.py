@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mcpgen.ir.tool_plan import ServerPlan, StepPlan, WorkflowPlan
+from mcpgen.ir.tool_plan import ServerPlan, StepPlan, WorkflowPlan, WorkflowResult
 from mcpgen.ir.workflow import (
     Comparison,
     Condition,
@@ -20,14 +20,23 @@ from mcpgen.ir.workflow import (
     Truth,
     Value,
 )
-from mcpgen.render.filters import DocText, Source, first_sentence, identifier, literal
+from mcpgen.render.filters import (
+    DocText,
+    Source,
+    doc_text,
+    first_sentence,
+    identifier,
+    literal,
+)
 from mcpgen.render.views import (
     ImportView,
     NamesUsed,
     docstring_of,
     imports,
+    models_by_module,
     package_view,
     signature,
+    workflow_returns,
 )
 
 
@@ -39,9 +48,19 @@ class WorkflowView:
     function: Source
     signature: Source
     docstring: DocText
+    returns: Source
     steps: Source  # the ids of all steps, as literals
     statements: tuple[Source, ...]
     result: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """The class of what one workflow gives; `members` are its lines."""
+
+    name: Source
+    docstring: DocText
+    members: tuple[Source, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,8 @@ class WorkflowsModule:
     title: DocText
     typing_imports: tuple[ImportView, ...]
     runtime_imports: tuple[ImportView, ...]
+    model_imports: tuple[ImportView, ...]
+    results: tuple[ResultView, ...]
     workflows: tuple[WorkflowView, ...]
 
 
@@ -59,11 +80,30 @@ def workflows_module(plan: ServerPlan) -> WorkflowsModule:
     names = NamesUsed()
     names.runtime |= {"Context", "ToolGroup", "Workflow"}
     workflows = tuple(_Spelling(workflow, names).view() for workflow in plan.workflows)
+    results = tuple(
+        _result(workflow.returns, workflow.key, names)
+        for workflow in plan.workflows
+        if isinstance(workflow.returns, WorkflowResult)
+    )
     return WorkflowsModule(
         title=package_view(plan).title,
         typing_imports=imports({"typing": names.typing}),
         runtime_imports=imports({"mcpgen.runtime": names.runtime}),
+        model_imports=imports(models_by_module(plan, names.models)),
+        results=results,
         workflows=workflows,
+    )
+
+
+def _result(result: WorkflowResult, key: str, names: NamesUsed) -> ResultView:
+    names.typing.add("TypedDict")
+    return ResultView(
+        name=identifier(result.name),
+        docstring=doc_text(f"What `{key}` gives."),
+        members=tuple(
+            Source(f"{identifier(name)}: {names.spell(annotation)}")
+            for name, annotation in result.members
+        ),
     )
 
 
@@ -80,7 +120,7 @@ class _Spelling:
     def view(self) -> WorkflowView:
         workflow = self._workflow
         function = identifier(workflow.function)
-        returns = Source("object")
+        returns = workflow_returns(workflow, self._names)
         return WorkflowView(
             name=literal(workflow.name),
             function=function,
@@ -88,6 +128,7 @@ class _Spelling:
             docstring=docstring_of(
                 first_sentence(workflow.description).removesuffix("."), workflow.key
             ),
+            returns=returns,
             steps=Source(", ".join(literal(step.id) for step in workflow.steps)),
             statements=tuple(
                 statement for step in workflow.steps for statement in self._statements(step)

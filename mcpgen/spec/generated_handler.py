@@ -1,4 +1,4 @@
-"""A handler of `_generated/tools/`, read out of its module as text to be written elsewhere."""
+"""A generated handler, read out of its module as text to be written elsewhere."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ def read_handler(source: str, tool: str) -> HandlerSource | None:
         if isinstance(node, ast.AsyncFunctionDef) and _is_for(node, tool):
             return _taken_apart(node, source, tree)
     return None
+
+
+def classes_in(source: str) -> list[str]:
+    """Name the classes that a module defines.
+
+    Raises:
+        SyntaxError: the module was edited, and is no Python.
+    """
+    return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
 
 
 def edited_handlers(edited: bytes, pristine: bytes) -> list[str]:

@@ -250,8 +250,39 @@ def overridden(project: Path, source: str) -> Iterator[None]:
         module.unlink()
 
 
-def test_mcpgen_override_tells_how_a_workflow_is_overridden(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["override", "buy_book", str(project)]) == 2
-    assert '@override("workflow:buy_book")' in capsys.readouterr().err
+def test_mcpgen_override_starts_a_typed_override_of_a_workflow(project: Path) -> None:
+    module = project / "src/bookshop_mcp/handlers/workflows.py"
+    try:
+        assert run(["override", "buy_book", str(project)]) == 0
+        text = module.read_text()
+        assert '@override("workflow:buy_book")' in text
+        assert "call_next: WorkflowBuyBookCall" in text
+        assert "-> BuyBookResult:" in text
+        module.write_text(text.replace("return await call_next(", "await call_next(") + _ANSWER)
+        talk = Talk(project)
+        result = talk.call(ARGUMENTS)
+        assert run(["check", str(project)]) == 0
+    finally:
+        module.unlink()
+        assert run(["generate", str(project)]) == 0
+    assert talk.sent == ["GET /books", "POST /carts", "POST /orders"]
+    assert result["structuredContent"] == {"order": 7}
+
+
+_ANSWER = "    return BuyBookResult(order=7)\n"
+
+
+def test_mcpgen_eject_takes_over_the_steps_of_a_workflow(project: Path) -> None:
+    module = project / "src/bookshop_mcp/handlers/workflows.py"
+    try:
+        assert run(["eject", "workflow:buy_book", str(project)]) == 0
+        text = module.read_text()
+        assert 'flow = Workflow(ctx, "find", "fill", "order")' in text
+        talk = Talk(project)
+        result = talk.call(ARGUMENTS)
+        assert run(["check", str(project)]) == 0
+    finally:
+        module.unlink()
+        assert run(["generate", str(project)]) == 0
+    assert not result.get("isError")
+    assert talk.sent == ["GET /books", "POST /carts", "POST /orders"]
