@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from msgspec import UNSET, UnsetType
 
 from mcpgen.diagnostics import Place
-from mcpgen.ir.json_types import JsonSchema, JsonValue
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +220,15 @@ class ApiSource:
 
 
 @dataclass(frozen=True, slots=True)
+class WantedPrompt:
+    """A prompt that a document has for another generator (`x-mcp-prompts`)."""
+
+    name: str
+    stated: JsonObject  # as it stands in the document
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
 class Api:
     """An API description, understood; or several, joined."""
 
@@ -232,4 +241,5 @@ class Api:
     schemas: Mapping[str, JsonSchema]  # by name; only these may be referred to
     tag_descriptions: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
+    prompts: tuple[WantedPrompt, ...] = ()
     sources: tuple[ApiSource, ...] = ()  # those of which there is more to say than `servers`

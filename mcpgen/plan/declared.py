@@ -54,6 +54,8 @@ class _Declaring:
         for name, resource in self._manifest.resources.items():
             resources += self._resource(name, resource)
         prompts += [self._prompt(name, prompt) for name, prompt in self._manifest.prompts.items()]
+        stated = {prompt.listing["name"] for prompt in prompts}
+        prompts += [each for each in self._plan.prompts if each.listing["name"] not in stated]
         return replace(
             self._plan,
             icons=tuple(_without_empty(msgspec.to_builtins(icon)) for icon in server.icons),

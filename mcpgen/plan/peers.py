@@ -6,7 +6,7 @@ making it look harmless is for the manifest alone. The manifest wins everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from msgspec import structs
@@ -19,7 +19,7 @@ from mcpgen.ir.manifest import AnnotationsEntry, OperationEntry
 _SWITCHES = ("x-mcp", "x-enable-mcp-operation")
 _OBJECTS = ("x-mcp", "x-speakeasy-mcp", "x-gram")
 _ANNOTATIONS = "x-mcp-annotations"
-_NOT_READ = "x-mcp-prompts"
+_PROMPTS = "x-mcp-prompts"
 _CAUTIOUS: Mapping[str, tuple[str, bool]] = {  # what a document may say of its operations
     "readOnlyHint": ("read_only", False),
     "destructiveHint": ("destructive", True),
@@ -101,7 +101,7 @@ def with_names(operations: Iterable[Operation]) -> tuple[Operation, ...]:
 
 
 def with_wishes(
-    entries: Mapping[str, OperationEntry], operations: Iterable[Operation], problems: Problems
+    entries: Mapping[str, OperationEntry], operations: Sequence[Operation], problems: Problems
 ) -> dict[str, OperationEntry]:
     """Give the manifest's entries, with what extensions ask for where they say nothing."""
     merged = dict(entries)
@@ -111,7 +111,7 @@ def with_wishes(
         if not operation.extensions:
             continue
         wishes = wishes_of(operation)
-        for key in wishes.read | ({_NOT_READ} & operation.extensions.keys()):
+        for key in wishes.read:
             read.setdefault(key, []).append(operation)
         entry = entries.get(operation.key)
         if wishes.read:
@@ -119,7 +119,8 @@ def with_wishes(
         is_stated = entry is not None and entry.annotations is not None
         if wishes.refused and not is_stated:
             refused.append((operation, wishes.refused))
-    _tell(read, refused, problems)
+    misplaced = [operation for operation in operations if _PROMPTS in operation.extensions]
+    _tell(read, refused, misplaced, problems)
     return merged
 
 
@@ -142,21 +143,25 @@ def _merged(entry: OperationEntry | None, wishes: Wishes) -> OperationEntry:
 def _tell(
     read: Mapping[str, list[Operation]],
     refused: list[tuple[Operation, tuple[str, ...]]],
+    misplaced: list[Operation],
     problems: Problems,
 ) -> None:
     for key in sorted(read):
         operations = read[key]
-        is_read = key != _NOT_READ
         problems.note(
             "peer-extension",
-            f"`{key}` is {'followed' if is_read else 'not followed'} on {_named(operations)}",
+            f"`{key}` is followed on {_named(operations)}",
             at=operations[0].at,
-            why="it is meant for generators of MCP servers"
-            if is_read
-            else "what it says may call code, and mcpgen's prompts never do",
-            help="an entry in `operations` of mcpgen.yaml wins over it"
-            if is_read
-            else "write them under `prompts` of mcpgen.yaml",
+            why="it is meant for generators of MCP servers",
+            help="an entry in `operations` of mcpgen.yaml wins over it",
+        )
+    if misplaced:
+        problems.note(
+            "peer-extension",
+            f"`{_PROMPTS}` is not followed on {_named(misplaced)}",
+            at=misplaced[0].at,
+            why="its prompts stand at the root of a document, and belong to no operation",
+            help="write it there, or `prompts` in mcpgen.yaml",
         )
     if refused:
         hints = sorted({hint for _, told in refused for hint in told})

@@ -44,6 +44,7 @@ from mcpgen.plan.naming import (
 )
 from mcpgen.plan.narrowing import Narrowing
 from mcpgen.plan.pagination import recognised, with_pages
+from mcpgen.plan.peer_prompts import prompts_of
 from mcpgen.plan.peers import with_names, with_wishes
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names, wire_names
@@ -122,6 +123,7 @@ class _Planning:
             ),
             groups=groups,
             models=self._models(groups),
+            prompts=prompts_of(api.prompts, self.problems),
             left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
             unselected=tuple(
                 sorted({it.key for it in api.operations} - {it.key for it in selected})

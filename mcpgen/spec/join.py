@@ -83,6 +83,7 @@ def joined(apis: Iterable[Api]) -> Api:
         left_out=tuple(
             sorted((left for api in parts for left in api.left_out), key=lambda it: it.operation)
         ),
+        prompts=tuple(prompt for api in parts for prompt in api.prompts),
         sources=tuple(sources[name] for name in sorted(sources)),
     )
 

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
-from mcpgen.ir.api import Api, LeftOut, Operation, Parameter, SecurityRequirement, Server
+from mcpgen.ir.api import (
+    Api,
+    LeftOut,
+    Operation,
+    Parameter,
+    SecurityRequirement,
+    Server,
+    WantedPrompt,
+)
 from mcpgen.ir.document import Document
 from mcpgen.spec import lower_swagger as swagger
 from mcpgen.spec.lower_content import ContentLowering
@@ -72,7 +80,19 @@ class _Lowering:
                 if tag.text("name")
             },
             left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
+            prompts=tuple(self._prompts(root.child("x-mcp-prompts"))),
         )
+
+    def _prompts(self, node: Node) -> Iterator[WantedPrompt]:
+        """What a list, or an object by name, says of prompts."""
+        for item in node.elements():
+            if isinstance(item.value, dict):
+                yield WantedPrompt(item.text("name"), item.value, self.source.at(item.pointer))
+        if isinstance(node.value, dict):
+            for name in node.value:
+                item = node.child(name)
+                if isinstance(item.value, dict):
+                    yield WantedPrompt(name, item.value, self.source.at(item.pointer))
 
     def _operations(self) -> Iterator[Operation]:
         for path, declared in self.source.root.child("paths").members():

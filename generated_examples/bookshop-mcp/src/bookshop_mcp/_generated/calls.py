@@ -21,6 +21,7 @@ from bookshop_mcp._generated.models.customers import Customer, NewCustomer
 from bookshop_mcp._generated.models.inventory import AdjustStockResult, StockAdjustment
 from bookshop_mcp._generated.models.orders import Cancellation, NewOrder, Order, OrderPage
 from bookshop_mcp._generated.models.reviews import NewReview, Review, ReviewPage
+from bookshop_mcp._generated.workflows import BuyBookResult, CheckCartResult
 
 
 class DeleteBooksIsbnCall(Protocol):
@@ -208,3 +209,15 @@ class PutCartsCartIdItemsIsbnCall(Protocol):
 class PutCategoriesSlugCall(Protocol):
     async def __call__(self, ctx: Context, *, slug: str, body: Category) -> Category:
         """`PUT /categories/{slug}`."""
+
+
+class WorkflowBuyBookCall(Protocol):
+    async def __call__(
+        self, ctx: Context, *, words: str, reference: str, idempotency_key: str, copies: int
+    ) -> BuyBookResult:
+        """`workflow:buy_book`."""
+
+
+class WorkflowCheckCartCall(Protocol):
+    async def __call__(self, ctx: Context, *, cart: str) -> CheckCartResult:
+        """`workflow:check_cart`."""

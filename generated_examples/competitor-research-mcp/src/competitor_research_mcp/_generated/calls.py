@@ -16,6 +16,7 @@ from competitor_research_mcp._generated.models.declared import (
     ReadCompanyPageResult,
     ReadFilingsResult,
 )
+from competitor_research_mcp._generated.workflows import ProfileCompanyResult
 
 
 class GetCountPageViewsCall(Protocol):
@@ -74,3 +75,10 @@ class GetReadCompanyPageCall(Protocol):
 class GetReadFilingsCall(Protocol):
     async def __call__(self, ctx: Context, *, cik: str) -> ReadFilingsResult:
         """`tool:read_filings`."""
+
+
+class WorkflowProfileCompanyCall(Protocol):
+    async def __call__(
+        self, ctx: Context, *, company: str, organisation: str | Absent = ABSENT
+    ) -> ProfileCompanyResult:
+        """`workflow:profile_company`."""
