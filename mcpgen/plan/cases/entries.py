@@ -10,6 +10,7 @@ from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.manifest import PollEntry
 from mcpgen.ir.tool_plan import ServerPlan, Shaping, ToolPlan
 from mcpgen.plan.cases.calls import PLACES, Call, Calls, first_requirement, schema_of
+from mcpgen.plan.cases.pages import Pages
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
 from mcpgen.plan.cases.variations import Variations
 from mcpgen.plan.media_types import is_json
@@ -51,6 +52,7 @@ class _Making:
         shapes = Shapes(plan.api.schemas, "request")
         self._variations = Variations(self._calls, shapes)
         self._refusals = Refusals(self._calls, shapes)
+        self._pages = Pages(plan.api, self._calls)
         self._answered = Samples(plan.api.schemas, "response")
         asked_for = {scheme.id: _asked_for(scheme) for scheme in plan.api.security_schemes}
         self._configured: dict[str, list[str]] = {}  # variables by scheme
@@ -82,6 +84,7 @@ class _Making:
             fullest = self._fullest(tool, smallest, untested)
             entry["calls"] = list(self._made(tool, smallest, fullest))
             entry["refused"] = self._refused(tool, smallest, fullest, untested)
+            entry |= self._paged(tool, smallest, untested)
             entry["failures"] = list(_failures(tool))
             if first_requirement(tool.operation):
                 used = first_requirement(tool.operation)
@@ -120,6 +123,16 @@ class _Making:
                 _told("more rules", f"{rest} lie deeper than the {MOST_REFUSALS} tried")
             )
         return found[:MOST_REFUSALS]
+
+    def _paged(
+        self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]
+    ) -> dict[str, JsonObject]:
+        try:
+            pages = self._pages.of(tool, smallest)
+        except CannotSampleError as error:
+            untested.append(_told("pages", str(error)))
+            return {}
+        return {} if pages is None else {"pages": pages}
 
     def _why_unanswerable(self, operation: Operation) -> str:
         """Say why the mock has no answer of its own; "" where it has."""

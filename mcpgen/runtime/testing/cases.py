@@ -3,6 +3,7 @@
 An entry has the smallest call in full, and of everything else only how it differs from that:
 
 - `calls`: what is given and what must be sent; the first is the smallest one;
+- `pages`: what a list that comes in pages answers in turn, and what must ask for each page;
 - `refused`: arguments that must stop a call, so that nothing is sent;
 - `failures`: what the API does wrong, by the names of `mcpgen.runtime.testing.failures`;
 - `credentials`: which security schemes are configured, and what comes of it;
@@ -14,13 +15,14 @@ An entry with an `id` is one case, written out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.failures import Patience, failure
 
 _PATIENCE = ("variables", "attempts", "timeout_seconds")
+_MORE_FOLLOW = "more follow"
 PLACES = ("path", "query", "header", "cookie")
 
 
@@ -31,7 +33,8 @@ class Case:
     `expect` has `operation`, `is_error` and `request` (null: none is sent), and where it matters
     `text` (`contains`, `not_contains`), `status` (of the API, as the result tells it), `attempts`
     (requests that are sent, else one), `waits_seconds` (at least, between them) and `kept` (what
-    of a response is in the result, else all of it).
+    of a response is in the result, else all of it). Of several pages there are the `requests` for
+    each, and the member `joined` that has the items of all in the result ("": it is their list).
     """
 
     id: str
@@ -42,6 +45,7 @@ class Case:
     expect: JsonObject
     untested: str = ""  # why there is no call: it could not be made up
     configured: tuple[str, ...] | None = None  # security schemes; None: all of them
+    replies: Sequence[JsonObject] = ()  # what the API answers in turn, in place of `reply`
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> Case:
@@ -90,6 +94,7 @@ class _Entry:
             arguments = {**self._calls[0]["arguments"], **call["arguments"]}
             expect = {"is_error": False, "request": self._request(call), **self._kept}
             yield self._case(call["what"], "calls", arguments, usual, expect)
+        yield from self._paged()
         yield from self._refused()
         for name in self._entry.get("failures", ()):
             reply, expect = failure(name, self._method, self._patience)
@@ -112,6 +117,29 @@ class _Entry:
     @property
     def _kept(self) -> JsonObject:
         return {"kept": self._entry["kept"]} if "kept" in self._entry else {}
+
+    def _paged(self) -> Iterator[Case]:
+        """All pages of a list, and the first one alone though others follow."""
+        pages = self._entry.get("pages")
+        if pages is None:
+            return
+        smallest = self._calls[0]["arguments"]
+        requests = [self._request({"request": request}) for request in pages["requests"]]
+        for what, count, most in (
+            ("all pages, joined", len(requests), len(requests) + 1),
+            ("one page, though more follow", 1, 1),
+        ):
+            expect = {
+                "is_error": False,
+                "request": requests[0],
+                "requests": requests[:count],
+                "joined": pages["items"],
+                "text": {"contains" if count < len(requests) else "not_contains": [_MORE_FOLLOW]},
+                **self._kept,
+            }
+            arguments = {**smallest, pages["argument"]: most}
+            case = self._case(what, "calls", arguments, None, expect)
+            yield replace(case, replies=pages["replies"][:count])
 
     def _refused(self) -> Iterator[Case]:
         for refusal in self._entry.get("refused", ()):

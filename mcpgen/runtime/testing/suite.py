@@ -32,6 +32,7 @@ from mcpgen.runtime.testing.compare import (
 from mcpgen.runtime.testing.description import Description, base_path, essence, is_json
 from mcpgen.runtime.testing.kept import kept_differences
 from mcpgen.runtime.testing.mock import MockUpstream
+from mcpgen.runtime.testing.paging import answered, page_by_page
 from mcpgen.runtime.testing.processes import (
     let_in,
     listed_at_end_of_input,
@@ -45,6 +46,7 @@ from mcpgen.runtime.tools import Tool, Toolbox, ToolGroup
 from mcpgen.runtime.toolsets import EVERYTHING
 from mcpgen.runtime.transports.memory import MemoryConnection
 from mcpgen.runtime.upstream.client import ApiClient, Surroundings
+from mcpgen.runtime.upstream.http import Sender
 
 _USABLE_URL = re.compile(r"https?://[A-Za-z0-9.\-:]+(/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?\Z")
 _SOMEWHERE = "https://upstream.example"
@@ -131,11 +133,12 @@ class Suite:
         mock.prefers = operation
         if case.reply is not None:
             mock.reply_with(Reply.from_json(case.reply))
+        send = page_by_page(mock, case.replies) if case.replies else mock.send
         environ = self._environ(base_url, case.configured, operation)
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
-            client = self._client(case, environ, mock, has_search=is_searched)
+            client = self._client(case, environ, send, has_search=is_searched)
             async with client:
                 result = await client.call_tool(*self._called(case, is_searched=is_searched))
                 waited = round(loop.time() - started, 3)
@@ -156,11 +159,11 @@ class Suite:
         return self._server.contract["search"]["call"], arguments
 
     def _client(
-        self, case: Case, environ: Mapping[str, str], mock: MockUpstream, *, has_search: bool
+        self, case: Case, environ: Mapping[str, str], send: Sender, *, has_search: bool
     ) -> Client:
         """A client of a server of one tool, which a call is answered by as by the whole one."""
         around = Surroundings(clock=asyncio.get_running_loop().time, chance=lambda: 0.5)
-        api = ApiClient(self._server.contract, environ, send=mock.send, surroundings=around)
+        api = ApiClient(self._server.contract, environ, send=send, surroundings=around)
         tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
         toolbox = Toolbox([ToolGroup("", tools)], api)
         runner = CallRunner(self._server.with_search(toolbox) if has_search else toolbox)
@@ -183,10 +186,10 @@ class Suite:
             if mock.requests:
                 yield f"`{mock.requests[0]}` was sent, expected nothing to be"
             return
-        attempts = case.expect.get("attempts", 1)
-        if len(mock.requests) != attempts:
-            yield f"{_counted(len(mock.requests))} sent, expected {attempts}"
-        for sent in mock.requests[:attempts]:
+        wanted = case.expect.get("requests") or [expected] * case.expect.get("attempts", 1)
+        if len(mock.requests) != len(wanted):
+            yield f"{_counted(len(mock.requests))} sent, expected {len(wanted)}"
+        for expected, sent in zip(wanted, mock.requests, strict=False):
             operation = case.expect["operation"]
             if sent.operation != operation:
                 yield f"`{sent.operation or sent}` was called, expected `{operation}`"
@@ -209,12 +212,12 @@ class Suite:
         if "status" in case.expect and status != case.expect["status"]:
             yield f"the result tells of the status {status}, expected {case.expect['status']}"
         yield from self._let_out(result)
-        if not is_error and not wanted and len(mock.requests) == 1:
+        response = answered(case, mock.requests)
+        if not is_error and not wanted and response is not None:
             tool = self._toolbox.tools[case.tool]
             # By what is listed, where that says it: what decides it may be at fault.
             listed = tool.contract["listing"].get("outputSchema", {}).get("properties", {})
             is_wrapped = bool(tool.contract.get("result_key")) and listed.keys() <= {"result"}
-            response = mock.requests[0].response
             if "kept" in case.expect and is_json(essence(response.header("Content-Type"))):
                 yield from kept_differences(case.expect["kept"], response, result)
             else:

@@ -148,3 +148,31 @@ def test_largest_call_selects_another_media_type(tmp_path: Path) -> None:
     assert "content_type" not in smallest.arguments
     assert largest.arguments["content_type"] == "application/x-www-form-urlencoded"
     assert largest.expect["request"]["content_type"] == "application/x-www-form-urlencoded"
+
+
+def paged(parameters: list[Any], schema: Any) -> dict[str, Any]:
+    content = {"application/json": {"schema": schema}}
+    return {"parameters": parameters, "responses": {"200": {"description": "", "content": content}}}
+
+
+def test_pages_go_on_from_what_the_smallest_call_asks_for(tmp_path: Path) -> None:
+    names = {"type": "array", "items": {"type": "string", "minLength": 1}}
+    first, size = query("page", {"type": "integer", "minimum": 1}), query("limit", {"const": 2})
+    operation = paged([{**first, "required": True}, {**size, "required": True}], names)
+
+    found = cases(tmp_path, operation)["call: all pages, joined"]
+
+    asked = [request["query"] for request in found.expect["requests"]]
+    assert asked == [{"page": page, "limit": 2} for page in (1, 2, 3)]
+    assert [len(reply["body"]) for reply in found.replies] == [2, 2, 0]
+    assert found.arguments["max_pages"] > len(asked)
+
+
+def test_pages_that_cannot_be_made_up_are_untested_with_the_reason(tmp_path: Path) -> None:
+    items = {"type": "array", "minItems": 1, "items": {"type": "integer"}}
+    operation = paged([query("offset", {"type": "integer"})], items)
+
+    found = cases(tmp_path, operation)
+
+    assert "does not fit its schema" in found["call: pages"].untested
+    assert "call: all pages, joined" not in found

@@ -1,0 +1,221 @@
+"""What a paged list answers in turn, and the requests that must ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+
+from mcpgen.ir.api import Api
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.tool_plan import Pagination, ToolPlan
+from mcpgen.plan.cases.calls import Call, Calls
+from mcpgen.plan.pagination import ARGUMENT
+from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.tool_schema import response_schemas
+from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
+
+_TRIES = 6
+_MOST_ITEMS = 10
+_SCALARS = ({"string"}, {"integer"})
+_NAMES_IN_LINKS = ("page", "cursor", "after", "offset", "page_token", "since")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A page of an answer, and what the request for it has beside the smallest one's."""
+
+    query: JsonObject
+    answer: JsonObject  # a reply of `mcpgen.runtime.testing.cases`
+
+
+class Pages:
+    """Makes the pages of the tools of one API."""
+
+    def __init__(self, api: Api, calls: Calls) -> None:
+        self._sent = calls.sent
+        self._answered = Samples(api.schemas, "response")
+        self._shapes = Shapes(api.schemas, "request")
+
+    def of(self, tool: ToolPlan, smallest: Call) -> JsonObject | None:
+        """Give the `pages` of an entry: two with items, and how the API says that there are no
+        more. None for a tool whose list has no pages.
+
+        Raises:
+            CannotSampleError: no valid pages could be made up.
+        """
+        if tool.pagination is None:
+            return None
+        making = _Making(tool, tool.pagination, smallest, self)
+        steps = list(making.steps())
+        return {
+            "argument": ARGUMENT,
+            "items": tool.pagination.items,
+            "replies": [step.answer for step in steps],
+            "requests": [{"query": step.query} if step.query else {} for step in steps],
+        }
+
+    def answers(self, schema: JsonSchema, items: str) -> tuple[JsonValue, JsonValue]:
+        """Two answers that fit this schema: small ones, with `items` that can be told apart."""
+
+        def answer(wish: Which, variant: int) -> JsonValue:
+            return self._answered.sample(schema, wish, seed="page", variant=variant)
+
+        wish: Which = "smallest"
+        first = answer(wish, 0)
+        if not any(first[items] if items else first):
+            wish = "example"
+            first = answer(wish, 0)
+        return first, answer(wish, 1)
+
+    def checked(self, schema: JsonSchema, value: JsonValue) -> JsonValue:
+        """Give an answer back that fits its schema.
+
+        Raises:
+            CannotSampleError: it does not.
+        """
+        if not self._answered.checker(schema)(value):
+            raise CannotSampleError("a page that says whether more follow does not fit its schema")
+        return value
+
+    def values(self, schema: JsonSchema) -> Iterator[JsonValue]:
+        """Distinct values that a parameter of this schema may have."""
+        found: list[JsonValue] = []
+        for variant in range(_TRIES):
+            value = self._sent.sample(schema, "example", seed="page", variant=variant)
+            if value not in found and value != "":
+                found.append(value)
+                yield value
+
+    def later_value(self, schema: JsonSchema) -> JsonValue:
+        """A value that leads on: of a number, the next one if it may be that; None without any."""
+        value = next(self.values(schema), None)
+        return value + 1 if isinstance(value, int) and self.may_be(schema, value + 1) else value
+
+    def may_be(self, schema: JsonSchema, value: JsonValue) -> bool:
+        """Whether a parameter of this schema may have a value."""
+        return self._sent.checker(schema)(value)
+
+    def is_scalar(self, schema: JsonSchema) -> bool:
+        """Whether a parameter of this schema is one text or one number."""
+        return set(self._shapes.of(schema).types) in _SCALARS
+
+
+class _Making:
+    """Makes the pages of one tool."""
+
+    def __init__(self, tool: ToolPlan, rule: Pagination, smallest: Call, pages: Pages) -> None:
+        self._tool = tool
+        self._rule = rule
+        self._pages = pages
+        self._query: JsonObject = smallest.request["query"]
+        (self._schema,), _ = response_schemas(tool.operation)
+        size = self._query.get(rule.size)
+        enough = 2 if rule.kind == "offset" else 1  # one more would be a page more
+        self._count = size if isinstance(size, int) else enough
+        if self._count > _MOST_ITEMS:
+            raise CannotSampleError(f"a page of {self._count} items is too long for a case")
+        wanted: JsonSchema = {"type": "array", "minItems": self._count}
+        if rule.items:
+            wanted = {
+                "type": "object",
+                "properties": {rule.items: wanted},
+                "required": [rule.items],
+            }
+        self._answers = pages.answers({"allOf": [self._schema, wanted]}, rule.items)
+
+    def steps(self) -> Iterator[_Step]:
+        """Give two pages, each with what asked for it, and the end where one shows that."""
+        if self._rule.kind == "link":
+            yield from self._linked()
+        elif self._rule.kind in ("page", "offset"):
+            yield from self._counted()
+        else:
+            yield from self._by_cursor()
+
+    def _linked(self) -> Iterator[_Step]:
+        moved = self._moved()
+        yield _Step({}, {"link": moved, "body": self._page(0)})
+        yield _Step(moved, {"body": self._page(1)})
+
+    def _moved(self) -> JsonObject:
+        """What a link adds to the query: a parameter that says where to go on, if there is one."""
+        for parameter in self._tool.operation.parameters:
+            is_free = parameter.location == "query" and parameter.name not in self._query
+            leads_on = parameter.name in _NAMES_IN_LINKS
+            if is_free and leads_on and self._pages.is_scalar(parameter.schema):
+                value = self._pages.later_value(parameter.schema)
+                return {} if value is None else {parameter.name: value}
+        return {}
+
+    def _counted(self) -> Iterator[_Step]:
+        step = self._count if self._rule.kind == "offset" else 1
+        first = self._query.get(self._rule.parameter, self._rule.first)
+        schema = self._parameter_schema()
+        for number in range(3):
+            at = first + number * step
+            if number and not self._pages.may_be(schema, at):
+                raise CannotSampleError(f"`{self._rule.parameter}` may not be {at}")
+            asked = {self._rule.parameter: at} if number else {}
+            page = self._page(number) if number < 2 else self._empty()
+            yield _Step(asked, {"body": page})
+
+    def _by_cursor(self) -> Iterator[_Step]:
+        taken = self._query.get(self._rule.parameter)
+        values = self._pages.values(self._parameter_schema())
+        cursor = next((value for value in values if value != taken), None)
+        if not isinstance(cursor, str | int) or isinstance(cursor, bool):
+            raise CannotSampleError(f"`{self._rule.parameter}` has no second value")
+        page = self._page(0)
+        if self._rule.kind == "cursor":
+            _put(page, self._rule.cursor, cursor)
+        else:
+            page[self._rule.items][-1]["id"] = cursor
+        yield _Step({}, {"body": self._telling(page, goes_on=True)})
+        yield _Step({self._rule.parameter: cursor}, {"body": self._last()})
+
+    def _last(self) -> JsonValue:
+        """A page after which nothing follows, as far as its schema lets it say so."""
+        page = self._page(1)
+        if self._rule.kind == "cursor" and not self._rule.more:
+            for end in (None, ""):
+                _put(page, self._rule.cursor, end)
+                try:
+                    return self._pages.checked(self._schema, page)
+                except CannotSampleError:
+                    continue
+            _drop(page, self._rule.cursor)
+        return self._telling(page, goes_on=False)
+
+    def _telling(self, page: JsonValue, *, goes_on: bool) -> JsonValue:
+        if self._rule.more:
+            page[self._rule.more] = goes_on
+        return self._pages.checked(self._schema, page)
+
+    def _parameter_schema(self) -> JsonSchema:
+        return next(
+            parameter.schema
+            for parameter in self._tool.operation.parameters
+            if (parameter.location, parameter.name) == ("query", self._rule.parameter)
+        )
+
+    def _page(self, number: int) -> JsonValue:
+        return deepcopy(self._answers[number])  # which is kept for who asks the same
+
+    def _empty(self) -> JsonValue:
+        page: JsonValue = []
+        if self._rule.items:
+            page = {**self._page(1), self._rule.items: []}
+        return self._pages.checked(self._schema, page)
+
+
+def _put(page: JsonObject, path: tuple[str, ...], value: JsonValue) -> None:
+    for name in path[:-1]:
+        page = page.setdefault(name, {})
+    page[path[-1]] = value
+
+
+def _drop(page: JsonObject, path: tuple[str, ...]) -> None:
+    for name in path[:-1]:
+        page = page.get(name, {})
+    page.pop(path[-1], None)

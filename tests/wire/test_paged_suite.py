@@ -1,0 +1,81 @@
+"""What the generated tests of paged lists notice: each fault that a server could have there."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.testing import Suite
+from mcpgen.runtime.upstream.pagination import Paging
+from tests.wire.cases import FOLDER
+from tests.wire.served import serve
+
+NUMBERS = itertools.count(1)
+ALL, ONE = "all pages, joined", "one page, though more follow"
+TOOLS = ("charges", "cursors", "files", "linked", "offsets", "pages")
+
+
+def failed(folder: Path, tool: str = "", fault: dict[str, Any] | None = None) -> set[str]:
+    """What fails of the pages of a server into whose contract a fault is put."""
+    made = serve(FOLDER / "pagination" / "openapi.yaml", f"paged-{next(NUMBERS)}", folder)
+    for path in (made.folder / "src").rglob("_generated/tools/*.json"):
+        contract = json.loads(path.read_bytes())
+        if tool in contract["tools"]:
+            contract["tools"][tool]["pagination"] |= fault or {}
+            path.write_text(json.dumps(contract), encoding="utf-8")
+    suite = Suite(str(made.plan.package), made.folder / "tests" / "generated")
+    paged = [case for case in suite.cases if case.replies]
+    assert {case.tool for case in paged} == set(TOOLS)
+    return {result.case.id for result in suite.results(cases=paged) if not result.has_passed}
+
+
+@pytest.mark.parametrize(
+    ("tool", "fault"),
+    [
+        ("charges", {"parameter": "limit"}),
+        ("charges", {"cursor": ["n"]}),
+        ("cursors", {"cursor": ["meta", "other"]}),
+        ("cursors", {"items": "meta"}),
+        ("files", {"more": "has_less"}),
+        ("linked", {"kind": "page", "parameter": "q"}),
+        ("offsets", {"kind": "page"}),
+        ("offsets", {"items": "other"}),
+        ("pages", {"first": 2}),
+        ("pages", {"kind": "offset", "first": 5}),
+    ],
+)
+def test_a_tool_that_asks_for_another_page_fails_its_case(
+    tmp_path: Path, tool: str, fault: dict[str, Any]
+) -> None:
+    assert failed(tmp_path, tool, fault) >= {f"{tool}: {ALL}"}
+
+
+def test_a_tool_that_fetches_more_than_was_asked_for_fails_its_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = Paging.__init__
+
+    def without_cap(self: Paging, rule: Any, pages: Any, *others: Any) -> None:
+        begin(self, rule, 20, *others)
+
+    monkeypatch.setattr(Paging, "__init__", without_cap)
+    assert failed(tmp_path) == {f"{tool}: {ONE}" for tool in TOOLS}
+
+
+def test_a_tool_that_loses_the_items_of_a_page_fails_its_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gather = Paging.gather
+
+    async def last_alone(self: Paging, response: Any, value: Any, query: Any, send: Any) -> Any:
+        response, joined = await gather(self, response, value, query, send)
+        listed = joined[self.rule.items] if self.rule.items else joined
+        del listed[:-1]
+        return response, joined
+
+    monkeypatch.setattr(Paging, "gather", last_alone)
+    assert failed(tmp_path) >= {f"{tool}: {ALL}" for tool in TOOLS}
