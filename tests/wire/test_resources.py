@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,11 +68,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
     return made
 
 
-def call(served: Served, tool: str, body: Any) -> tuple[Upstream, ToolResult]:
+def call(
+    served: Served, tool: str, body: Any, environ: Mapping[str, str] | None = None
+) -> tuple[Upstream, ToolResult]:
     async def run() -> tuple[Upstream, ToolResult]:
         upstream = Upstream()
         context: Any = SimpleNamespace()
-        toolbox = served.toolbox({}, upstream.send)
+        toolbox = served.toolbox(environ or {}, upstream.send)
         return upstream, await toolbox.call(tool, {"body": body}, context)
 
     return asyncio.run(run())
@@ -115,3 +118,42 @@ def test_what_is_no_resource_to_be_sent_is_refused(served: Served, uri: str, why
 def test_a_resource_of_another_type_than_the_body_takes_is_refused(served: Served) -> None:
     with pytest.raises(InvalidArgumentsError, match="`/body` needs its media type"):
         call(served, "raw", "shop://terms")
+
+
+def test_a_file_below_an_allowed_folder_is_a_part_with_its_name_and_type(
+    served: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "a b.png").write_bytes(b"picture")
+    allowed = {f"{served.plan.env_prefix}FILE_ROOTS": str(tmp_path)}
+
+    upstream, _ = call(served, "form", {"file": (tmp_path / "a b.png").as_uri()}, allowed)
+
+    (sent,) = upstream.received
+    part = b'name="file"; filename="a b.png"\r\nContent-Type: image/png\r\n\r\npicture\r\n'
+    assert part in (sent.body or b"")
+
+
+@pytest.mark.parametrize("inside", ["../secret.png", "link.png", "%2e%2e/secret.png"])
+def test_a_file_outside_of_the_allowed_folder_is_refused_however_it_is_named(
+    served: Served, tmp_path: Path, inside: str
+) -> None:
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    root = tmp_path / "allowed"
+    root.mkdir()
+    (root / "link.png").symlink_to(tmp_path / "secret.png")
+    allowed = {f"{served.plan.env_prefix}FILE_ROOTS": str(root)}
+
+    with pytest.raises(InvalidArgumentsError, match="/body/file"):
+        call(served, "form", {"file": f"{root.as_uri()}/{inside}"}, allowed)
+
+
+@pytest.mark.parametrize("name", ["rex", "rex.unheard-of", "rex.tar.gz"])
+def test_a_file_whose_name_tells_no_type_is_octets(
+    served: Served, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"bytes")
+    allowed = {f"{served.plan.env_prefix}FILE_ROOTS": str(tmp_path)}
+
+    upstream, _ = call(served, "form", {"file": (tmp_path / name).as_uri()}, allowed)
+
+    assert b"\r\nContent-Type: application/octet-stream\r\n" in (upstream.received[0].body or b"")

@@ -4,6 +4,7 @@ of one of the server's own resources. Nothing is ever fetched from a network.
 
 from __future__ import annotations
 
+import mimetypes
 import os
 import re
 from base64 import b64decode
@@ -22,7 +23,7 @@ _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The bytes of a file, with its name and media type where the caller gave them."""
+    """The bytes of a file, with its name and media type where they are known."""
 
     content: bytes = field(repr=False)
     name: str = ""
@@ -113,7 +114,14 @@ class FileReader:
             raise UnsendableError("is a file that is not there or cannot be read") from None
         if len(content) > MAX_FILE_BYTES:
             raise UnsendableError(f"is a file of more than {MAX_FILE_BYTES:,} bytes")
-        return FileContent(content, path.name)
+        return FileContent(content, path.name, _media_type_of(path.name))
+
+
+def _media_type_of(name: str) -> str:
+    """What the end of a file's name says, by Python's own table; "" where that is nothing."""
+    # A fresh one, since what a machine's files add to the common table is not the same everywhere.
+    media_type, compression = mimetypes.MimeTypes().guess_type(name)
+    return "" if media_type is None or compression else media_type
 
 
 def _from_data_uri(uri: str) -> FileContent:

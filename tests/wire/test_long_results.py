@@ -1,0 +1,84 @@
+"""Answers that are longer than a model is given: what is left of them, and what is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.content import ToolResult
+from tests.wire.cases import FOLDER
+from tests.wire.served import Served, serve
+from tests.wire.test_wire import said
+from tests.wire.upstream import Answer, Upstream
+
+LONGEST = 100_000
+PET = {"id": 1, "name": "Rex, a dog of some years"}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Served:
+    folder: Path = tmp_path_factory.mktemp("long")
+    return serve(FOLDER / "results" / "openapi.yaml", "long-results", folder)
+
+
+@pytest.fixture
+def answered(served: Served) -> Callable[..., ToolResult]:
+    def call(tool: str, media_type: str, body: bytes) -> ToolResult:
+        return asyncio.run(
+            _answered(served, tool, Answer(200, (("Content-Type", media_type),), body))
+        )
+
+    return call
+
+
+async def _answered(served: Served, tool: str, answer: Answer) -> ToolResult:
+    upstream, context = Upstream([answer]), SimpleNamespace()
+    async with asyncio.timeout(20), upstream.listening() as address:
+        toolbox = served.toolbox({f"{served.plan.env_prefix}BASE_URL": f"{address}/v1"})
+        try:
+            return await toolbox.call(tool, {}, context)  # type: ignore[arg-type]  # it asks nothing
+        finally:
+            await toolbox.aclose()
+
+
+def test_a_long_list_stays_json_and_says_how_much_of_it_is_shown(answered: Any) -> None:
+    result = answered("pets", "application/json", json.dumps([PET] * 9000).encode())
+
+    text = result.content[0].text
+    shown = json.loads(text)
+    assert result.structured_content == {"result": shown}
+    assert 0.95 * LONGEST < len(text) <= LONGEST
+    assert shown == [PET] * len(shown)
+    assert f"shows {len(shown):,} of 9,000 items" in said(result)
+
+
+def test_a_long_text_is_cut_and_says_so(answered: Any) -> None:
+    result = answered("text", "text/plain; charset=utf-8", ("é" * 200_000).encode())
+
+    assert result.content[0].text.startswith("é" * 90_000)
+    assert len(result.content[0].text) <= LONGEST
+    assert "200,000" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("tool", "media_type", "one"),
+    [
+        ("events", "text/event-stream", 'data: {"n":1}\n\n'),
+        ("lines", "application/x-ndjson", '{"n":1}\n'),
+    ],
+)
+def test_a_stream_is_read_to_a_bound(answered: Any, tool: str, media_type: str, one: str) -> None:
+    result = answered(tool, media_type, (one * 60_000).encode())
+
+    text = result.content[0].text
+    items = json.loads(text)
+    assert result.structured_content == {"result": items}
+    assert len(text) <= LONGEST
+    assert 1 < len(items) < 60_000
+    assert f"shows {len(items):,} of" in said(result)
