@@ -17,6 +17,9 @@ from mcpgen.plan.shapes import Shape, Shapes
 from mcpgen.runtime.testing.samples import CannotSampleError
 
 _MOST_LEAVES = 40
+_MOST_CHOICES = 4  # inside each other
+_CHOICES = ("anyOf", "oneOf")
+_OF_FILES = frozenset({"items", "contentEncoding", "contentMediaType"})
 _WITHOUT_EMPTY = frozenset({Kind.XML})  # where an empty text is no text
 _WITHOUT_NULL = frozenset({Kind.FORM, Kind.MULTIPART, Kind.XML, Kind.TEXT})
 _NOT_VARIED = frozenset({Kind.BINARY, Kind.UNSENDABLE})
@@ -137,11 +140,17 @@ class Variations:
         return frozenset(
             name
             for name, shape in self._members(self._calls.body_schema(media_type))
-            if name in media_type.encoding
-            or "items" in shape.keywords
-            or shape.keywords.get("format") in ("binary", "byte")
-            or "contentEncoding" in shape.keywords
-            or "contentMediaType" in shape.keywords
+            if name in media_type.encoding or self._may_be_file(shape)
+        )
+
+    def _may_be_file(self, shape: Shape, levels: int = _MOST_CHOICES) -> bool:
+        """Whether a member is bytes or a list, or one of its choices is."""
+        keywords = shape.keywords
+        if keywords.get("format") in ("binary", "byte") or not _OF_FILES.isdisjoint(keywords):
+            return True
+        options = [option for choice in _CHOICES for option in keywords.get(choice, ())]
+        return levels > 0 and any(
+            self._may_be_file(self._shapes.of(option), levels - 1) for option in options
         )
 
     def _members(self, schema: JsonSchema) -> Iterator[tuple[str, Shape]]:
@@ -149,7 +158,7 @@ class Variations:
         keywords = self._shapes.of(schema).keywords
         for name, member in keywords.get("properties", {}).items():
             yield name, self._shapes.of(member)
-        for choice in ("anyOf", "oneOf"):
+        for choice in _CHOICES:
             for option in keywords.get(choice, ()):
                 yield from self._members(option)
 

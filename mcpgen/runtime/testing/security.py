@@ -34,9 +34,9 @@ def judge_security(
 ) -> SecurityVerdict:
     """Hold a request against the security requirements of its operation.
 
-    Of several satisfied alternatives the one with the most schemes counts. A scheme without
-    `secrets` is satisfied by any credential of its kind. `has_certificate` is None where it
-    cannot be known, which passes.
+    Of several satisfied alternatives the one with credentials in the most places counts, and of
+    those the one with the most schemes. A scheme without `secrets` is satisfied by any credential
+    of its kind. `has_certificate` is None where it cannot be known, which passes.
     """
     if not operation.security:
         return SecurityVerdict(problem=_needless_problem((), schemes, raw, secrets))
@@ -44,10 +44,10 @@ def judge_security(
         _judge(alternative, schemes, raw, secrets, has_certificate)
         for alternative in sorted(operation.security, key=len, reverse=True)
     ]
-    for verdict in verdicts:
-        if not verdict.problem:
-            needless = _needless_problem(verdict.places, schemes, raw, secrets)
-            return replace(verdict, problem=needless)
+    satisfied = [verdict for verdict in verdicts if not verdict.problem]
+    if satisfied:
+        best = max(satisfied, key=lambda verdict: len(verdict.places))
+        return replace(best, problem=_needless_problem(best.places, schemes, raw, secrets))
     first = verdicts[0].problem
     others = f" (nor any other of {len(verdicts)} alternatives)" if len(verdicts) > 1 else ""
     return SecurityVerdict(problem=f"{first}{others}")
