@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.methods import MAX_LISTENS
 from tests.protocol.harness import MODERN, SUBSCRIPTION, Peer, offering
 
 EVERYTHING = {
@@ -112,12 +113,12 @@ def test_over_http_a_listen_ends_with_its_result_alone() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, "post", toolsListChanged=True)
     assert peer.protocol.is_waiting("post")
-    assert peer.protocol.has_listens
+    assert peer.protocol.open_listens == 1
     peer.protocol.close("shutting down")
     (outgoing,) = peer.outgoing()
     assert (outgoing.stream, outgoing.is_last) == ("post", True)
     assert peer._decoded(outgoing)[0]["id"] == 1
-    assert not peer.protocol.has_listens
+    assert peer.protocol.open_listens == 0
 
 
 @pytest.mark.requirement("N032", "N074")
@@ -145,3 +146,13 @@ def test_a_listen_is_no_call_in_flight() -> None:
     listen(peer, 1, toolsListChanged=True)
     assert peer.protocol.calls_in_flight() == 0
     assert peer.error("tools/call", id=1, name="tool_0")["code"] == -32600
+
+
+def test_one_connection_opens_so_many_subscriptions_and_no_more() -> None:
+    peer = Peer(MODERN)
+    for number in range(MAX_LISTENS):
+        listen(peer, number)
+    error = peer.error("subscriptions/listen", notifications={}, id="one more")
+    assert error["code"] == -32600
+    peer.cancel(0)
+    listen(peer, "one more")

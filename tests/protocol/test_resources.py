@@ -9,6 +9,7 @@ import pytest
 from mcpgen.runtime.content import ResourceContents, ResourceResult
 from mcpgen.runtime.errors import ResourceNotFoundError
 from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.methods import MAX_SUBSCRIPTIONS
 from tests.protocol.harness import ALL, LEGACY, MODERN, Peer, offering
 
 
@@ -81,6 +82,16 @@ def test_a_subscriber_is_told_of_its_resources_until_it_unsubscribes(revision: s
 @pytest.mark.parametrize("revision", LEGACY)
 def test_a_resource_of_a_template_can_be_subscribed(revision: str) -> None:
     assert Peer(revision).result("resources/subscribe", uri="test://page/7") == {}
+
+
+def test_a_session_subscribes_to_so_many_resources_and_no_more() -> None:
+    peer = Peer(LEGACY[-1])
+    for number in range(MAX_SUBSCRIPTIONS):
+        peer.result("resources/subscribe", uri=f"test://page/{number}")
+    assert peer.error("resources/subscribe", uri="test://page/more")["code"] == -32600
+    assert peer.result("resources/subscribe", uri="test://page/1") == {}  # it has this one
+    peer.result("resources/unsubscribe", uri="test://page/1")
+    assert peer.result("resources/subscribe", uri="test://page/more") == {}
 
 
 @pytest.mark.requirement("L091")

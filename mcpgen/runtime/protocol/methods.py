@@ -11,7 +11,12 @@ from functools import lru_cache
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.call import Call
-from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, LOG_LEVELS, JsonObject
+from mcpgen.runtime.protocol.jsonrpc import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    LOG_LEVELS,
+    JsonObject,
+)
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.session import LegacySession
@@ -20,6 +25,9 @@ from mcpgen.runtime.protocol.versions import Revision
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final, TypeAlias
+
+MAX_SUBSCRIPTIONS: Final = 1000  # to resources, of a legacy session
+MAX_LISTENS: Final = 1000  # of a connection; over HTTP each has its own
 
 Method: TypeAlias = "Callable[[Call], bool]"
 
@@ -119,8 +127,13 @@ def _subscribe(call: Call) -> bool:
         raise ProtocolError(
             call.revision.resource_not_found, f"no resource is at {uri}", {"uri": uri}
         )
-    if call.protocol.session is not None:
-        call.protocol.session.subscribed_uris |= {uri}
+    session = call.protocol.session
+    if session is not None and uri not in session.subscribed_uris:
+        if len(session.subscribed_uris) >= MAX_SUBSCRIPTIONS:
+            raise ProtocolError(
+                INVALID_REQUEST, f"a session subscribes to at most {MAX_SUBSCRIPTIONS} resources"
+            )
+        session.subscribed_uris |= {uri}
     call.answer({})
     return False
 
@@ -135,6 +148,8 @@ def _unsubscribe(call: Call) -> bool:
 
 def _listen(call: Call) -> bool:
     offering = call.protocol.offering
+    if call.protocol.open_listens >= MAX_LISTENS:
+        raise ProtocolError(INVALID_REQUEST, f"at most {MAX_LISTENS} subscriptions are open")
     wanted = call.params.get("notifications")
     if type(wanted) is not dict:
         raise ProtocolError(INVALID_PARAMS, "`notifications` must be an object")

@@ -465,9 +465,9 @@ class ServerProtocol:
         )
 
     @property
-    def has_listens(self) -> bool:
-        """Tell whether a `subscriptions/listen` is open."""
-        return bool(self._listens)
+    def open_listens(self) -> int:
+        """How many `subscriptions/listen` are open."""
+        return len(self._listens)
 
     def calls_in_flight(self) -> int:
         """Count the calls that a handler works on; open `subscriptions/listen` are not calls."""
