@@ -185,8 +185,8 @@ class _Reading:
                 self._refuse(
                     f"an action `{kind}` is not followed",
                     (*tokens, str(at)),
-                    "steps run in their order, and a failure ends the workflow; "
-                    "`@override` the workflow in `handlers/` for more",
+                    "steps run in their order, and a failure ends the workflow; leave it out, and "
+                    "`mcpgen eject` the workflow to write it in `handlers/`",
                 )
 
     def _is_simple(self, criterion: arazzo.Criterion, tokens: Tokens) -> bool:
