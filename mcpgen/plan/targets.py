@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.manifest import LocatedManifest
-from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems)
 
 def _beyond(plan: ServerPlan, limits: _Limits) -> Iterator[tuple[str, str]]:
     """What of a plan is beyond the limits, and how to mend it."""
-    tools = plan.listed_tools
+    tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
     if limits.tools is not None and plan.search is None and len(tools) > limits.tools:
         yield (
             f"{len(tools)} tools are listed, and it takes {limits.tools}",

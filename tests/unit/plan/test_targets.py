@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.targets import check_targets
 from mcpgen.spec.manifest import read_manifest
+from mcpgen.spec.workflows import read_workflows
 
 HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
 
@@ -53,3 +55,18 @@ def test_a_name_too_long_with_the_servers_is_told(make: Any) -> None:
     check_targets(plan_tools(make(root).api, Policy(intent), Problems()), intent, problems)
     (problem,) = problems
     assert "has 69 characters, and it takes 60" in problem.message
+
+
+def test_workflows_count_as_tools(make: Any) -> None:
+    steps = "steps: [{id: look, operation: GET /p0}]"
+    text = f"budget: 1000000\nworkflows: {{meet: {{{steps}}}}}\ntargets: [cursor]"
+    root = make.document()
+    get = {"responses": {"200": {"description": "ok"}}}
+    root["paths"] = {f"/p{number}": {"get": get} for number in range(40)}
+    problems = Problems()
+    intent = read_manifest((HEAD + text).encode(), problems)
+    workflows = read_workflows(intent, pytest.fail, problems)
+    policy = replace(Policy(intent), workflows=workflows)
+    check_targets(plan_tools(make(root).api, policy, Problems()), intent, problems)
+    (problem,) = problems
+    assert "41 tools are listed" in problem.message
