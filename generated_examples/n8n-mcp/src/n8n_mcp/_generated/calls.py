@@ -8,7 +8,12 @@ from typing import Any, Literal, Protocol
 from mcpgen.runtime import ABSENT, Absent, Context
 
 from n8n_mcp._generated.models.credentials import Credential, TransferCredentialBody
-from n8n_mcp._generated.models.executions import Execution, ListExecutionsResult, RetryExecutionBody
+from n8n_mcp._generated.models.executions import (
+    Execution,
+    ListExecutionsResult,
+    RetryExecutionBody,
+    StopExecutionResult,
+)
 from n8n_mcp._generated.models.instance import AuditInstanceBody, PullSourceControlBody
 from n8n_mcp._generated.models.projects import (
     CreateProjectBody,
@@ -67,9 +72,14 @@ class GetExecutionsCall(Protocol):
         ctx: Context,
         *,
         include_data: bool | Absent = ABSENT,
-        status: Literal["canceled", "error", "running", "success", "waiting"] | Absent = ABSENT,
+        status: Literal[
+            "canceled", "crashed", "error", "new", "running", "success", "unknown", "waiting"
+        ]
+        | Absent = ABSENT,
         workflow_id: str | Absent = ABSENT,
         project_id: str | Absent = ABSENT,
+        started_after: str | Absent = ABSENT,
+        started_before: str | Absent = ABSENT,
         limit: int,
         cursor: str | Absent = ABSENT,
     ) -> ListExecutionsResult:
@@ -146,6 +156,11 @@ class PostExecutionsIdRetryCall(Protocol):
         self, ctx: Context, *, id_: int, body: RetryExecutionBody | Absent = ABSENT
     ) -> Execution:
         """`POST /executions/{id}/retry`."""
+
+
+class PostExecutionsIdStopCall(Protocol):
+    async def __call__(self, ctx: Context, *, id_: int) -> StopExecutionResult:
+        """`POST /executions/{id}/stop`."""
 
 
 class PostProjectsCall(Protocol):

@@ -21,6 +21,7 @@ from reonomy_mcp._generated.models.reference import ListLandUseCodesResultItem
 from reonomy_mcp._generated.models.search import (
     CountPropertiesBody,
     CountPropertiesResult,
+    FindPropertyByAddressBody,
     FindPropertyByAddressResult,
     LocatePropertiesBody,
     LocatePropertiesResult,
@@ -58,9 +59,7 @@ class GetPropertyIdCall(Protocol):
         *,
         id_: str,
         details: list[
-            Literal[
-                "basic", "mortgages", "ownership", "reported_owner", "sales", "taxes", "tenants"
-            ]
+            Literal["basic", "foreclosure", "mortgages", "ownership", "sales", "taxes", "tenants"]
         ],
     ) -> Property:
         """`GET /property/{id}`."""
@@ -91,19 +90,6 @@ class GetPropertyIdTenantsCall(Protocol):
         """`GET /property/{id}/tenants`."""
 
 
-class GetResolvePropertyCall(Protocol):
-    async def __call__(
-        self,
-        ctx: Context,
-        *,
-        line1: str,
-        city: str | Absent = ABSENT,
-        state: str | Absent = ABSENT,
-        zip5: str | Absent = ABSENT,
-    ) -> FindPropertyByAddressResult:
-        """`GET /resolve/property`."""
-
-
 class GetSuggestCall(Protocol):
     async def __call__(
         self,
@@ -132,16 +118,23 @@ class PostPropertyBulkCall(Protocol):
         """`POST /property/bulk`."""
 
 
+class PostResolvePropertyCall(Protocol):
+    async def __call__(
+        self, ctx: Context, *, body: FindPropertyByAddressBody
+    ) -> FindPropertyByAddressResult:
+        """`POST /resolve/property`."""
+
+
 class PostSearchCountCall(Protocol):
     async def __call__(self, ctx: Context, *, body: CountPropertiesBody) -> CountPropertiesResult:
         """`POST /search/count`."""
 
 
-class PostSearchPinsCall(Protocol):
+class PostSearchPropertyShapesCall(Protocol):
     async def __call__(
         self, ctx: Context, *, body: LocatePropertiesBody, limit: int
     ) -> LocatePropertiesResult:
-        """`POST /search/pins`."""
+        """`POST /search/property-shapes`."""
 
 
 class PostSearchSummariesCall(Protocol):

@@ -6,7 +6,12 @@ model moves between the modules when tags do.
 """
 
 from n8n_mcp._generated.models.credentials import Credential, TransferCredentialBody
-from n8n_mcp._generated.models.executions import Execution, ListExecutionsResult, RetryExecutionBody
+from n8n_mcp._generated.models.executions import (
+    Execution,
+    ListExecutionsResult,
+    RetryExecutionBody,
+    StopExecutionResult,
+)
 from n8n_mcp._generated.models.instance import (
     AuditInstanceBody,
     AuditInstanceBodyAdditionalOptions,
@@ -56,6 +61,7 @@ __all__ = [
     "RetryExecutionBody",
     "SetWorkflowTagsBodyItem",
     "Settings",
+    "StopExecutionResult",
     "Tag",
     "TransferCredentialBody",
     "TransferWorkflowBody",

@@ -11,11 +11,11 @@ from typing import Any, Literal, NotRequired, TypedDict
 class Execution(TypedDict):
     data: NotRequired[dict[str, Any]]
     finished: bool
-    id: int
+    id: str
     mode: NotRequired[str]
-    retryOf: NotRequired[int | None]
-    retrySuccessId: NotRequired[int | None]
-    startedAt: NotRequired[str]
+    retryOf: NotRequired[str | None]
+    retrySuccessId: NotRequired[str | None]
+    startedAt: NotRequired[str | None]
     status: NotRequired[
         Literal["canceled", "crashed", "error", "new", "running", "success", "unknown", "waiting"]
     ]
@@ -31,3 +31,13 @@ class ListExecutionsResult(TypedDict):
 
 class RetryExecutionBody(TypedDict):
     loadWorkflow: NotRequired[bool]
+
+
+class StopExecutionResult(TypedDict):
+    finished: bool
+    mode: str
+    startedAt: NotRequired[str]
+    status: Literal[
+        "canceled", "crashed", "error", "new", "running", "success", "unknown", "waiting"
+    ]
+    stoppedAt: NotRequired[str]

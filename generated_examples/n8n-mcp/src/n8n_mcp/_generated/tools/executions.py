@@ -8,7 +8,12 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from n8n_mcp._generated.models.executions import Execution, ListExecutionsResult, RetryExecutionBody
+from n8n_mcp._generated.models.executions import (
+    Execution,
+    ListExecutionsResult,
+    RetryExecutionBody,
+    StopExecutionResult,
+)
 
 tools = ToolGroup.load(__name__, "executions.json")
 
@@ -49,9 +54,14 @@ async def list_executions(
     ctx: Context,
     *,
     include_data: bool | Absent = ABSENT,
-    status: Literal["canceled", "error", "running", "success", "waiting"] | Absent = ABSENT,
+    status: Literal[
+        "canceled", "crashed", "error", "new", "running", "success", "unknown", "waiting"
+    ]
+    | Absent = ABSENT,
     workflow_id: str | Absent = ABSENT,
     project_id: str | Absent = ABSENT,
+    started_after: str | Absent = ABSENT,
+    started_before: str | Absent = ABSENT,
     limit: int,
     cursor: str | Absent = ABSENT,
 ) -> ListExecutionsResult:
@@ -64,6 +74,8 @@ async def list_executions(
             "status": status,
             "workflowId": workflow_id,
             "projectId": project_id,
+            "startedAfter": started_after,
+            "startedBefore": started_before,
             "limit": limit,
             "cursor": cursor,
         },
@@ -85,4 +97,15 @@ async def retry_execution(
         path_params={"id": id_},
         body=body,
         returns=Execution,
+    )
+
+
+@tools.handler("stop_execution")
+async def stop_execution(ctx: Context, *, id_: int) -> StopExecutionResult:
+    """Stop a running execution: `POST /executions/{id}/stop`."""
+    return await ctx.api.request(
+        "POST",
+        "/executions/{id}/stop",
+        path_params={"id": id_},
+        returns=StopExecutionResult,
     )

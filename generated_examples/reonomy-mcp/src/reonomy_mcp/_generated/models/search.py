@@ -23,6 +23,13 @@ class DateRange(TypedDict):
     min: NotRequired[str]
 
 
+class FindPropertyByAddressBody(TypedDict):
+    city: NotRequired[str]
+    line1: str
+    state: NotRequired[str]
+    zip5: NotRequired[str]
+
+
 class FindPropertyByAddressResult(TypedDict):
     confidence: NotRequired[float]
     id: str

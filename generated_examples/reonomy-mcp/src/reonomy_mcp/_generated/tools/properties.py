@@ -38,7 +38,7 @@ async def get_property(
     *,
     id_: str,
     details: list[
-        Literal["basic", "mortgages", "ownership", "reported_owner", "sales", "taxes", "tenants"]
+        Literal["basic", "foreclosure", "mortgages", "ownership", "sales", "taxes", "tenants"]
     ],
 ) -> Property:
     """Fetch a property: `GET /property/{id}`."""

@@ -9,6 +9,7 @@ from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 from reonomy_mcp._generated.models.search import (
     CountPropertiesBody,
     CountPropertiesResult,
+    FindPropertyByAddressBody,
     FindPropertyByAddressResult,
     LocatePropertiesBody,
     LocatePropertiesResult,
@@ -34,16 +35,13 @@ async def count_properties(ctx: Context, *, body: CountPropertiesBody) -> CountP
 async def find_property_by_address(
     ctx: Context,
     *,
-    line1: str,
-    city: str | Absent = ABSENT,
-    state: str | Absent = ABSENT,
-    zip5: str | Absent = ABSENT,
+    body: FindPropertyByAddressBody,
 ) -> FindPropertyByAddressResult:
-    """Find the property at an address: `GET /resolve/property`."""
+    """Find the property at an address: `POST /resolve/property`."""
     return await ctx.api.request(
-        "GET",
+        "POST",
         "/resolve/property",
-        query={"line1": line1, "city": city, "state": state, "zip5": zip5},
+        body=body,
         returns=FindPropertyByAddressResult,
     )
 
@@ -55,10 +53,10 @@ async def locate_properties(
     body: LocatePropertiesBody,
     limit: int,
 ) -> LocatePropertiesResult:
-    """Find where the properties that fit lie: `POST /search/pins`."""
+    """Find where the properties that fit lie: `POST /search/property-shapes`."""
     return await ctx.api.request(
         "POST",
-        "/search/pins",
+        "/search/property-shapes",
         query={"limit": limit},
         body=body,
         returns=LocatePropertiesResult,
