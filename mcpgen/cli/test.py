@@ -156,7 +156,7 @@ def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
     except SelectionError as error:
         raise MisuseError(f"-k {error}") from None
     except OSError as error:
-        raise MisuseError(f"cannot write `{error.filename}`: {error.strerror}") from None
+        raise _unusable(error) from None
     except UnsoundSuiteError as error:
         printer.error("unsound-suite", f"without any fault, `{error}` fails in this process")
         return printer.finish("findings", ExitCode.FINDINGS)
@@ -172,10 +172,17 @@ def _call_api(printer: Printer, directory: Path, live: Live, junit: Path | None)
     try:
         return _finish(printer, prove_live(directory, live, junit=junit))
     except OSError as error:
-        raise MisuseError(f"cannot write `{error.filename}`: {error.strerror}") from None
+        raise _unusable(error) from None
     except CassetteError as error:
-        printer.error("cassette", str(error))
+        printer.error("cassette", str(error), help="`mcpgen test --record FILE` makes one")
         return printer.finish("rejected", ExitCode.REJECTED)
+
+
+def _unusable(error: OSError) -> Exception:
+    """The misuse that a file which cannot be read or written is; what is about no file is a bug."""
+    if error.filename is None:
+        return error
+    return MisuseError(f"cannot use `{error.filename}`: {error.strerror}")
 
 
 def _finish(printer: Printer, proof: Proof) -> int:

@@ -42,13 +42,15 @@ class Cassette:
 
         Raises:
             CassetteError: it is none.
+            OSError: it cannot be read.
         """
+        content = file.read_bytes()
         try:
-            whole = json.loads(file.read_bytes())
+            whole = json.loads(content)
             if whole["version"] != _VERSION:
                 raise CassetteError(f"{file} is of the version {whole['version']}, not {_VERSION}")
             return cls(list(whole["exchanges"]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise CassetteError(f"{file} is no cassette: {error}") from None
 
     def write(self, file: Path) -> None:

@@ -43,7 +43,7 @@ def run_live(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live) 
         NoPackageError: the package does not say where its API is, and that is needed; or it has
             not every tool that was asked for.
         CassetteError: the file to replay is no cassette.
-        OSError: the cassette cannot be written.
+        OSError: the cassette cannot be read or written.
     """
     return asyncio.run(_run(package, cases, live))
 
@@ -65,6 +65,8 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
         tools = {tool["name"]: tool for tool in await client.list_tools()}
         _refuse_unknown(live.tools, tools)
         for case in _with_simple_calls(cases, tools):
+            if live.tools and case.call.tool not in live.tools:
+                continue
             if reason := _why_not(case, tools.get(case.call.tool), live):
                 group.untested.append((case.id, reason))
                 continue
@@ -102,8 +104,6 @@ def _why_not(case: CaseEntry, tool: JsonObject | None, live: Live) -> str:
     name = case.call.tool
     if tool is None:
         return ""  # calling it says so
-    if live.tools and name not in live.tools:
-        return "it was not asked for"
     only_reads = tool.get("annotations", {}).get("readOnlyHint", False)
     if not only_reads and not live.with_writes and name not in live.tools:
         return "it may change something: name it with --tool, or use --live-writes"

@@ -114,6 +114,16 @@ def test_what_is_no_cassette_is_rejected(
     assert "is no cassette" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--record", "--replay"])
+def test_a_file_that_cannot_be_used_is_misuse(
+    petstore_copy: Path, api: MockUpstream, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    missing = petstore_copy / "nowhere" / "cassette.json"
+
+    assert run(["test", str(petstore_copy), option, str(missing)]) == 2
+    assert f"cannot use `{missing}`: No such file" in capsys.readouterr().err
+
+
 def test_a_tool_that_is_not_there_is_misuse(
     petstore_copy: Path, api: MockUpstream, capsys: pytest.CaptureFixture[str]
 ) -> None:
