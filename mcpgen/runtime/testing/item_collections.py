@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.description import Description, MediaType, Operation, Parameter, is_json
 from mcpgen.runtime.testing.replies import response_value, success_response
-from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue
+from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, UnusableSchemaError
 
 _PARAMETER = re.compile(r"\{([^{}]*)\}")
 _ITEM = "/{}"
@@ -86,7 +86,11 @@ def find_collections(api: Description) -> FoundCollections:
         elif "POST" in methods and items is None and not shape.endswith(_ITEM):
             left_out[path] = "no path below it names one of what its POST creates"
         elif "POST" in methods and items is not None:
-            collection = _collection((source, shape), methods, items, api)
+            try:
+                collection = _collection((source, shape), methods, items, api)
+            except UnusableSchemaError as error:
+                left_out[path] = str(error)
+                continue
             if collection is None:
                 left_out[path] = "no answer shows by which property an item is named"
             else:
@@ -107,6 +111,7 @@ def _collection(
     for operation in filter(None, (items.get("GET"), create, items.get("PATCH"), items.get("PUT"))):
         for id_property in _names_of_ids(name, create.path):
             if item := shown_item(operation, id_property, api):
+                api.responses.schemas.checker(item.schema)  # that it can be used at all
                 return ItemCollection(shape, create.path, one.path, parameter, item, operations)
     return None
 

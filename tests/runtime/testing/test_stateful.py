@@ -239,6 +239,15 @@ def test_what_cannot_be_told_is_answered_as_ever_and_named_with_its_reason() -> 
     assert send(mock, "PUT", "/settings/any", {})[0] == 200
 
 
+def test_a_schema_that_cannot_be_used_is_a_reason_and_no_crash() -> None:
+    broken = {"type": "object", "properties": {"id": {"$ref": "#/$defs/gone"}}}
+    mock = described({"/things": {"POST": broken}, "/things/{id}": {"GET": broken}})
+
+    assert mock.state is not None
+    assert "gone" in mock.state.left_out["/things"]
+    assert send(mock, "GET", "/things/any")[0] == 200
+
+
 def test_a_collection_whose_ids_run_out_says_so() -> None:
     only_two = {"type": "string", "enum": ["a", "b"]}
     item = {"type": "object", "required": ["id"], "properties": {"id": only_two}}
