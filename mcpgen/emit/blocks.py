@@ -3,6 +3,9 @@
 <!-- mcpgen:tools -->
 ... rewritten by every run ...
 <!-- /mcpgen:tools -->
+
+The block `tests` is not made with the project: it tells what its tests found, and a run that makes
+the project anew leaves it alone.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 _START = re.compile(r"\s*<!-- mcpgen:([a-z-]+) -->\s*\Z")
+
+TESTS = "tests"
 
 Blocks = Mapping[str, tuple[str, ...]]
 """The lines between a block's two markers, by its name."""
@@ -47,3 +52,11 @@ def unfold(lines: Sequence[str], blocks: Blocks) -> list[str]:
         if found and following.strip() == f"<!-- /mcpgen:{found[1]} -->":
             text += blocks.get(found[1], ())
     return text
+
+
+def with_block(text: str, name: str, content: str) -> str:
+    """Put lines into a block of a text, if it has that block."""
+    rest, blocks = fold(text.split("\n"))
+    if name not in blocks:
+        return text
+    return "\n".join(unfold(rest, {**blocks, name: tuple(content.splitlines())}))

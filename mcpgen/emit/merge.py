@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from mcpgen.emit.blocks import fold, unfold
+from mcpgen.emit.blocks import TESTS, fold, unfold
 from mcpgen.emit.diff3 import Conflict, Lines, diff3, is_clean, join, with_markers
 from mcpgen.emit.merge_toml import applied, merge_toml
 from mcpgen.emit.merge_values import merge_values
@@ -63,6 +63,7 @@ def _merge_markdown(base: str, yours: str, ours: str) -> Merged:
     (base_lines, was), (your_lines, theirs), (our_lines, new) = (
         fold(text.split("\n")) for text in (base, yours, ours)
     )
+    new = {name: lines for name, lines in new.items() if name != TESTS or name not in theirs}
     merged = _merge_marked(base_lines, your_lines, our_lines)
     lines = unfold(merged.content.decode().split("\n"), {**theirs, **new})
     return Merged(

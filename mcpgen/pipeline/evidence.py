@@ -7,6 +7,7 @@ compares them first, so that nothing is claimed of what changed since.
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,7 +23,10 @@ _OWN = ("src/*/*.py", "src/*/handlers/**/*", "tests/**/*", "mcpgen.tests.yaml")
 
 
 def inputs_of(target: Path) -> dict[str, str]:
-    """Hash what the tests of a server depend on: its document, manifest, lock and sources."""
+    """Say what the tests of a server depend on: hashes of its document, manifest, lock and sources.
+
+    And the version of the runtime that it runs with.
+    """
     generated = _files(target, _GENERATED)
     return {
         "document": _digest(target, _documents(target)),
@@ -30,6 +34,7 @@ def inputs_of(target: Path) -> dict[str, str]:
         "lock": _digest(target, [LOCK_FILE]),
         "generated": _digest(target, generated),
         "own": _digest(target, sorted(set(_files(target, _OWN)) - set(generated))),
+        "runtime": _runtime(target),
     }
 
 
@@ -58,6 +63,15 @@ def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
 def still_holds(target: Path, evidence: Mapping[str, Any]) -> bool:
     """Whether what the evidence was found on is what lies there now."""
     return bool(evidence.get("inputs") == inputs_of(target))
+
+
+def _runtime(target: Path) -> str:
+    """Give the version of the runtime in the server's own environment, else of this one."""
+    for packages in ("lib/python3*/site-packages", "Lib/site-packages"):
+        folders = [str(folder) for folder in (target / ".venv").glob(packages)]
+        for found in importlib.metadata.distributions(name="mcpgen", path=folders):
+            return found.version
+    return importlib.metadata.version("mcpgen")
 
 
 def _documents(target: Path) -> list[str]:

@@ -40,6 +40,7 @@ from mcpgen.pipeline.project_folder import (
 )
 from mcpgen.pipeline.surfaces import last_surface
 from mcpgen.pipeline.tell_changes import tell
+from mcpgen.pipeline.tested import show_tests
 from mcpgen.pipeline.unresolved import find_foreign, find_unresolved, is_merging
 
 
@@ -121,6 +122,8 @@ def _generate(
         manifest = read_file(target, MANIFEST_FILE)
         new_lock = make_lock(project, inputs_read, changes.files, manifest)
         written = commit(target, changes, new_lock)
+        if written:
+            written += show_tests(target)
     exit_code = CONFLICT if changes.unmerged else DONE if is_fit else STALE
     return Report(
         problems, exit_code, target, project.plan, written, changes.deleted, diffs, changelog

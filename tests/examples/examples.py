@@ -15,6 +15,7 @@ from pathlib import Path
 
 from mcpgen.cli.app import run
 from mcpgen.pipeline.evidence import EVIDENCE_FOLDER, read_evidence, still_holds
+from mcpgen.pipeline.tested import show_tests
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMITTED = REPOSITORY / "generated_examples"
@@ -49,6 +50,7 @@ def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
         (directory / path).parent.mkdir(parents=True, exist_ok=True)
         (directory / path).write_bytes(content)
     bring_up_to_date(directory)
+    show_tests(directory)
 
 
 def not_generated(name: str) -> dict[str, bytes]:
@@ -59,7 +61,8 @@ def not_generated(name: str) -> dict[str, bytes]:
     """
     root = COMMITTED / f"{name}-mcp"
     files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
-    for pattern in ("src/*/handlers/*.py", "tests/*.py", f"{EVIDENCE_FOLDER}/*.json"):
+    own = ("src/*/handlers/*.py", "tests/*.py", "tests/*.json", "mcpgen.tests.yaml")
+    for pattern in (*own, f"{EVIDENCE_FOLDER}/*.json"):
         files += [(root, path) for path in sorted(root.glob(pattern))]
     return {path.relative_to(base).as_posix(): path.read_bytes() for base, path in files}
 

@@ -21,7 +21,7 @@ def read_report(report: Path) -> tuple[Group, ...]:
     for case in root.iter("testcase"):
         module, test = case.get("classname", ""), case.get("name", "")
         name, test = _named(module, test)
-        group = groups.setdefault(name, Group(name))
+        group = groups.setdefault(name, Group(name, is_tool=module == _CALLS and name != _WHOLE))
         failure = case.find("failure")
         failure = case.find("error") if failure is None else failure
         skipped = case.find("skipped")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,10 +18,10 @@ from mcpgen.factory.testing.results import SuiteResult
 from mcpgen.factory.testing.run import run_suite
 from mcpgen.factory.testing.selection import selection
 from mcpgen.pipeline.evidence import read_evidence, still_holds, write_evidence
+from mcpgen.pipeline.tested import show_tests
 from mcpgen.pipeline.tests_file import read_own_cases
 
 _CHECK = "tests"
-_BLOCK = re.compile(r"(<!-- mcpgen:tests -->\n).*?(<!-- /mcpgen:tests -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +102,13 @@ def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
         "outcome": "passed" if suite.passed else "failed",
         "result": result,
         "tests": suite.counts,
+        "cases": {group.name: group.ran for group in suite.groups if group.is_tool},
         "tools": {name: importlib.metadata.version(name) for name in ("mcpgen",)},
     }
     if mutation is not None:
         evidence["mutation"] = mutation
     write_evidence(target, _CHECK, evidence)
-    _show_in_readme(target, evidence)
+    show_tests(target)
 
 
 def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
@@ -150,16 +150,3 @@ def campaign_facts(campaign: Campaign) -> dict[str, Any]:
             for verdict in survived
         ],
     }
-
-
-def _show_in_readme(target: Path, evidence: dict[str, Any]) -> None:
-    """Bring the figure into the README's block for it, where there is one."""
-    readme = target / "README.md"
-    try:
-        text = readme.read_bytes().decode()
-    except (OSError, UnicodeDecodeError):
-        return
-    shown = f"The last run: {evidence['result']}.\n"
-    changed = _BLOCK.sub(lambda found: f"{found[1]}{shown}{found[2]}", text)
-    if changed != text:
-        readme.write_bytes(changed.encode())

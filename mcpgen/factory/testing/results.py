@@ -16,6 +16,12 @@ class Group:
     passed: list[str] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)  # the test, and why
     untested: list[tuple[str, str]] = field(default_factory=list)  # what was skipped, and why
+    is_tool: bool = False
+
+    @property
+    def ran(self) -> int:
+        """How many tests were run, whatever came of them."""
+        return len(self.passed) + len(self.failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from mcpgen.pipeline.known_current import code_digest, user_cache
 from mcpgen.pipeline.project_folder import read_file, toolchain
+from mcpgen.pipeline.tested import README_FILE, with_figures
 
 LOCK_FILE = "mcpgen.lock"
 LEFT_BY_TOOLS = frozenset(
@@ -48,6 +49,8 @@ class Stamps:
         outside = _named_outside(target)
         for path in (*sorted(_files(target)), *outside):
             content = read_file(target, path)
+            if path == README_FILE and content is not None:
+                content = with_figures(content, "")  # a run of the tests writes them
             size = -1 if content is None else len(content)
             stamp.update(f"\0{path}\0{size}\0".encode("utf-8", "surrogateescape"))
             stamp.update(content or b"")

@@ -54,6 +54,15 @@ def test_text_inside_a_marked_block_is_not_lost_in_silence() -> None:
     assert (result.content.decode(), result.has_lost_lines) == (NEW_README, True)
 
 
+def test_what_the_tests_found_is_left_where_it_stands() -> None:
+    base = "old\n<!-- mcpgen:tests -->\n<!-- /mcpgen:tests -->\n"
+    yours = base.replace("<!-- /", "9 passed.\n<!-- /")
+
+    result = merged("README.md", base, yours, base.replace("old", "new"))
+
+    assert result == Merged(yours.replace("old", "new").encode())
+
+
 def test_markers_show_a_conflict_in_prose() -> None:
     result = merged("README.md", "# A\n\nold\n", "# A\n\nmine\n", "# A\n\nnew\n")
     assert result.has_markers

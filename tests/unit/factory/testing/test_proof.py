@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.pipeline.evidence import inputs_of
+from mcpgen.factory.packages import find_package
+from mcpgen.pipeline.evidence import inputs_of, write_evidence
 from mcpgen.pipeline.workspace import server_facts
 
 HANDLERS = "src/petstore_mcp/_generated/tools/pets.py"
@@ -19,8 +22,8 @@ def spoil(project: Path, old: str, new: str) -> None:
     handlers.write_text(handlers.read_text().replace(old, new))
 
 
-def evidence(project: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((project / EVIDENCE).read_text())
+def evidence(project: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((project / EVIDENCE).read_text())
     return found
 
 
@@ -39,6 +42,12 @@ def test_sound_server_passes_and_leaves_evidence(
     assert found["inputs"] == inputs_of(petstore_copy)
     assert str(petstore_copy) not in json.dumps(found)
     assert "<testcase" in (petstore_copy / "junit.xml").read_text()
+    tools = {tool["name"] for tool in find_package(petstore_copy).generated_tools()}
+    assert found["cases"].keys() == tools
+    assert min(found["cases"].values()) >= 5
+    least, most = min(found["cases"].values()), max(found["cases"].values())
+    shown = f"Calls of each of the {len(tools)} tools: {least} to {most}, "
+    assert shown in (petstore_copy / "README.md").read_text()
     assert server_facts(petstore_copy).tests == found["result"]
 
 
@@ -64,6 +73,17 @@ def test_evidence_says_nothing_of_what_changed_since(petstore_copy: Path) -> Non
 
     spoil(petstore_copy, '"DELETE"', '"GET"')
 
+    assert server_facts(petstore_copy).tests == "stale"
+
+
+def test_evidence_says_nothing_of_another_runtime(petstore_copy: Path) -> None:
+    write_evidence(petstore_copy, "tests", {"result": "9 passed"})
+    installed = petstore_copy / ".venv/lib/python3.11/site-packages/mcpgen.dist-info/METADATA"
+    installed.parent.mkdir(parents=True)
+
+    installed.write_text(f"Name: mcpgen\nVersion: {version('mcpgen')}\n")
+    assert server_facts(petstore_copy).tests == "9 passed"
+    installed.write_text("Name: mcpgen\nVersion: 99.0.0\n")
     assert server_facts(petstore_copy).tests == "stale"
 
 
@@ -167,15 +187,3 @@ def test_a_folder_without_a_package_is_misuse(
 ) -> None:
     assert run(["test", str(tmp_path)]) == 2
     assert "holds no package" in capsys.readouterr().err
-
-
-def test_a_readme_with_a_place_for_it_shows_the_result(petstore_copy: Path) -> None:
-    readme = petstore_copy / "README.md"
-    readme.write_text("mine\n<!-- mcpgen:tests -->\n<!-- /mcpgen:tests -->\nmine too\n")
-
-    run(["test", str(petstore_copy), "-q"])
-
-    shown = f"The last run: {evidence(petstore_copy)['result']}."
-    assert readme.read_text().splitlines() == [
-        *("mine", "<!-- mcpgen:tests -->", shown, "<!-- /mcpgen:tests -->", "mine too"),
-    ]
