@@ -36,11 +36,14 @@ def proven_definitions(source: str, shapes: Mapping[str, Shape]) -> dict[str, De
         tree = ast.parse(source)
     except SyntaxError as error:
         raise UnprovenModelError(f"line {error.lineno} does not parse") from None
-    spelling = _Spelling(_typing_aliases(tree))
+    aliases = _typing_aliases(tree)
+    spelling = _Spelling(aliases)
+    # Most modules have neither an alias nor a union that `|` could write, and stay as they are.
+    is_spelled = all(alias == name != "Union" for alias, name in aliases.items())
     found: dict[str, Definition] = {}
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef | ast.Assign | ast.AnnAssign):
-            definition = spelling.visit(statement)
+            definition = statement if is_spelled else spelling.visit(statement)
             found[_defined_name(definition)] = definition
         elif not isinstance(statement, ast.ImportFrom):
             raise UnprovenModelError(f"{type(statement).__name__} is not a definition")
@@ -184,7 +187,7 @@ def module_source(
         *(_import(module, sorted(names)) for module, names in sorted(imports.items()) if names),
         *ordered,
     ]
-    return ast.unparse(ast.fix_missing_locations(ast.Module(body, []))) + "\n"
+    return ast.unparse(ast.Module(body, [])) + "\n"
 
 
 def _import(module: str, names: Sequence[str]) -> ast.ImportFrom:
