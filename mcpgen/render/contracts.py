@@ -444,14 +444,18 @@ _FIELDS_FOR_THE_MOCK: Mapping[type, tuple[str, ...]] = {
 
 def _as_json(node: object) -> JsonValue:
     """Spell a node of the IR as JSON: its own field names, without places and prose."""
+    names = _FIELDS_FOR_THE_MOCK.get(type(node))
+    if names is not None:
+        return {name: _as_json(getattr(node, name)) for name in names}
+    if isinstance(node, str | int | None):  # most are
+        return node
     if isinstance(node, tuple):
         return [_as_json(item) for item in node]
     if isinstance(node, Mapping) and any(
         type(item) in _FIELDS_FOR_THE_MOCK for item in node.values()
     ):
         return {key: _as_json(item) for key, item in node.items()}
-    names = _FIELDS_FOR_THE_MOCK.get(type(node), ())
-    return {name: _as_json(getattr(node, name)) for name in names} if names else node
+    return node
 
 
 def _encoding(encoding: Encoding) -> JsonObject:

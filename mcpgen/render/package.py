@@ -31,9 +31,10 @@ def render(plan: ServerPlan) -> FileSet:
     texts = {
         f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
     }
+    listing = json_text.lines(contracts.listing(plan))
     data = {
         f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
-        f"{package}/listing.jsonl": json_text.lines(contracts.listing(plan)),
+        f"{package}/listing.jsonl": listing,
         ".mcpgen/surface.json": surface_file(surface_of(plan)),
     }
     if plan.resources or plan.prompts:
@@ -41,7 +42,7 @@ def render(plan: ServerPlan) -> FileSet:
             contract = contracts.declared_contract(declared)
             data[f"{package}/{kind}.json"] = json_text.pretty(contract)
     if plan.has_document:
-        _add_tools(plan, texts, data)
+        _add_tools(plan, listing, texts, data)
         if plan.workflows:
             _add_workflows(plan, texts, data)
     else:
@@ -69,7 +70,9 @@ def _generated(contents: Mapping[str, bytes]) -> FileSet:
     )
 
 
-def _add_tools(plan: ServerPlan, texts: dict[str, str], data: dict[str, bytes]) -> None:
+def _add_tools(
+    plan: ServerPlan, listing: bytes, texts: dict[str, str], data: dict[str, bytes]
+) -> None:
     """Add what only a server has that calls an API."""
     package = f"src/{plan.package}/_generated"
     texts |= {
@@ -86,7 +89,7 @@ def _add_tools(plan: ServerPlan, texts: dict[str, str], data: dict[str, bytes]) 
             "_generated/models/__init__.py", models=models_view(plan)
         )
     data |= {
-        "tests/generated/tools.json": json_text.entry_a_line({"tools": _snapshot(plan)}),
+        "tests/generated/tools.json": json_text.entry_a_line({"tools": _snapshot(plan, listing)}),
         "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
     }
     data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
@@ -117,12 +120,12 @@ def _add_workflows(plan: ServerPlan, texts: dict[str, str], data: dict[str, byte
     data[f"{package}/workflows.json"] = json_text.pretty(contracts.workflows_contract(plan))
 
 
-def _snapshot(plan: ServerPlan) -> list[JsonObject]:
+def _snapshot(plan: ServerPlan, listing: bytes) -> list[JsonObject]:
     """Every tool as it is listed; `departs` are the annotations that a manifest decided."""
     methods = {tool.name: tool.operation.method for tool in plan.tools}
     entries = []
     # As a server reads them: text that is no Unicode has been replaced by then.
-    for listed in map(msgspec.json.decode, json_text.lines(contracts.listing(plan)).splitlines()):
+    for listed in map(msgspec.json.decode, listing.splitlines()):
         entry = snapshot_entry(listed)
         if listed["name"] in methods:
             departing = hints_departing(methods[listed["name"]], entry["annotations"])
