@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from mcpgen.ir.document import Document
 from mcpgen.ir.workspace import WORKSPACE_FILE
-from mcpgen.spec.fetch import is_url, without_secrets
+from mcpgen.spec.urls import is_url, without_secrets
 
 _ROOT_MARKS = (".git", WORKSPACE_FILE)
 

@@ -22,12 +22,12 @@ from mcpgen.plan.policy import Policy
 from mcpgen.plan.targets import check_targets
 from mcpgen.spec.arazzo import ArazzoDocuments
 from mcpgen.spec.declared import lower_declared
-from mcpgen.spec.fetch import is_url
 from mcpgen.spec.join import joined, qualified
 from mcpgen.spec.limits import DEFAULT_LIMITS
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.source_file import read_bytes
+from mcpgen.spec.urls import is_url
 from mcpgen.spec.validate import JUDGED_BYTES
 
 if TYPE_CHECKING:

@@ -245,8 +245,9 @@ class _Pulling:
         Raises:
             NotModifiedError: the project has it already.
         """
-        from mcpgen.spec.fetch import UnreachableError, is_url
+        from mcpgen.spec.fetch import UnreachableError
         from mcpgen.spec.load import load
+        from mcpgen.spec.urls import is_url
 
         source = self._source_of(path)
         self._progress(f"fetching {source}")

@@ -10,10 +10,11 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from typing import IO
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.spec.limits import Limits
+from mcpgen.spec.urls import without_secrets
 
 _ACCEPT = "application/json, application/yaml, text/yaml;q=0.9, */*;q=0.5"
 _CHUNK_BYTES = 64 * 1024
@@ -38,12 +39,6 @@ class UnreachableError(RejectedError):
 
 class NotModifiedError(Exception):
     """The server still has what it called by the entity tag that it was asked with."""
-
-
-def without_secrets(url: str) -> str:
-    """The URL without user information, query and fragment, which may carry credentials."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 class _RedirectRefusedError(urllib.error.URLError):
@@ -144,8 +139,3 @@ def _read(answer: http.client.HTTPResponse, deadline: float, max_bytes: int) -> 
         if time.monotonic() > deadline:
             raise TimeoutError
     return b"".join(chunks)
-
-
-def is_url(source: str) -> bool:
-    """Whether a source names an http(s) URL and not a file."""
-    return source.lower().startswith(("http://", "https://"))

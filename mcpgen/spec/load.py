@@ -12,9 +12,9 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.document import Document, SourceFile
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonObject, JsonValue
-from mcpgen.spec.fetch import fetch, is_url
 from mcpgen.spec.limits import DEFAULT_LIMITS, Limits
 from mcpgen.spec.source_file import ReadFile, read_bytes, read_source_file
+from mcpgen.spec.urls import is_url
 
 SUPPORTED_VERSIONS = ("2.0", "3.0", "3.1", "3.2")
 _VERSION = re.compile(r"(\d+\.\d+)(?:\.\d+)?(?:-.*)?\Z", re.DOTALL)
@@ -47,6 +47,8 @@ def load(
         NotModifiedError: the URL still has the document that it called `known_etag`.
     """
     if is_url(source):
+        from mcpgen.spec.fetch import fetch  # most documents are files, and need no TLS
+
         fetched = fetch(source, problems, limits, known_etag=known_etag)
         name = PurePosixPath(urlsplit(fetched.url).path).name or "openapi"
         document = _document(fetched.content, name, fetched.url, problems, limits, url=fetched.url)
