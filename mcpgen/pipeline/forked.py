@@ -43,7 +43,7 @@ class Forked(Generic[T]):
         if self._answer is not None:
             self._answer.close()
         if self._pid:
-            os.kill(self._pid, signal.SIGKILL)
+            os.kill(self._pid, signal.SIGTERM)
             os.waitpid(self._pid, 0)
             self._pid = 0
 
@@ -72,6 +72,9 @@ class Forked(Generic[T]):
         # No more is told of what goes wrong here: the parent does the work again, and sees it. Nor
         # may anything of the parent run here, its clean-up least of all.
         try:
+            # It ends when the parent says so, and removes its temporary folders then.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
             _close_all_but(writing)
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
             with os.fdopen(writing, "wb") as out:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +85,19 @@ try: os.waitpid(-1, os.WNOHANG)
 except ChildProcessError: print("none is left")
 """
     assert told_by(script) == "'first'\nnone is left"
+
+
+@needs_fork
+def test_a_child_that_is_ended_takes_its_temporary_folder_along(tmp_path: Path) -> None:
+    script = f"""
+import tempfile
+def work():
+    with tempfile.TemporaryDirectory(dir={str(tmp_path)!r}): signal.pause()
+with Forked(work):
+    while not os.listdir({str(tmp_path)!r}): pass
+print(os.listdir({str(tmp_path)!r}))
+"""
+    assert told_by(script) == "[]"
 
 
 @needs_fork
