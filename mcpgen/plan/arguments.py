@@ -26,7 +26,7 @@ from mcpgen.plan.media_types import (
 )
 from mcpgen.plan.naming import argument_names, identifier, pascal_case
 from mcpgen.plan.parts import is_binary_type, is_file, root_part
-from mcpgen.plan.transliteration import is_readable
+from mcpgen.plan.transliteration import is_latin
 from mcpgen.plan.types import Types
 from mcpgen.plan.wiring import INPUT, ShapeOf, placed_inputs
 
@@ -78,7 +78,7 @@ def _with_default(listed: Listed, adjusted: Adjusted) -> Listed:
 def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> Listed:
     whole = _never_empty(parameter, types)
     told = parameter.description
-    if not is_readable(parameter.name):
+    if not is_latin(parameter.name):
         told = with_wire_name(told or _own_description(whole), parameter.name)
     schema = _described(whole, told, parameter.deprecated)
     argument = Argument(

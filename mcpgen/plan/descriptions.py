@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest import OperationEntry
-from mcpgen.plan.transliteration import is_readable
+from mcpgen.plan.transliteration import is_latin
 
 MAX_TOOL_DESCRIPTION = 1024
 _LEAST = 40  # shorter than this, a model learns too little
@@ -92,10 +92,10 @@ def first_sentence(text: str, limit: int) -> str:
 def tool_title(operation: Operation, name: str) -> str:
     """A few words for people: the summary, else the tool's name spelled out.
 
-    That is the document's own where the tool's has numbers for its letters.
+    That is the document's own where it is in other letters than the tool's.
     """
     summary = one_line(operation.summary).rstrip(".")
-    if not summary and not is_readable(operation.operation_id):
+    if not summary and not is_latin(operation.operation_id):
         summary = one_line(operation.operation_id)
     return shorten(summary or name.replace("_", " ").capitalize(), _MAX_TITLE)
 

@@ -15,7 +15,7 @@ from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.built import Built, branch, leaf
 from mcpgen.plan.descriptions import clean, shorten, with_wire_name
 from mcpgen.plan.shapes import Shape, json_type
-from mcpgen.plan.transliteration import is_readable
+from mcpgen.plan.transliteration import is_latin
 
 FILE_IN_WORDS = "The content of a file: base64, or a `data:`, `file:` or resource URI."
 Build = Callable[[JsonSchema], Built]
@@ -183,7 +183,7 @@ class InputProfile:
             child = build(schema)
             if name not in required and not self.keeps_null:
                 child = _without_null(child)
-            if not is_readable(name):
+            if not is_latin(name):
                 told = with_wire_name(child.schema.get("description", ""), name)
                 child = child.described(told)
             properties[self._called(name)] = child
