@@ -6,7 +6,8 @@ import asyncio
 import secrets
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
 
 from mcpgen.runtime.content import (
     Completion,
@@ -37,7 +38,9 @@ MAX_IN_FLIGHT: Final = 1000
 CLIENT_TIMEOUT_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 5.0  # for a handler that was told to stop
 # Handlers that never wait for anything are done before a task would have been scheduled.
-_EAGER: Final[dict[str, Any]] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
+_start: Callable[..., asyncio.Task[None]] = asyncio.Task
+if sys.version_info >= (3, 12):
+    _start = partial(asyncio.Task, eager_start=True)
 _TOLD: Final = (
     InvalidArgumentsError,
     ProtocolError,
@@ -131,8 +134,7 @@ class CallRunner:
         for event in events:
             if type(event) is Call:
                 loop = asyncio.get_running_loop()
-                work = self._run(event, flush)
-                task = asyncio.Task(work, loop=loop, **_EAGER)
+                task = _start(self._run(event, flush), loop=loop)
                 if not task.done():
                     self._tasks[event] = task
             elif type(event) is CallCancelled:

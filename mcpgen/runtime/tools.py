@@ -137,6 +137,12 @@ class Tool:
             return self.keywords
         return {**self.keywords, self.pagination.argument: ""}
 
+    @cached_property
+    def _are_keywords_names(self) -> bool:
+        """Whether a handler gets its arguments as they are called and as they are."""
+        are_alike = all(name == keyword for name, keyword in self._known.items())
+        return are_alike and "wire_names" not in self.contract
+
     @property
     def input_schema(self) -> JsonObject:
         """What arguments are validated against, which may say more than what is listed."""
@@ -163,13 +169,15 @@ class Tool:
         keywords = self._known
         if self.defaults:
             arguments = {**self.defaults, **arguments}
-        try:
-            given = {keywords[name]: value for name, value in arguments.items() if keywords[name]}
-        except KeyError:
-            raise InvalidArgumentsError(self.name, (_unknown(arguments, keywords),)) from None
+        if not arguments.keys() <= keywords.keys():
+            raise InvalidArgumentsError(self.name, (_unknown(arguments, keywords),))
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
-        return given if "wire_names" not in self.contract else self._in_wire_names(arguments)
+        if self._are_keywords_names:
+            return arguments
+        if "wire_names" in self.contract:
+            return self._in_wire_names(arguments)
+        return {keywords[name]: value for name, value in arguments.items() if keywords[name]}
 
     def _in_wire_names(self, arguments: JsonObject) -> dict[str, Any]:
         """Arguments by keyword, the members inside them called as the API calls them."""

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpgen.runtime.transports.json_input import UndecodableError, decode_cold, hot_decoder
+from mcpgen.runtime.transports.json_input import (
+    MAX_DEPTH,
+    UndecodableError,
+    decode_cold,
+    hot_decoder,
+)
 
 DECODERS = {"cold": decode_cold, "hot": hot_decoder()}
 
@@ -96,6 +101,25 @@ def test_whoever_sent_too_much_learns_which_request_it_was(decoder: str, kind: s
     with pytest.raises(UndecodableError) as caught:
         DECODERS[decoder](data)
     assert (caught.value.code, caught.value.id) == (-32600, request_id)
+
+
+LEVELS = {
+    "arrays": (b"[", b"]"),
+    "objects": (b'{"":', b"}"),
+    "both": (b'[{"":', b"}]"),
+}
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("kind", LEVELS)
+def test_a_message_is_so_deep_and_no_deeper(decoder: str, kind: str) -> None:
+    opening, closing = LEVELS[kind]
+    pairs = MAX_DEPTH // len(closing)
+    data = opening * pairs + b"[]" + closing * pairs
+    with pytest.raises(UndecodableError, match=f"deeper than {MAX_DEPTH} levels"):
+        DECODERS[decoder](data)
+    at_most = data.replace(b"[]", b"0")
+    assert DECODERS[decoder](at_most) == json.loads(at_most)
 
 
 names = st.text('ab:\\"é', max_size=2)

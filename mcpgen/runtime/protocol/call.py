@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mcpgen.runtime.protocol.server import Batch, ServerProtocol
 
+_BEFORE_ANY: Final = float("-inf")  # progress
 DEFAULT_LOG_LEVEL: Final = "info"  # of a legacy client that set none
 
 
@@ -85,7 +86,7 @@ class Call:
         self.client_capabilities: JsonObject = {}  # of this request, or of its legacy session
         self.progress_token: RequestId | None = None
         self.log_level = ""  # modern: what the request asks for; "" for none
-        self.last_progress = float("-inf")
+        self.last_progress = _BEFORE_ANY
         self.input_responses: JsonObject = {}  # modern: answers to what `require_input` asked
         self.request_state = ""  # modern: as the client sent it back, not to be trusted
         self.batch: Batch | None = None
