@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import sys
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from mcpgen.runtime.content import (
@@ -25,6 +24,7 @@ from mcpgen.runtime.errors import (
     UnknownToolError,
 )
 from mcpgen.runtime.log import log
+from mcpgen.runtime.own_context import InOwnContext
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
 from mcpgen.runtime.protocol.messages import CallCancelled, Change, ClientAnswer, Event
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 MAX_IN_FLIGHT: Final = 1000
 CLIENT_TIMEOUT_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 5.0  # for a handler that was told to stop
-# Handlers that never wait for anything are done before a task would have been scheduled.
-_start: Callable[..., asyncio.Task[None]] = asyncio.Task
-if sys.version_info >= (3, 12):
-    _start = partial(asyncio.Task, eager_start=True)
 _TOLD: Final = (
     InvalidArgumentsError,
     ProtocolError,
@@ -114,6 +110,8 @@ class CallRunner:
         self._client_timeout_seconds = client_timeout_seconds
         self._max_in_flight = max_in_flight
         self._tasks: dict[Call, asyncio.Task[None]] = {}
+        self._ready: deque[tuple[Call, Flush]] = deque()  # calls that are about to begin
+        self._starter: asyncio.Task[None] | None = None  # of them; a loop keeps no task alive
         self._asked: dict[tuple[ServerProtocol, object], asyncio.Future[JsonObject]] = {}
 
     @property
@@ -124,7 +122,7 @@ class CallRunner:
     @property
     def is_full(self) -> bool:
         """Tell whether a transport should hold further requests back, or refuse them."""
-        return len(self._tasks) >= self._max_in_flight
+        return len(self._tasks) + len(self._ready) >= self._max_in_flight
 
     def take(self, protocol: ServerProtocol, events: Iterable[Event], flush: Flush) -> None:
         """Act on what `ServerProtocol.receive` gave.
@@ -133,10 +131,9 @@ class CallRunner:
         """
         for event in events:
             if type(event) is Call:
-                loop = asyncio.get_running_loop()
-                task = _start(self._run(event, flush), loop=loop)
-                if not task.done():
-                    self._tasks[event] = task
+                if not self._ready:
+                    self._starter = asyncio.create_task(self._run_ready())
+                self._ready.append((event, flush))
             elif type(event) is CallCancelled:
                 self._cancel(event)
             elif type(event) is ClientAnswer:
@@ -175,12 +172,15 @@ class CallRunner:
 
     async def drain(self, timeout_seconds: float) -> bool:
         """Wait until no handler is at work; False if some still are after the timeout."""
+        if self._ready:
+            await asyncio.sleep(0)  # they begin, and each that has to wait has its task
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=timeout_seconds)
         return not self._tasks
 
     def cancel_all(self) -> None:
         """Stop every handler; their calls must have been answered."""
+        self._ready.clear()
         for call, task in self._tasks.items():
             self._stop(call, task)
 
@@ -190,6 +190,32 @@ class CallRunner:
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=STOP_SECONDS)
         await self.tools.aclose()
+
+    async def _run_ready(self) -> None:
+        """Run the calls that are ready, all in this task until one has to wait for something.
+
+        Most of what a handler costs that never waits would be a task of its own. The first one
+        that does wait keeps this task, and each call behind it gets another.
+        """
+        task = asyncio.current_task()
+        try:
+            while self._ready and task is not None and not task.cancelling():
+                call, flush = self._ready.popleft()
+                if call.is_open:  # nobody has cancelled it before it began
+                    self._tasks[call] = task
+                    work = InOwnContext(self._run(call, flush), self._start_ready)
+                    await work
+                    if work.has_waited:
+                        return
+        finally:
+            self._start_ready()  # what a handler does to its own task concerns no other call
+
+    def _start_ready(self) -> None:
+        """Give each call that is ready a task of its own."""
+        for call, flush in self._ready:
+            if call.is_open:
+                self._tasks[call] = asyncio.create_task(self._run(call, flush))
+        self._ready.clear()
 
     async def _run(self, call: Call, flush: Flush) -> None:
         try:
