@@ -21,7 +21,7 @@ NODE_PACKAGES := node@24 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test bench peers pythons corpus judges update-examples clean
+.PHONY: help demo test bench peers pythons corpus suites judges update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
+	@echo 'make suites           the generated tests of twenty real documents, run; a table'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
 	@echo 'make update-examples  rewrite generated_examples/ and the diffs of the story'
 	@echo 'make clean            remove what was installed and cached'
@@ -76,6 +77,9 @@ pythons: $(foreach version,$(OTHER_PYTHONS),.cache/pythons/$(version)/done)
 
 corpus: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus
+
+suites: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.corpus.suites
 
 judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@$(BIN)/python -m tests.corpus.outside_judges

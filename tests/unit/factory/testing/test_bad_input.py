@@ -1,0 +1,81 @@
+"""A document that hardly lets values be made up: the suite is there, and says what it lacks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.cli.app import run
+
+MADE_UP: dict[str, Any] = {
+    "no_example": {"type": "string", "format": "date-time"},
+    "wrong_example": {"type": "integer", "maximum": 5, "examples": [80, "no number"]},
+    "mended": {"type": "integer", "minimum": 5, "maximum": 1},  # without its bounds, which is told
+    "recursive": {"$ref": "#/components/schemas/Tree"},
+}
+NOT_MADE_UP: dict[str, tuple[Any, str]] = {
+    "endless": (
+        {"$ref": "#/components/schemas/Endless"},
+        "no value satisfies it, or only one that contains itself for ever",
+    ),
+    "no_text": ({"type": "string", "pattern": "^(?=x)(?!x)$"}, "no text was found for pattern"),
+    "nothing": ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "no value satisfies it"),
+}
+SCHEMAS = {
+    "Tree": {"type": "object", "properties": {"child": {"$ref": "#/components/schemas/Tree"}}},
+    "Endless": {
+        "type": "object",
+        "required": ["again"],
+        "properties": {"again": {"$ref": "#/components/schemas/Endless"}},
+    },
+}
+
+
+def operation(name: str, value: Any) -> dict[str, Any]:
+    schema = {"type": "object", "required": ["value"], "properties": {"value": value}}
+    return {
+        "operationId": name,
+        "summary": name,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        "responses": {"204": {"description": "Done."}},
+    }
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    schemas = MADE_UP | {name: schema for name, (schema, _) in NOT_MADE_UP.items()}
+    path = tmp_path / "openapi.json"
+    described = {
+        "openapi": "3.1.0",
+        "info": {"title": "Hard", "version": "1"},
+        "servers": [{"url": "https://hard.example"}],
+        "paths": {f"/{name}": {"post": operation(name, it)} for name, it in schemas.items()},
+        "components": {"schemas": SCHEMAS},
+    }
+    path.write_text(json.dumps(described))
+    return path
+
+
+def test_what_cannot_be_made_up_is_counted_with_its_reason_and_the_rest_is_tested(
+    document: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "hard"
+    made = run(["new", str(document), str(target), "--defaults", "--no-models", "--json"])
+    rules = [finding["rule"] for finding in json.loads(capsys.readouterr().out)["findings"]]
+    tested = run(["test", str(target), "--json", "-k", "test_tools"])
+    report = json.loads(capsys.readouterr().out)
+
+    assert (made, tested) == (0, 0)
+    tools = {group["group"]: group for group in report["groups"]}
+    for name, (_, reason) in NOT_MADE_UP.items():
+        (untested,) = tools[name]["untested"]
+        assert untested["test"] == "smallest arguments"
+        assert reason in untested["reason"]
+    for name in MADE_UP:
+        assert tools[name]["untested"] == []
+        assert tools[name]["passed"] >= 5
+    assert rules.count("untested") == report["tests"]["untested"] == len(NOT_MADE_UP)
+    assert "empty-range" in rules
