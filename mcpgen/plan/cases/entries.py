@@ -52,8 +52,8 @@ class _Making:
         shapes = Shapes(plan.api.schemas, "request")
         self._variations = Variations(self._calls, shapes)
         self._refusals = Refusals(self._calls, shapes)
-        self._pages = Pages(plan.api, self._calls)
         self._answered = Samples(plan.api.schemas, "response")
+        self._pages = Pages(shapes, self._calls, self._answered)
         asked_for = {scheme.id: _asked_for(scheme) for scheme in plan.api.security_schemes}
         self._configured: dict[str, list[str]] = {}  # variables by scheme
         self._asked_for: dict[str, list[str]] = {}

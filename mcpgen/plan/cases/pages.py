@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
-from mcpgen.ir.api import Api
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import Pagination, ToolPlan
 from mcpgen.plan.cases.calls import Call, Calls
@@ -32,10 +31,10 @@ class _Step:
 class Pages:
     """Makes the pages of the tools of one API."""
 
-    def __init__(self, api: Api, calls: Calls) -> None:
+    def __init__(self, shapes: Shapes, calls: Calls, answered: Samples) -> None:
         self._sent = calls.sent
-        self._answered = Samples(api.schemas, "response")
-        self._shapes = Shapes(api.schemas, "request")
+        self._answered = answered
+        self._shapes = shapes
 
     def of(self, tool: ToolPlan, smallest: Call) -> JsonObject | None:
         """Give the `pages` of an entry: two with items, and how the API says that there are no
