@@ -28,14 +28,17 @@ class KnownHeads:
     """
 
     def __init__(self) -> None:
-        self._known: dict[bytes, KnownHead] = {}
+        self._known: dict[bytes, KnownHead | None] = {}  # None: it has come once
         self.find = self._known.get
 
     def add(self, head: bytes, scope: Scope, body_bytes: int) -> None:
-        """Remember a head as it was parsed."""
+        """Remember a head as it was parsed, if it comes again: some clients say ever new things."""
         if len(head) > MAX_HEAD_BYTES:
             return
-        if len(self._known) >= MAX_HEADS:
-            del self._known[next(iter(self._known))]
+        if head not in self._known:
+            if len(self._known) >= MAX_HEADS:
+                del self._known[next(iter(self._known))]
+            self._known[head] = None
+            return
         of_all = {key: value for key, value in scope.items() if key not in _OF_CONNECTION}
         self._known[head] = KnownHead(of_all, RequestHead(scope["headers"]), body_bytes)
