@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.plan.cases.calls import Call, Calls
+from mcpgen.plan.cases.travelling import travels
 from mcpgen.plan.cases.violations import Violations
 from mcpgen.plan.shapes import Shapes
 
@@ -42,14 +45,11 @@ class Refusals:
         ]
         found += _missing(tool, smallest)
         unbroken: list[str] = []
-        for name, value, schemas in self._arguments(tool, fullest):
-            found += self._refused(tool, name, value, schemas, unbroken)
+        for given in self._arguments(tool, fullest):
+            found += self._refused(tool, given, unbroken)
         return found, unbroken
 
-    def _arguments(
-        self, tool: ToolPlan, call: Call
-    ) -> Iterator[tuple[str, JsonValue, list[JsonSchema]]]:
-        """Each argument, its value in the API's own names, and the schemas that may allow it."""
+    def _arguments(self, tool: ToolPlan, call: Call) -> Iterator[_Given]:
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
         for parameter in tool.operation.parameters:
             name = names.get((parameter.location, parameter.name))
@@ -58,40 +58,63 @@ class Refusals:
             else:
                 sent = call.request[parameter.location]
             if name in call.arguments and parameter.name in sent:
-                yield name, sent[parameter.name], [parameter.schema]
+                value = sent[parameter.name]
+                yield _Given(name, value, [parameter.schema], partial(travels, parameter))
         body = names.get(("body", ""))
         if body in call.arguments and "body" in call.request:
-            yield body, call.request["body"], [self._calls.body_schema(item) for item in tool.body]
+            schemas = [self._calls.body_schema(item) for item in tool.body]
+            yield _Given(body, call.request["body"], schemas, lambda _: True)
 
-    def _refused(
-        self,
-        tool: ToolPlan,
-        name: str,
-        value: JsonValue,
-        schemas: Sequence[JsonSchema],
-        unbroken: list[str],
-    ) -> Iterator[JsonObject]:
-        fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
-        fitting = [self._calls.sent.checker(schema) for schema in schemas]
-        tried: dict[tuple[str, str], bool] = {}
-        for violation in self._violations.of(schemas[0], value):
-            rule = (violation.place, violation.rule)
-            member = violation.place.removeprefix("/").partition("/")[0]
-            if tried.get(rule) or (name == "body" and member in fixed):
-                continue
-            tried[rule] = not any(fits(violation.value) for fits in fitting)
-            if tried[rule]:
-                spoilt = self._calls.offered(tool, name, _without(violation.value, fixed, name))
+    def _refused(self, tool: ToolPlan, given: _Given, unbroken: list[str]) -> Iterator[JsonObject]:
+        broken = self._broken(tool, given)
+        for (place, rule), value in broken.items():
+            if value is not UNSET:
                 yield {
-                    "what": f"`/{name}{violation.place}` breaks `{violation.rule}`",
-                    "arguments": {name: spoilt},
-                    "says": f"/{name}",
+                    "what": f"`/{given.name}{place}` breaks `{rule}`",
+                    "arguments": {given.name: self._calls.offered(tool, given.name, value)},
+                    "says": f"/{given.name}",
                 }
         unbroken += [
-            f"`{rule}` of `/{name}{place}`"
-            for (place, rule), is_broken in tried.items()
-            if not is_broken and rule not in _NEVER_REFUSED
+            f"`{rule}` of `/{given.name}{place}`"
+            for (place, rule), value in broken.items()
+            if value is UNSET and rule not in _NEVER_REFUSED
         ]
+
+    def _broken(
+        self, tool: ToolPlan, given: _Given
+    ) -> dict[tuple[str, str], JsonValue | UnsetType]:
+        """A value that breaks each rule, by the rule's place and name; UNSET where none was found.
+
+        One that could travel comes before one that its place would stop whatever the schema says.
+        """
+        fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
+        fitting = [self._calls.sent.checker(schema) for schema in given.schemas]
+        broken: dict[tuple[str, str], JsonValue | UnsetType] = {}
+        settled: set[tuple[str, str]] = set()
+        for violation in self._violations.of(given.schemas[0], given.value):
+            rule = (violation.place, violation.rule)
+            member = violation.place.removeprefix("/").partition("/")[0]
+            if rule in settled or (given.name == "body" and member in fixed):
+                continue
+            before = broken.setdefault(rule, UNSET)
+            if any(fits(violation.value) for fits in fitting):
+                continue
+            if given.could_travel(violation.value):
+                settled.add(rule)
+            elif before is not UNSET:
+                continue
+            broken[rule] = _without(violation.value, fixed, given.name)
+        return broken
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An argument of a call."""
+
+    name: str
+    value: JsonValue  # in the API's own names
+    schemas: list[JsonSchema]  # that may allow it
+    could_travel: Callable[[JsonValue], bool]  # were the schemas not there
 
 
 def _missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:

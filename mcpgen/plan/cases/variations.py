@@ -61,6 +61,11 @@ _KINDS = (
         ("",),
         lambda value: False if isinstance(value, bool) else 0,
     ),
+    _Kind(
+        "negative numbers",
+        (),
+        lambda value: value if isinstance(value, bool) else -7,
+    ),
     _Kind("null", (None,), lambda _: None),
 )
 
@@ -197,7 +202,7 @@ def _can_carry(kind: _Kind, media_type: MediaType, told: Kind) -> bool:
     if told in _NOT_VARIED or is_range(media_type.media_type):
         return False
     if told is Kind.TEXT and "charset" in media_type.media_type.lower():
-        return kind.texts[0] is not None and kind.texts[0].isascii()
+        return all(text is not None and text.isascii() for text in kind.texts[:1])
     if None in kind.texts:
         return told not in _WITHOUT_NULL
     return "" not in kind.texts or told not in _WITHOUT_EMPTY

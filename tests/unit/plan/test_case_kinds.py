@@ -212,3 +212,29 @@ def test_members_without_content_are_left_out_of_a_form_and_of_xml(
     found = cases(tmp_path, {"requestBody": {"content": {media_type: {"schema": schema}}}})
 
     assert found["call: largest arguments"].expect["request"]["body"].keys() == {"a"}
+
+
+def test_pattern_in_a_path_is_broken_by_what_a_path_could_carry(tmp_path: Path) -> None:
+    name = query("q", {"type": "string", "pattern": "^[a-z]{3}$"}, required=True)
+    responses = {"200": {"description": "Done."}}
+    inside = {"parameters": [{**name, "in": "path"}], "responses": responses}
+    paths = {"/things": {"get": {"responses": responses}}, "/things/{q}": {"get": inside}}
+    found = cases(tmp_path, {}, paths=paths)
+
+    (spoilt,) = refused(found, "pattern")
+    assert spoilt not in ("", ".", "..")
+
+
+def test_numbers_keep_their_sign_where_they_may_have_one(tmp_path: Path) -> None:
+    found = cases(
+        tmp_path,
+        {
+            "parameters": [
+                query("n", {"type": "integer"}),
+                query("positive", {"type": "integer", "minimum": 0}),
+                query("flag", {"type": "boolean"}),
+            ]
+        },
+    )
+
+    assert found["call: negative numbers"].expect["request"]["query"] == {"n": -7}
