@@ -264,9 +264,12 @@ class CallRunner:
             self._sealer = KeyRingSealer.from_environment("", {})
         return self._sealer
 
-    def ask_client(self, call: Call, method: str, params: JsonObject) -> asyncio.Future[JsonObject]:
+    def ask_client(
+        self, call: Call, method: str, params: JsonObject, timeout_seconds: float | None
+    ) -> asyncio.Future[JsonObject]:
         """Send a request to a legacy client; the future gives its result, or a ToolError."""
         loop = asyncio.get_running_loop()
+        seconds = self._client_timeout_seconds if timeout_seconds is None else timeout_seconds
         protocol = call.protocol
         request_id = call.ask_client(method, params)
         answer: asyncio.Future[JsonObject] = loop.create_future()
@@ -274,10 +277,9 @@ class CallRunner:
 
         def give_up() -> None:
             if not answer.done():
-                seconds = self._client_timeout_seconds
                 answer.set_exception(ToolError(f"the client did not answer within {seconds:g} s"))
 
-        timer = loop.call_later(self._client_timeout_seconds, give_up)
+        timer = loop.call_later(seconds, give_up)
 
         def settle(_: asyncio.Future[JsonObject]) -> None:
             timer.cancel()

@@ -47,7 +47,9 @@ class Host(Protocol):
         """Tell every client that listens of a change."""
         ...
 
-    def ask_client(self, call: Call, method: str, params: JsonObject) -> asyncio.Future[JsonObject]:
+    def ask_client(
+        self, call: Call, method: str, params: JsonObject, timeout_seconds: float | None
+    ) -> asyncio.Future[JsonObject]:
         """Send a request to a legacy client; the future gives its result, or a ToolError."""
         ...
 
@@ -127,6 +129,9 @@ class Context:
     state: JsonObject
     """What the handler remembers while the client answers; JSON, and nothing that the client's
     user must not know."""
+    client_timeout_seconds: float | None = None
+    """How long the client may take for what is asked from now on; None for a minute. A client of
+    2026-07-28 takes the time that it wants: it calls again."""
 
     _asked = 0
     _called = 0
@@ -296,7 +301,9 @@ class Context:
     async def _answers_to(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
         """Send requests to a legacy client and wait for all of its answers."""
         asked = [
-            self._host.ask_client(self._call, it["method"], it["params"])
+            self._host.ask_client(
+                self._call, it["method"], it["params"], self.client_timeout_seconds
+            )
             for it in requests.values()
         ]
         self._flush()

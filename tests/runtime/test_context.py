@@ -101,6 +101,11 @@ def asking() -> Features:
     async def insist(ctx: Context) -> str:
         ctx.require_url("Pay first.", "https://pay.example/3", "e-3")
 
+    @features.tool()
+    async def hurry(ctx: Context) -> str:
+        ctx.client_timeout_seconds = 0.05
+        return str((await ctx.elicit("Your name?", FORM)).content)
+
     @features.prompt()
     async def ask_prompt(ctx: Context) -> str:
         return str((await ctx.elicit("Your name?", FORM, key="name")).content)
@@ -408,6 +413,15 @@ def test_a_client_that_does_not_answer_is_given_up_and_told_so() -> None:
         assert cancelled["params"]["requestId"] == client.asked[0]["id"]
 
     talk(lambda: Client(LEGACY[0], lambda *_: None, client_timeout_seconds=0.05), conversation)
+
+
+@pytest.mark.requirement("L024")
+def test_a_handler_says_how_long_it_waits_for_the_client() -> None:
+    async def conversation(client: Client) -> None:
+        response = await client.call("hurry")
+        assert text(response) == "the client did not answer within 0.05 s"
+
+    talk(lambda: Client(LEGACY[0], lambda *_: None, client_timeout_seconds=3600), conversation)
 
 
 async def first_round(client: Client, **arguments: Any) -> dict[str, Any]:
