@@ -161,6 +161,7 @@ class Features:
 
         Schemas that are given are JSON Schema 2020-12, or draft-07 if their `$schema` says so.
         """
+        _check_called(name, "tool()")
 
         def register(function: Function) -> Function:
             listed: JsonObject = {
@@ -188,6 +189,7 @@ class Features:
 
         It gives a text, `PromptMessage`s, or a `PromptResult`.
         """
+        _check_called(name, "prompt()")
 
         def register(function: Function) -> Function:
             listed = {
@@ -216,6 +218,7 @@ class Features:
         It gives text, bytes, `ResourceContents`, or several of these. A `{variable}` in the URI
         makes it a resource template (RFC 6570) whose variables are the function's keywords.
         """
+        _check_called(uri, "resource(URI)")
 
         def register(function: Function) -> Function:
             listed = {
@@ -404,6 +407,12 @@ class Features:
 
 def _listing(kind: str, features: Iterable[_Feature]) -> Listing:
     return Listing(kind, (encode_json(feature.listed) for feature in features))
+
+
+def _check_called(name: object, decorator: str) -> None:
+    """Refuse a function where the decorator's own argument belongs: it would not be registered."""
+    if callable(name):
+        raise ConfigurationError(f"{place_of(name)}: write `@features.{decorator}` above it")
 
 
 def _add(table: dict[Any, Any], key: Any, feature: Any, kind: str) -> None:

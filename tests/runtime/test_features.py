@@ -380,6 +380,15 @@ def test_features_of_several_modules_are_joined() -> None:
     assert offering.changing_lists == {"tools"}
 
 
+@pytest.mark.parametrize("kind", ["prompt", "resource", "tool"])
+def test_a_decorator_without_parentheses_is_refused_with_its_place(kind: str) -> None:
+    def forgotten(ctx: Context) -> str:
+        return ""
+
+    with pytest.raises(ConfigurationError, match=rf"test_features.py:\d+: write .*{kind}\("):
+        getattr(Features(), kind)(forgotten)
+
+
 def test_a_name_can_be_taken_once() -> None:
     features = example()
     with pytest.raises(ConfigurationError, match="two features are the tool 'weather'"):
