@@ -71,12 +71,12 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
         if kind == "multipart/related":
             return _read_related(described, content_type, body, schemas)
         return _read_multipart(described, content_type, body, schemas)
+    if _is_xml(kind) and gives_shape(described.schema, schemas):
+        return _read_xml(body, described.schema, schemas)
     if kind.startswith("message/"):  # a text where it is one, and else a file
         return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
     if kind in _JSON_LINES:
         return _read_lines(described, body, schemas)
-    if _is_xml(kind) and gives_shape(described.schema, schemas):
-        return _read_xml(body, described.schema, schemas)
     if _is_text(kind):
         return _read_string(_text(body, content_type), described.schema, schemas)
     return Reading((b64encode(body).decode(),))  # a schema speaks of the bytes, not of base64

@@ -161,6 +161,13 @@ def test_a_part_of_a_form_has_a_name() -> None:
     assert problem == "a part has no name"
 
 
+NOTE = {
+    "type": "object",
+    "properties": {"a": {"type": "string"}},
+    "xml": {"name": "Note"},
+}
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "schema", "value"),
     [
@@ -169,6 +176,7 @@ def test_a_part_of_a_form_has_a_name() -> None:
         ("application/x-ndjson", b'{"a":1}\n{"a":2}\n', {"type": "object"}, [{"a": 1}, {"a": 2}]),
         ("text/plain; charset=latin-1", b"\xe4", {"type": "string"}, "ä"),
         ("application/xml", b"<a/>", {"type": "object"}, "<a/>"),
+        ("message/imdn+xml", b"<Note><a>1</a></Note>", NOTE, {"a": "1"}),
         ("image/png", b"\x89\x00", {"type": "string", "format": "binary"}, "iQA="),
     ],
 )
