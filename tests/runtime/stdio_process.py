@@ -180,7 +180,7 @@ class StdioProcess:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self.stdin = self._process.stdin
-        self._stdout = self._process.stdout.fileno()
+        self.stdout = self._process.stdout.fileno()
         self._read = b""
 
     def __enter__(self) -> StdioProcess:
@@ -226,9 +226,9 @@ class StdioProcess:
     def receive_line(self, seconds: float = SECONDS) -> bytes:
         deadline = time.monotonic() + seconds
         while b"\n" not in self._read:
-            ready, _, _ = select.select([self._stdout], [], [], deadline - time.monotonic())
+            ready, _, _ = select.select([self.stdout], [], [], deadline - time.monotonic())
             assert ready, f"the server did not answer in time; stderr: {self.stderr}"
-            data = os.read(self._stdout, 1 << 16)
+            data = os.read(self.stdout, 1 << 16)
             if not data:
                 return b""
             self._read += data
@@ -258,7 +258,7 @@ class StdioProcess:
 
     def wait_for_output(self) -> None:
         """Wait until the server has begun to write; nothing is read."""
-        ready, _, _ = select.select([self._stdout], [], [], SECONDS)
+        ready, _, _ = select.select([self.stdout], [], [], SECONDS)
         assert ready, f"the server wrote nothing; stderr: {self.stderr}"
 
     def wait(self, seconds: float = SECONDS) -> int:

