@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet
 
 LINE_LENGTH = 100
@@ -25,8 +25,7 @@ def format_files(files: FileSet) -> FileSet:
     Raises:
         FormatFailedError: a file is not Python.
     """
-    with tempfile.TemporaryDirectory(prefix="mcpgen-format-") as folder:
-        root = Path(folder)
+    with scratch_folder() as root:
         python = [file for file in files if file.path.endswith(".py")]
         for file in python:
             path = root / file.path

@@ -14,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +28,7 @@ from mcpgen.emit.model_source import (
     names_used,
     proven_definitions,
 )
+from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.tool_plan import ServerPlan
 
@@ -166,8 +166,9 @@ class _Child:
 
     def __init__(self, definitions: Mapping[str, Shape]) -> None:
         request = {"definitions": definitions, "path": _generator_path()}
-        self._folder = tempfile.TemporaryDirectory(prefix="mcpgen-models-")
-        stdin_path = Path(self._folder.name, "request.json")
+        self._held = contextlib.ExitStack()
+        folder = self._held.enter_context(scratch_folder())
+        stdin_path = folder / "request.json"
         stdin_path.write_text(json.dumps(request), encoding="utf-8")
         with stdin_path.open("rb") as stdin:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and script
@@ -175,7 +176,7 @@ class _Child:
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                cwd=self._folder.name,
+                cwd=folder,
                 env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},
             )
 
@@ -196,7 +197,7 @@ class _Child:
         """End the process, if it still runs, and remove its folder."""
         self._process.kill()
         self._process.communicate()
-        self._folder.cleanup()
+        self._held.close()
 
 
 def _generator_path() -> Sequence[str]:

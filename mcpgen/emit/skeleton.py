@@ -7,11 +7,11 @@ what is done with the files is decided elsewhere.
 from __future__ import annotations
 
 import difflib
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.emit.ownership import owner_of
+from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet, PlannedFile
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.safe_text import SafeText
@@ -42,11 +42,11 @@ def render_skeleton(
     from copier import Settings, run_copy
     from copier.errors import CopierError
 
-    with tempfile.TemporaryDirectory(prefix="mcpgen-skeleton-") as folder:
+    with scratch_folder() as folder:
         try:
             run_copy(
                 str(template),
-                folder,
+                str(folder),
                 data={**answers, "facts": {name: str(text) for name, text in facts.items()}},
                 settings=Settings(),
                 defaults=True,
@@ -56,7 +56,7 @@ def render_skeleton(
             )
         except (CopierError, ValueError) as error:
             raise AnswerRefusedError(str(error).strip()) from error
-        return _read(Path(folder), package)
+        return _read(folder, package)
 
 
 def _refuse_unknown(answers: Mapping[str, str]) -> None:

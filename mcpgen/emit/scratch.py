@@ -1,0 +1,68 @@
+"""Temporary folders, which outlive a run that is killed no longer than until the next one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+_PREFIX = "mcpgen-scratch-"
+_NOT_LOCKED_YET_SECONDS = 60  # far more than lies between making a folder and locking it
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Give an empty folder in the system's temporary directory; it is removed afterwards.
+
+    What killed runs left there is removed first. A run locks its folder, and the system ends the
+    lock with the process; on Windows, which knows no such locks, what they left stays.
+    """
+    if sys.platform == "win32":
+        with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
+            yield Path(folder)
+        return
+    _remove_abandoned()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, _opened(folder) as handle:
+        with contextlib.suppress(OSError):  # a file system that knows no such locks
+            _lock(handle)
+        yield Path(folder)
+
+
+def _remove_abandoned() -> None:
+    with os.scandir(tempfile.gettempdir()) as entries:
+        ours = [entry for entry in entries if entry.name.startswith(_PREFIX)]
+    for entry in ours:
+        # Its run may be at work, or be ending; another user's is none of ours.
+        with contextlib.suppress(OSError):
+            is_old = time.time() - entry.stat().st_mtime > _NOT_LOCKED_YET_SECONDS
+            if is_old and entry.stat().st_uid == os.getuid():
+                with _opened(entry.path) as handle:
+                    _lock(handle)
+                    shutil.rmtree(entry.path)
+
+
+@contextmanager
+def _opened(folder: str) -> Iterator[int]:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> None:
+    """Lock an open folder.
+
+    Raises:
+        OSError: another process holds it, or the file system knows no such locks.
+    """
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
