@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.results import ResultShape, result_of
-from mcpgen.runtime.shorten import shortened
+from mcpgen.runtime.shorten import cut_to_bytes, shortened
 from mcpgen.runtime.validation import SchemaValidator
 
 PET = {
@@ -119,6 +119,16 @@ def test_bound_is_kept_where_there_is_something_to_cut(value: Any, expected: Any
         assert short.value == expected
     assert bool(short.notes) == (short.value != value)
     assert len(short.text) <= 60
+
+
+@pytest.mark.parametrize("character", ["x", "é", "語", "𝄞", '"', "\n", "\x01"])
+def test_bound_is_used_up_in_its_own_unit_and_never_passed(character: str) -> None:
+    for value in ({"text": character * 900, "a": 1}, [character * 5] * 900, [[character * 900]]):
+        most_in_an_item = 5 * 6 + 3
+        in_characters = len(shortened(value, 600).text)
+        assert 600 - most_in_an_item < in_characters <= 600
+        in_bytes = len(cut_to_bytes(value, 600).text.encode())
+        assert 600 - most_in_an_item < in_bytes <= 600
 
 
 JSON = st.recursive(
