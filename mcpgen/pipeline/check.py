@@ -6,11 +6,13 @@ import importlib.metadata
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
+from mcpgen.emit.blocks import TESTS
 from mcpgen.emit.lock import Lock, sha256
 from mcpgen.emit.overridden import OVERRIDDEN_FILE
 from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import Owner
+from mcpgen.pipeline.evidence import EVIDENCE_FOLDER, read_evidence, was_made_otherwise
 from mcpgen.pipeline.options import CONFLICT, DONE, INTERRUPTED, STALE, USAGE, CheckReport
 from mcpgen.pipeline.overrides import check_overrides, tell_lost
 from mcpgen.pipeline.project_folder import (
@@ -55,6 +57,7 @@ def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
     find_foreign(target, lock.files, problems)
     stale += missing
     stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
+    _note_other_runtime(target, problems)
     is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
     exit_code = CONFLICT if edited else STALE if stale or is_misfit else DONE
     return CheckReport(problems, exit_code, target, tuple(stale), tuple(edited))
@@ -92,6 +95,18 @@ def _changed_tools(lock: Lock, problems: Problems, *, is_all: bool, ignored: boo
             + ("" if "mcpgen" in changed else "; `--ignore-toolchain` passes over it"),
         )
     return changed
+
+
+def _note_other_runtime(target: Path, problems: Problems) -> None:
+    evidence = read_evidence(target, TESTS)
+    if evidence is not None and was_made_otherwise(target, evidence):
+        problems.note(
+            "proven-with-other-runtime",
+            "the tests ran with another state of the runtime",
+            at=Location(f"{EVIDENCE_FOLDER}/{TESTS}.json"),
+            why="mcpgen is installed from a checkout, which changes without its version",
+            help="`mcpgen test` finds out what they say now",
+        )
 
 
 def _stale(problems: Problems, what: str, how: str, path: str) -> None:

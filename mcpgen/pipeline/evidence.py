@@ -18,6 +18,7 @@ from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
 
 EVIDENCE_FOLDER = ".mcpgen/evidence"
+_SOURCES = "runtime_sources"
 _GENERATED = ("src/*/_generated/**/*", "tests/generated/**/*")
 _OWN = ("src/*/*.py", "src/*/handlers/**/*", "tests/**/*", "mcpgen.tests.yaml")
 
@@ -34,7 +35,7 @@ def inputs_of(target: Path) -> dict[str, str]:
         "lock": _digest(target, [LOCK_FILE]),
         "generated": _digest(target, generated),
         "own": _digest(target, sorted(set(_files(target, _OWN)) - set(generated))),
-        "runtime": _runtime(target),
+        "runtime": _distribution(target).version,
     }
 
 
@@ -46,7 +47,7 @@ def write_evidence(target: Path, check: str, evidence: Mapping[str, Any]) -> Non
     """
     file = target / EVIDENCE_FOLDER / f"{check}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    whole = {**evidence, "check": check, "inputs": inputs_of(target)}
+    whole = {**evidence, "check": check, "inputs": inputs_of(target), **made_with(target)}
     text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     file.write_text(text, "utf-8", newline="\n")
 
@@ -65,13 +66,38 @@ def still_holds(target: Path, evidence: Mapping[str, Any]) -> bool:
     return bool(evidence.get("inputs") == inputs_of(target))
 
 
-def _runtime(target: Path) -> str:
-    """Give the version of the runtime in the server's own environment, else of this one."""
+def made_with(target: Path) -> dict[str, str]:
+    """Say which sources of the runtime a result is found with, where its version does not tell.
+
+    That is in a checkout under development (an editable install). They are no input: a result would
+    hold for hours at most. Of a release this is empty.
+    """
+    origin = json.loads(_distribution(target).read_text("direct_url.json") or "{}")
+    if not origin.get("dir_info", {}).get("editable"):
+        return {}
+    from urllib.parse import urlsplit  # for checkouts only: these cost much of a quick `check`
+    from urllib.request import url2pathname
+
+    checkout = Path(url2pathname(urlsplit(origin["url"]).path))
+    return {_SOURCES: _digest(checkout, _files(checkout, ("mcpgen/runtime/**/*.py",)))}
+
+
+def was_made_otherwise(target: Path, evidence: Mapping[str, Any]) -> bool:
+    """Whether evidence that still holds was found, all or in part, with other sources."""
+    parts = (evidence, evidence.get("mutation"))  # which may be of an earlier run
+    recorded = {
+        str(part[_SOURCES]) for part in parts if isinstance(part, dict) and _SOURCES in part
+    }
+    return bool(recorded - {*made_with(target).values()}) and still_holds(target, evidence)
+
+
+def _distribution(target: Path) -> importlib.metadata.Distribution:
+    """Find the runtime in the server's own environment, else take this one."""
     for packages in ("lib/python3*/site-packages", "Lib/site-packages"):
         folders = [str(folder) for folder in (target / ".venv").glob(packages)]
         for found in importlib.metadata.distributions(name="mcpgen", path=folders):
-            return found.version
-    return importlib.metadata.version("mcpgen")
+            return found
+    return importlib.metadata.distribution("mcpgen")
 
 
 def _documents(target: Path) -> list[str]:

@@ -17,7 +17,7 @@ from mcpgen.factory.testing.own_tests import Updated, run_own_tests, write_updat
 from mcpgen.factory.testing.results import SuiteResult
 from mcpgen.factory.testing.run import run_suite
 from mcpgen.factory.testing.selection import selection
-from mcpgen.pipeline.evidence import read_evidence, still_holds, write_evidence
+from mcpgen.pipeline.evidence import made_with, read_evidence, still_holds, write_evidence
 from mcpgen.pipeline.tested import show_tests
 from mcpgen.pipeline.tests_file import read_own_cases
 
@@ -92,7 +92,7 @@ def prove(
 def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
     """Write what was found; the score of an earlier run stays, where nothing changed since."""
     before = read_evidence(target, _CHECK)
-    mutation = None if campaign is None else campaign_facts(campaign)
+    mutation = None if campaign is None else campaign_facts(campaign) | made_with(target)
     if mutation is None and before is not None and still_holds(target, before):
         mutation = before.get("mutation")
     result = suite.summary

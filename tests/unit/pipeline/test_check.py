@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.pipeline import commands as pipeline
+from mcpgen.pipeline.evidence import made_with, write_evidence
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
@@ -132,3 +134,52 @@ def test_it_loads_neither_the_stages_nor_what_they_need(project: Path) -> None:
     heavy = {"copier", "datamodel_code_generator", "jinja2", "jsonschema_rs", "yaml", "aiohttp"}
     assert loaded & heavy == set()
     assert "mcpgen.pipeline.stages" not in loaded
+
+
+def install_checkout(project: Path, checkout: Path) -> Path:
+    """Have a project run with a checkout's runtime; gives a source file of that."""
+    source = checkout / "mcpgen/runtime/tools.py"
+    source.parent.mkdir(parents=True)
+    source.write_text("A = 1\n")
+    installed = project / ".venv/lib/python3.11/site-packages/mcpgen.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Name: mcpgen\nVersion: 0.4.0\n")
+    origin = {"url": checkout.as_uri(), "dir_info": {"editable": True}}
+    (installed / "direct_url.json").write_text(json.dumps(origin))
+    return source
+
+
+def notes(project: Path) -> list[str]:
+    report = pipeline.check(project)
+    assert report.exit_code == 0
+    return [problem.code for problem in report.problems]
+
+
+def test_tests_that_ran_with_another_state_of_a_checkout_are_noted(
+    project: Path, tmp_path: Path
+) -> None:
+    source = install_checkout(project, tmp_path / "check out")
+    write_evidence(project, "tests", {"mutation": made_with(project)})
+    assert notes(project) == []
+    source.write_text("A = 2\n")
+    assert notes(project) == ["proven-with-other-runtime"]
+    evidence = json.loads((project / ".mcpgen/evidence/tests.json").read_text())
+    write_evidence(project, "tests", {"mutation": evidence["mutation"]})
+    assert notes(project) == ["proven-with-other-runtime"]
+    write_evidence(project, "tests", {})
+    assert notes(project) == []
+
+
+def test_of_evidence_that_no_longer_holds_no_runtime_is_told(project: Path, tmp_path: Path) -> None:
+    source = install_checkout(project, tmp_path / "checkout")
+    write_evidence(project, "tests", {})
+    source.write_text("A = 2\n")
+    (project / "tests/test_more.py").write_text("")
+    assert notes(project) == []
+
+
+def test_a_release_is_told_by_its_version_alone(project: Path, tmp_path: Path) -> None:
+    install_checkout(project, tmp_path / "checkout")
+    (project / ".venv/lib/python3.11/site-packages/mcpgen.dist-info/direct_url.json").unlink()
+    write_evidence(project, "tests", {})
+    assert "runtime_sources" not in (project / ".mcpgen/evidence/tests.json").read_text()
