@@ -24,6 +24,11 @@ class AnswerRefusedError(Exception):
     """An answer is to no question, or is not what the question asks for; says which."""
 
 
+def load_copier() -> None:
+    """Import copier, half a second of work, before `render_skeleton` needs it."""
+    import copier  # noqa: F401 - to have it imported
+
+
 def render_skeleton(
     template: Path,
     package: Identifier,

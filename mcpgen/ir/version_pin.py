@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
+# packaging is imported where it is used: whoever only asks for the workspace file's name, as
+# `generate` does, would wait for it.
 _BARE_VERSION = re.compile(r"[0-9][\w.+!*]*\Z")
 
 
@@ -25,6 +28,8 @@ class VersionPin:
         Raises:
             ValueError: it is none.
         """
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
         try:
             return cls(text, SpecifierSet(f"=={text}" if _BARE_VERSION.match(text) else text))
         except InvalidSpecifier as error:
@@ -37,6 +42,8 @@ class VersionPin:
         Raises:
             ValueError: it is none, or one of something else.
         """
+        from packaging.requirements import InvalidRequirement, Requirement
+
         try:
             requirement = Requirement(text)
         except InvalidRequirement as error:

@@ -25,11 +25,14 @@ from mcpgen.pipeline.project_folder import (
 from mcpgen.pipeline.unresolved import find_foreign, find_unresolved
 
 
-def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
+def check(
+    target: Path, *, ignore_toolchain: bool = False, inputs_decide: bool = False
+) -> CheckReport:
     """Say whether the project at `target` is current and its generated files are unedited.
 
     Writes nothing. An edited file weighs more than a stale one; both are told. With
-    `ignore_toolchain` other versions of the tools that mcpgen uses make nothing stale.
+    `ignore_toolchain` other versions of the tools that mcpgen uses make nothing stale. With
+    `inputs_decide` nothing more is looked at, or told, once an input has changed.
     """
     problems = Problems()
     if is_interrupted(target):
@@ -49,6 +52,8 @@ def check(target: Path, *, ignore_toolchain: bool = False) -> CheckReport:
         return CheckReport(problems, exit_code, target, stale=(LOCK_FILE,))
     lock = found.lock
     stale = _changed_inputs(target, lock, problems)
+    if stale and inputs_decide:
+        return CheckReport(problems, STALE, target, tuple(stale))
     missing, edited = _changed_files(target, lock, problems)
     merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
     edited += find_unresolved(

@@ -23,13 +23,18 @@ class Forked(Generic[T]):
     raises is raised here.
     """
 
-    def __init__(self, work: Callable[[], T], *, is_worth_it: bool = True) -> None:
-        """Start; `work` must not change anything, and its result must be picklable."""
+    def __init__(
+        self, work: Callable[[], T], *, is_worth_it: bool = True, reading: int | None = None
+    ) -> None:
+        """Start; `work` must not change anything, and its result must be picklable.
+
+        The child holds no file of its parent's open but the descriptor `reading`.
+        """
         self._work = work
         self._pid = 0
         self._answer: BinaryIO | None = None
         if is_worth_it and _may_fork():
-            self._start()
+            self._start(reading)
 
     def __enter__(self) -> Forked[T]:
         return self
@@ -62,7 +67,12 @@ class Forked(Generic[T]):
                 return found
         return self._work()
 
-    def _start(self) -> None:
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a child was started."""
+        return self._pid != 0
+
+    def _start(self, kept: int | None) -> None:
         reading, writing = os.pipe()
         self._pid = os.fork()
         if self._pid:
@@ -75,12 +85,64 @@ class Forked(Generic[T]):
             # It ends when the parent says so, and removes its temporary folders then.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            _close_all_but(writing)
+            _close_all_but({writing} if kept is None else {writing, kept})
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
             with os.fdopen(writing, "wb") as out:
                 out.write(answer)
         finally:
             os._exit(0)
+
+
+class ForkedAhead(Generic[T]):
+    """Work that is named later, of a child that gets ready for it meanwhile.
+
+    As with `Forked`, nothing but the time that it takes depends on the child.
+    """
+
+    def __init__(self, ready: Callable[[], object], *, is_worth_it: bool = True) -> None:
+        """Start a child that calls `ready` and waits."""
+        self._ready = ready
+        self._named: list[Callable[[], T]] = []  # the one work; the child is told it
+        reading, self._writing = os.pipe()
+        self._reading = reading
+        self._forked = Forked(self._work, is_worth_it=is_worth_it, reading=reading)
+        os.close(reading)  # so that to write to a child that has ended is an error
+
+    def __enter__(self) -> ForkedAhead[T]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._forked.__exit__(kind, error, traceback)
+        if self._writing >= 0:
+            os.close(self._writing)
+
+    def begin(self, work: Callable[[], T]) -> None:
+        """Have the child do `work` while the caller goes on; as in `Forked`, and picklable."""
+        self._named.append(work)
+        if self._forked.is_under_way:
+            with contextlib.suppress(BrokenPipeError), os.fdopen(self._writing, "wb") as child:
+                self._writing = -1
+                pickle.dump(work, child, pickle.HIGHEST_PROTOCOL)
+
+    def result(self) -> T:
+        """Wait for the result, or find it out.
+
+        Raises:
+            Exception: whatever the work raises.
+        """
+        return self._forked.result()
+
+    def _work(self) -> T:
+        if not self._named:
+            self._ready()
+            with os.fdopen(self._reading, "rb") as parent:
+                self._named.append(pickle.load(parent))  # noqa: S301 - our own parent tells it
+        return self._named[0]()
 
 
 def _may_fork() -> bool:
@@ -94,7 +156,10 @@ def _may_fork() -> bool:
     return threads == 1 and len(os.sched_getaffinity(0)) > 1
 
 
-def _close_all_but(kept: int) -> None:
+def _close_all_but(kept: set[int]) -> None:
     """Let go of the parent's files, so that their locks end with the parent."""
-    os.closerange(3, kept)
-    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+    first = 3
+    for descriptor in sorted(kept):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, os.sysconf("SC_OPEN_MAX"))

@@ -139,13 +139,20 @@ def _make(
     from mcpgen.pipeline.planned import plan_project, read_intent
     from mcpgen.render.surface import surface_of
 
-    intent = read_intent(target, problems)
-    levels = levels_of(intent, problems)
-    answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
-    planned = plan_project(target, lock, intent, options, problems, progress)
-    project = stages.make_project(
-        planned.plan, planned.inputs.files, answers, problems, progress, cache=options.cache
-    )
+    with stages.ready_for_skeleton(len(lock.operations)) as around:
+        intent = read_intent(target, problems)
+        levels = levels_of(intent, problems)
+        answers = stages.recorded_answers(read_file(target, ANSWERS_FILE))
+        planned = plan_project(target, lock, intent, options, problems, progress)
+        project = stages.make_project(
+            planned.plan,
+            planned.inputs.files,
+            answers,
+            problems,
+            progress,
+            cache=options.cache,
+            around=around,
+        )
     before = last_surface(target, problems)
     changelog = None if before is None else compare(before, surface_of(planned.plan), levels)
     return project, planned.inputs, changelog

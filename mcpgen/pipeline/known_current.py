@@ -50,7 +50,7 @@ def is_known_current(target: Path, cache: Path | None) -> bool:
         return False
     # What the user may edit may be anything: bringing it together with what it was merged with
     # already leaves it as it is.
-    found = check(target)
+    found = check(target, inputs_decide=True)
     return found.exit_code == DONE and not len(found.problems)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
+import itertools
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +18,14 @@ from mcpgen.emit.format import format_files
 from mcpgen.emit.lock import with_lf
 from mcpgen.emit.models import ModelRun, ModelsFailedError
 from mcpgen.emit.proof import prove_contents, prove_paths
-from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
+from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.pipeline.forked import Forked
+from mcpgen.pipeline.forked import Forked, ForkedAhead
 from mcpgen.pipeline.known_current import user_cache
 from mcpgen.pipeline.options import Progress, Project
 from mcpgen.plan.cases import make_cases, make_workflow_cases
@@ -57,7 +58,7 @@ class Understood:
     api: Api
 
 
-@contextmanager
+@contextlib.contextmanager
 def uncollected() -> Iterator[None]:
     """Run a stage a fifth quicker: what it builds lives until it ends, so nothing is collected."""
     was_enabled = gc.isenabled()
@@ -224,6 +225,11 @@ def vendored(document: Document) -> dict[str, bytes]:
     return {f"openapi/{file.name}": with_lf(file.content) for file in document.files}
 
 
+def ready_for_skeleton(tools: int) -> ForkedAhead[FileSet]:
+    """Give who renders the skeleton of a server of so many tools, and gets ready meanwhile."""
+    return ForkedAhead(load_copier, is_worth_it=tools >= _TOOLS_WORTH_A_PROCESS)
+
+
 @uncollected()
 def make_project(
     plan: ServerPlan,
@@ -234,8 +240,12 @@ def make_project(
     *,
     selection: tuple[Sequence[str], Sequence[str]] = ((), ()),
     cache: Path | None = None,
+    around: ForkedAhead[FileSet] | None = None,
 ) -> Project:
     """Make every file of the project from its plan; `document` is the vendored one.
+
+    `around` is what `ready_for_skeleton` gave, from a caller who knew early that there is much
+    to do.
 
     Raises:
         RejectedError: an answer is refused, or the models cannot be made.
@@ -261,7 +271,11 @@ def make_project(
     files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in given.items())
     prove_contents(files, plan.package)
     try:
-        files += _made(plan, skeleton, cache or user_cache(), problems, progress)
+        with (
+            contextlib.nullcontext(around) if around else ready_for_skeleton(len(plan.tools)) as it
+        ):
+            it.begin(functools.partial(skeleton, template_root() / "skeleton"))
+            files += _made(plan, it, cache or user_cache(), problems, progress)
     except AnswerRefusedError as error:
         problems.error("answer", str(error), help="answers are given with --data KEY=VALUE")
         raise RejectedError from None
@@ -280,37 +294,41 @@ def make_project(
 
 def _made(
     plan: ServerPlan,
-    skeleton: Callable[[Path], FileSet],
+    around: ForkedAhead[FileSet],
     cache: Path,
     problems: Problems,
     progress: Progress,
 ) -> FileSet:
     """Make what is made of the plan; of a large one, several parts beside each other."""
     is_large = len(plan.tools) >= _TOOLS_WORTH_A_PROCESS
-    around = functools.partial(skeleton, template_root() / "skeleton")
+    half = len(plan.tools) // 2
     with (
-        Forked(around, is_worth_it=is_large) as project,
-        Forked(functools.partial(_cases, plan), is_worth_it=is_large) as cases,
+        Forked(functools.partial(_cases, plan, 0, half), is_worth_it=is_large) as some,
+        Forked(functools.partial(_cases, plan, half, None), is_worth_it=is_large) as others,
         ModelRun(plan, cache / "models") as models,
     ):
-        files = render(plan) + project.result()
+        files = render(plan) + around.result()
         progress("waiting for the models")
         files += models.join()
         progress("formatting")
         files = format_files(files)
         prove_contents(files, plan.package)
-        of_tests, untested = cases.result()
-    problems.extend(untested)
+        cases = [some.result(), others.result()]
+    for _, untested in cases:
+        problems.extend(untested)
+    of_workflows = map(json_text.block, make_workflow_cases(plan, problems))
+    of_tests = render_cases(
+        plan, itertools.chain.from_iterable(of for of, _ in cases), of_workflows
+    )
+    prove_contents(of_tests, plan.package)
     return files + of_tests
 
 
-def _cases(plan: ServerPlan) -> tuple[FileSet, Problems]:
-    """Make what the generated tests try, and tell what they cannot."""
+def _cases(plan: ServerPlan, start: int, end: int | None) -> tuple[list[bytes], Problems]:
+    """Make what the generated tests try of some of the tools, and tell what they cannot."""
     problems = Problems()
-    cases, of_workflows = make_cases(plan, problems), make_workflow_cases(plan, problems)
-    files = render_cases(plan, cases, of_workflows)
-    prove_contents(files, plan.package)
-    return files, problems
+    entries = make_cases(plan, problems, plan.tools[start:end])
+    return [json_text.block(entry) for entry in entries], problems
 
 
 def _shipped_skeletons(render_one: Callable[[Path], FileSet]) -> list[FileSet]:

@@ -210,7 +210,8 @@ def _homes(schemas: Mapping[str, JsonSchema]) -> dict[int, tuple[str, str]]:
                 for index, member in enumerate(schema.get(keyword, ()))
             ]
         for keyword, word in (("items", "Item"), ("additionalProperties", "Value")):
-            waiting.append((schema.get(keyword, True), name, words + word))
+            if keyword in schema:
+                waiting.append((schema[keyword], name, words + word))
         waiting += [
             (value, name, words + pascal_case(key))
             for key, value in sorted(schema.get("properties", {}).items(), reverse=True)
@@ -277,12 +278,14 @@ def _spell(value: JsonValue) -> str:
 
 def _names_that_differ(requests: Shapes) -> frozenset[str]:
     """Definitions that a request and a response see differently, themselves or further down."""
-    schemas = requests.schemas
-    differing = {name for name, schema in schemas.items() if _has_direction(schema)}
+    differing: set[str] = set()
     users: dict[str, set[str]] = {}
-    for name, schema in schemas.items():
-        for target in _targets(schema):
-            users.setdefault(target, set()).add(name)
+    for name, schema in requests.schemas.items():
+        for part in _walk(schema):
+            if part.get("readOnly") is True or part.get("writeOnly") is True:
+                differing.add(name)
+            if target := referred_name(part):
+                users.setdefault(target, set()).add(name)
     waiting = sorted(differing)
     while waiting:
         for user in sorted(users.get(waiting.pop(), ())):
@@ -302,13 +305,3 @@ def _walk(schema: JsonValue) -> list[JsonObject]:
         elif isinstance(value, list):
             waiting += [item for item in value if isinstance(item, dict | list)]
     return found
-
-
-def _has_direction(schema: JsonSchema) -> bool:
-    return any(
-        part.get("readOnly") is True or part.get("writeOnly") is True for part in _walk(schema)
-    )
-
-
-def _targets(schema: JsonSchema) -> set[str]:
-    return {referred_name(part) for part in _walk(schema) if "$ref" in part} - {""}

@@ -39,15 +39,16 @@ def entry_a_line(sections: Mapping[str, JsonValue]) -> bytes:
     return b"{\n" + b",\n".join(parts) + b"\n}\n"
 
 
-def blocks(entries: Iterable[Mapping[str, JsonValue]]) -> bytes:
-    """Encode an array of objects: each member a line, and each item of a member that is an array.
+def array_of(blocks: Iterable[bytes]) -> bytes:
+    """Give a file of what `block` gave of each object."""
+    return b"[\n" + b",\n".join(blocks) + b"\n]\n"
+
+
+def block(entry: Mapping[str, JsonValue]) -> bytes:
+    """Encode an object: each member a line, and each item of a member that is an array.
 
     What is reviewed item by item is found so in a diff, and stays short.
     """
-    return b"[\n" + b",\n".join(map(_block, entries)) + b"\n]\n"
-
-
-def _block(entry: Mapping[str, JsonValue]) -> bytes:
     members = [compact(name) + b": " + _items(entry[name]) for name in sorted(entry)]
     return b"{" + b",\n ".join(members) + b"}"
 

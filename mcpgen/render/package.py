@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -53,14 +53,17 @@ def render(plan: ServerPlan) -> FileSet:
 
 
 def render_cases(
-    plan: ServerPlan, cases: Sequence[JsonObject], workflow_cases: Sequence[JsonObject]
+    plan: ServerPlan, cases: Iterable[bytes], workflow_cases: Iterable[bytes]
 ) -> FileSet:
-    """Write out what the generated tests try: the cases of each tool and of each workflow."""
+    """Write out what the generated tests try: the cases of each tool and of each workflow.
+
+    Each is given as `json_text.block` encodes it.
+    """
     data = {}
     if plan.has_document:
-        data["tests/generated/cases.json"] = json_text.blocks(cases)
+        data["tests/generated/cases.json"] = json_text.array_of(cases)
     if plan.workflows:
-        data["tests/generated/workflows.json"] = json_text.blocks(workflow_cases)
+        data["tests/generated/workflows.json"] = json_text.array_of(workflow_cases)
     return _generated(data)
 
 

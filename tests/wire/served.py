@@ -14,6 +14,7 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import first_policy
+from mcpgen.render import json_text
 from mcpgen.render.package import render, render_cases
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.tools import Toolbox
@@ -52,7 +53,8 @@ def serve(document: Path, name: str, folder: Path) -> Served:
     read = resolve(load(str(document), problems), problems)
     validate(read, problems, outside_judge=False)
     plan = plan_tools(lower(read, problems), first_policy(name, models=False), problems)
-    for file in render(plan) + render_cases(plan, make_cases(plan, problems), ()):
+    cases = map(json_text.block, make_cases(plan, problems))
+    for file in render(plan) + render_cases(plan, cases, ()):
         path = folder / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)

@@ -28,7 +28,7 @@ from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_range, kind_
 from mcpgen.plan.property_names import as_offered
 from mcpgen.plan.shapes import Shapes
 from mcpgen.plan.wiring import arguments_in
-from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
+from mcpgen.runtime.testing.samples import CannotSampleError, Which, both_ways
 
 PLACES = ("path", "query", "header", "cookie")
 _NOT_EMPTY: JsonObject = {"minItems": 1, "minLength": 1, "minProperties": 1}
@@ -82,7 +82,7 @@ class Calls:
     def __init__(self, api: Api) -> None:
         self._schemas = api.schemas
         self._shapes = Shapes(api.schemas, "request")
-        self.sent = Samples(api.schemas, "request")
+        self.sent, self.answered = both_ways(api.schemas)
         self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
 
     def call(self, tool: ToolPlan, which: Which) -> Call:

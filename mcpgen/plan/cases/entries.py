@@ -17,7 +17,7 @@ from mcpgen.plan.media_types import is_json
 from mcpgen.plan.shapes import Shapes
 from mcpgen.plan.tool_schema import response_schemas
 from mcpgen.runtime.testing import failures
-from mcpgen.runtime.testing.samples import CannotSampleError, Samples
+from mcpgen.runtime.testing.samples import CannotSampleError
 
 _SHOWN_RULES = 5
 _UNHEARD_OF = "application/x-unheard-of"
@@ -25,14 +25,17 @@ _CREDENTIAL_PARTS = frozenset({"access_token", "certificate_file", "password", "
 _CLIENT_PARTS = frozenset({"client_id", "client_secret"})
 
 
-def make_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject]:
-    """Give the entries of `tests/generated/cases.json`, one a tool, by its name.
+def make_cases(
+    plan: ServerPlan, problems: Problems, tools: Sequence[ToolPlan] | None = None
+) -> list[JsonObject]:
+    """Give the entries of `tests/generated/cases.json`, one a tool; of `tools`, or of all.
 
     What cannot be made up stands under `untested` with its reason, and each has a note.
     """
     making = _Making(plan)
-    entries = [making.entry(tool) for tool in plan.tools]
-    for tool, entry in zip(plan.tools, entries, strict=True):
+    tools = plan.tools if tools is None else tools
+    entries = [making.entry(tool) for tool in tools]
+    for tool, entry in zip(tools, entries, strict=True):
         for told in entry.get("untested", ()):
             problems.note(
                 "untested",
@@ -52,7 +55,7 @@ class _Making:
         shapes = Shapes(plan.api.schemas, "request")
         self._variations = Variations(self._calls, shapes)
         self._refusals = Refusals(self._calls, shapes)
-        self._answered = Samples(plan.api.schemas, "response")
+        self._answered = self._calls.answered
         self._pages = Pages(shapes, self._calls, self._answered)
         asked_for = {scheme.id: _asked_for(scheme) for scheme in plan.api.security_schemes}
         self._configured: dict[str, list[str]] = {}  # variables by scheme

@@ -32,7 +32,7 @@ from mcpgen.ir.workflow import (
 from mcpgen.plan.cases.calls import PLACES, first_requirement, schema_of
 from mcpgen.plan.media_types import is_json
 from mcpgen.runtime.absent import ABSENT
-from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
+from mcpgen.runtime.testing.samples import CannotSampleError, Which, both_ways
 from mcpgen.runtime.workflow_values import compare, value_at, without_absent
 
 _LEADS_TO_RETRIES = frozenset({401, 403, 408, 425, 429})
@@ -112,8 +112,7 @@ class _Making:
 
     def __init__(self, plan: ServerPlan) -> None:
         self._tools = {tool.name: tool for tool in plan.tools}
-        self._sent = Samples(plan.api.schemas, "request")
-        self._answered = Samples(plan.api.schemas, "response")
+        self._sent, self._answered = both_ways(plan.api.schemas)
 
     def entry(self, workflow: WorkflowPlan) -> JsonObject:
         """Give arguments, answers, requests and the result.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, Schemas, UnusableSchemaError
 
 _MAPS_OF_SCHEMAS = frozenset({"$defs", "dependentSchemas", "patternProperties"})
@@ -18,6 +20,11 @@ def for_requests(schemas: Schemas) -> Direction:
 def for_responses(schemas: Schemas) -> Direction:
     """Give the reading of schemas in which `writeOnly` properties do not exist."""
     return Direction(schemas, "writeOnly")
+
+
+def _named_anywhere(keyword: str, named: Mapping[str, JsonSchema]) -> bool:
+    """Whether a keyword stands in any schema; a property or a text of that name counts too."""
+    return f'"{keyword}"'.encode() in msgspec.json.encode(dict(named))
 
 
 class _ReadOnDemand(Mapping[str, JsonSchema]):
@@ -46,7 +53,9 @@ class Direction:
     def __init__(self, schemas: Schemas, marker: str) -> None:
         self._whole = schemas
         self._marker = marker
-        self.schemas = Schemas(_ReadOnDemand(self, schemas.named))
+        # Where no schema has the marker, both ways share what was compiled of them.
+        is_marked = _named_anywhere(marker, schemas.named)
+        self.schemas = Schemas(_ReadOnDemand(self, schemas.named)) if is_marked else schemas
 
     def of(self, schema: JsonSchema) -> JsonSchema:
         """Give `schema` as it reads in this direction; its `$ref`s lead into `schemas`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
@@ -27,7 +26,7 @@ from mcpgen.runtime.testing.schemas import (
     json_type,
 )
 
-__all__ = ["CannotSampleError", "Samples", "Which", "exemplary", "sample"]
+__all__ = ["CannotSampleError", "Samples", "Which", "both_ways", "exemplary", "sample"]
 
 Which: TypeAlias = Literal["example", "smallest", "largest"]
 
@@ -100,9 +99,11 @@ class Samples:
     """Samples of what travels one way: "request" knows no `readOnly`, "response" no `writeOnly`."""
 
     def __init__(
-        self, schemas: Mapping[str, JsonSchema], direction: Literal["request", "response"]
+        self,
+        schemas: Mapping[str, JsonSchema] | Schemas,
+        direction: Literal["request", "response"],
     ) -> None:
-        whole = Schemas(schemas)
+        whole = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
         self._reading = for_requests(whole) if direction == "request" else for_responses(whole)
         # Both by identity; the first keeps what was asked for, so that no other takes its place.
         self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
@@ -163,6 +164,12 @@ class Samples:
         for example in _valid(examples, self._as_read(schema), self._reading.schemas):
             return example
         return self.sample(schema, seed=_EXEMPLARY_SEED)
+
+
+def both_ways(schemas: Mapping[str, JsonSchema]) -> tuple[Samples, Samples]:
+    """Give the samples of requests and of responses; what both read alike is compiled once."""
+    named = Schemas(schemas)
+    return Samples(named, "request"), Samples(named, "response")
 
 
 # Tuples, both of them, since several are made for each value.
@@ -467,7 +474,7 @@ class _Sampler:
 
 
 def _bounded(value: JsonValue) -> JsonValue:
-    if len(json.dumps(value)) > MAX_SAMPLE_BYTES:
+    if len(msgspec.json.encode(value)) > MAX_SAMPLE_BYTES:
         raise CannotSampleError(f"its smallest value is over {MAX_SAMPLE_BYTES} bytes")
     return value
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline.forked import Forked
+from mcpgen.pipeline.forked import Forked, ForkedAhead
 
 needs_fork = pytest.mark.skipif(
     sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2, reason="nothing forks here"
@@ -18,7 +18,7 @@ needs_fork = pytest.mark.skipif(
 
 def told_by(script: str) -> str:
     """Run a script in a process of its own, which has one thread only, and give what it prints."""
-    start = "import os, signal, threading\nfrom mcpgen.pipeline.forked import Forked\n"
+    start = "import os, signal, threading\nfrom mcpgen.pipeline.forked import Forked, ForkedAhead\n"
     start += "here = os.getpid()\n"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", start + script],
@@ -110,3 +110,55 @@ def is_open():
 with Forked(is_open) as work: print(work.result())
 """
     assert told_by(script) == "False"
+
+
+@needs_fork
+def test_who_is_forked_ahead_gets_ready_and_does_the_work_that_is_named_later() -> None:
+    script = """
+got_ready = []
+def ready(): got_ready.append(True)
+def work(): return bool(got_ready) and os.getpid() != here
+with ForkedAhead(ready) as ahead:
+    ahead.begin(work)
+    print(ahead.result(), got_ready)
+"""
+    assert told_by(script) == "True []"
+
+
+def test_who_is_not_forked_ahead_gets_nothing_ready() -> None:
+    with ForkedAhead[int](lambda: pytest.fail("not needed here"), is_worth_it=False) as ahead:
+        ahead.begin(os.getpid)
+        assert ahead.result() == os.getpid()
+
+
+@needs_fork
+def test_a_child_that_ends_before_it_is_told_its_work_loses_nothing() -> None:
+    script = """
+def ready(): os._exit(3)
+with ForkedAhead(ready) as ahead:
+    os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+    ahead.begin(os.getpid)
+    print(ahead.result() == here)
+"""
+    assert told_by(script) == "True"
+
+
+@needs_fork
+def test_a_child_that_is_never_told_its_work_is_ended() -> None:
+    script = """
+with ForkedAhead(int): pass
+try: os.waitpid(-1, os.WNOHANG)
+except ChildProcessError: print("none is left")
+"""
+    assert told_by(script) == "none is left"
+
+
+@needs_fork
+def test_a_child_that_outlives_its_parent_ends_by_itself() -> None:
+    script = """
+if os.fork() == 0:
+    ForkedAhead(int)
+    os._exit(0)
+os.wait()
+"""
+    assert told_by(script) == ""  # which waits until nobody holds its output open
