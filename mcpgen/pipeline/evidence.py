@@ -88,7 +88,9 @@ def was_made_otherwise(target: Path, evidence: Mapping[str, Any]) -> bool:
     recorded = {
         str(part[_SOURCES]) for part in parts if isinstance(part, dict) and _SOURCES in part
     }
-    return bool(recorded - {*made_with(target).values()}) and still_holds(target, evidence)
+    if not recorded or recorded == {*made_with(target).values()}:
+        return False
+    return still_holds(target, evidence)
 
 
 def _distribution(target: Path) -> importlib.metadata.Distribution:
