@@ -194,8 +194,8 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
             f"its body cannot be written ({offered})",
             body.at,
             "a form needs a schema of type object, and other parts a list of them, in `schema` or"
-            " `itemSchema`; `multipart/related` takes an object of one file and of what it"
-            " belongs to, which is required and JSON",
+            " `itemSchema`; `multipart/related` takes an object of one file, or of several"
+            " with a `Content-ID` each, and of what they belong to, which is required and JSON",
         )
     schemas: list[JsonSchema] = []
     structured: list[JsonSchema] = []

@@ -24,6 +24,7 @@ BELOW_EVERYTHING = (
     "mcpgen.runtime.absent",
     "mcpgen.runtime.protocol.uri_template",
     "mcpgen.runtime.hosts",
+    "mcpgen.runtime.part_headers",
     "mcpgen.runtime.verbs",
     "mcpgen.runtime.words",
     "mcpgen.runtime.testing.failures",

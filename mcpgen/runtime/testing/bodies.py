@@ -220,6 +220,7 @@ class Part:
     filename: str
     content_type: str
     content: bytes
+    content_id: str = ""
 
 
 def _read_multipart(
@@ -280,12 +281,22 @@ def _read_related(
         raise _UnreadableError("`type` does not name the media type of the first part")
     names = schemas.property_names(described.schema)
     root, *files = sorted(names, key=lambda name: not _is_json_part(name, described, schemas))
+    found: dict[str, list[object]] = {}
+    for part in others:
+        name = files[0] if len(files) == 1 else _name_by_id(part.content_id, files, described)
+        found.setdefault(name, []).append(b64encode(part.content).decode())
     value: JsonObject = {root: _json(first.content)}
-    if others:
-        read: list[object] = [b64encode(part.content).decode() for part in others]
-        is_list = _is_list(files[0], read, described.schema, schemas)
-        value[files[0]] = read if is_list else read[0]
+    for name, read in found.items():
+        is_list = _is_list(name, read, described.schema, schemas)
+        value[name] = read if is_list else read[0]
     return read_values([value], described.schema, schemas)
+
+
+def _name_by_id(content_id: str, names: Iterable[str], described: MediaType) -> str:
+    for name in names:
+        if content_id and described.encoding.get(name, Encoding()).content_id == content_id:
+            return name
+    raise _UnreadableError(f"no part has the Content-ID `{content_id}`")
 
 
 def _is_json_part(name: str, described: MediaType, schemas: Schemas) -> bool:
@@ -344,4 +355,5 @@ def _part(piece: bytes) -> Part:
         filename[1] if filename else "",
         headers.get("content-type", ""),
         content,
+        headers.get("content-id", ""),
     )

@@ -12,6 +12,7 @@ from functools import cached_property
 from urllib.parse import urlsplit
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.part_headers import CONTENT_ID, fixed_value
 from mcpgen.runtime.testing.direction import for_requests, for_responses
 from mcpgen.runtime.testing.routes import Routes
 from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, Schemas
@@ -54,6 +55,22 @@ class Encoding:
     content_type: str = ""
     style: str = ""
     explode: bool | None = None
+    content_id: str = ""  # that the part has, by which others refer to it
+
+    @classmethod
+    def from_json(cls, entry: JsonObject) -> Encoding:
+        """Read an Encoding Object."""
+        ids = [
+            fixed_value(header["schema"])
+            for header in entry.get("headers", ())
+            if header["name"].lower() == CONTENT_ID
+        ]
+        return cls(
+            entry.get("content_type", ""),
+            entry.get("style", ""),
+            entry.get("explode"),
+            str(ids[0]) if ids and ids[0] is not None else "",
+        )
 
     @property
     def is_styled(self) -> bool:
@@ -79,10 +96,7 @@ class MediaType:
             media_type=entry["media_type"],
             schema=True if schema is None else schema,
             encoding={
-                name: Encoding(
-                    value.get("content_type", ""), value.get("style", ""), value.get("explode")
-                )
-                for name, value in entry.get("encoding", {}).items()
+                name: Encoding.from_json(value) for name, value in entry.get("encoding", {}).items()
             },
             examples=tuple(entry.get("examples", ())),
             item_schema=entry.get("item_schema"),

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.part_headers import fixed_value
 from mcpgen.runtime.upstream.body_schemas import (
     Described,
     described,
@@ -204,12 +205,8 @@ def _fixed_headers(encoding: JsonObject, name: str | None) -> Iterator[tuple[str
     """
     ours = "content-" if name is not None else "content-type"
     for header in encoding.get("headers", ()):
-        schema = header.get("schema")
-        if not isinstance(schema, dict) or header["name"].lower().startswith(ours):
-            continue
-        values = schema.get("enum", ())
-        fixed = schema.get("const", schema.get("default", values[0] if len(values) == 1 else None))
-        if fixed is not None:
+        fixed = fixed_value(header.get("schema"))
+        if fixed is not None and not header["name"].lower().startswith(ours):
             yield header["name"], checked_header(primitive_text(fixed))
 
 

@@ -203,3 +203,27 @@ def test_most_specific_media_type_describes_the_body() -> None:
         reading, _ = read_body(content, content_type, b"x", Schemas({}))
         assert (reading is not None) is is_fine
     assert read_body(content[2:], "image/png", b"x", Schemas({}))[0] is None
+
+
+def with_content_id(content_id: str) -> Any:
+    return {"headers": [{"name": "Content-ID", "schema": {"const": content_id}}]}
+
+
+@pytest.mark.parametrize(
+    ("content_id", "expected"),
+    [
+        ("<b@x>", ({"root": {}, "b": b64encode(b"one").decode()}, "")),
+        ("<c@x>", (None, "no part has the Content-ID `<c@x>`")),
+        ("", (None, "no part has the Content-ID ``")),
+    ],
+)
+def test_a_file_beside_an_object_is_known_by_its_content_id(content_id: str, expected: Any) -> None:
+    file = {"type": "string", "format": "binary"}
+    schema = {"type": "object", "properties": {"root": {"type": "object"}, "a": file, "b": file}}
+    body = (
+        b"--B\r\nContent-Type: application/json\r\n\r\n{}\r\n"
+        b"--B\r\nContent-Type: image/png\r\nContent-ID: %s\r\n\r\none\r\n--B--\r\n"
+    ) % content_id.encode()
+    encoding = {"a": with_content_id("<a@x>"), "b": with_content_id("<b@x>")}
+    sent_as = 'multipart/related; boundary=B; type="application/json"'
+    assert read(sent_as, body, schema, **encoding) == expected

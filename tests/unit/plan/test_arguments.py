@@ -131,6 +131,37 @@ def test_parts_without_names_whose_order_is_not_known_are_left_out(
     assert "known by their order" in lowered.found("body-media-type")[0].message
 
 
+def with_ids(make: Any, **headers: Any) -> Any:
+    """An operation that takes JSON and files in parts without names, with these headers."""
+    properties = {name: FILE for name in headers if name != "root"} | {"root": ROOT}
+    schema = {"type": "object", "properties": properties, "required": ["root"]}
+    encoding = {
+        name: {"headers": {"Content-ID": {"schema": header}}} for name, header in headers.items()
+    }
+    content = {"multipart/related": {"schema": schema, "encoding": encoding}}
+    return make(make.document({"requestBody": {"content": content}}, method="post"))
+
+
+def test_files_with_an_id_each_are_parts_of_one_body(make: Any) -> None:
+    lowered = with_ids(make, one={"const": "<1@a>"}, two={"default": "<2@a>"})
+    [tool] = lowered.plan().tools
+    assert tool.body[0].root_part == "root"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"one": {"const": "<1@a>"}, "two": {"type": "string"}},
+        {"one": {"const": "<1@a>"}, "two": {"const": "<1@a>"}},
+        {"one": {"const": "<1@a>"}, "two": {"const": "<2@a>"}, "root": {"const": "<2@a>"}},
+    ],
+)
+def test_files_without_an_id_of_their_own_are_left_out(make: Any, headers: Any) -> None:
+    lowered = with_ids(make, **headers)
+    assert lowered.plan().tools == ()
+    assert "`Content-ID` each" in lowered.found("body-media-type")[0].help
+
+
 @pytest.mark.parametrize(
     ("media_types", "good", "bad"),
     [
