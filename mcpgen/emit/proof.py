@@ -29,8 +29,8 @@ _CALLABLES = frozenset({"ToolGroup.load", "TypedDict", "ctx.api.request", "tools
 _WORKFLOWS = "/_generated/workflows.py"
 _CALLABLES_OF_WORKFLOWS = frozenset(
     {
-        "Workflow", "bool", "compare", "flow.call", "flow.call_each", "flow.items",
-        "flow.require", "value_at", "without_absent",
+        "End", "GoTo", "Retry", "Workflow", "bool", "compare", "flow.call", "flow.call_each",
+        "flow.items", "value_at", "without_absent",
     }
 )  # fmt: skip
 _skip_json = msgspec.json.Decoder(msgspec.Raw).decode  # which reads all and builds nothing
@@ -134,12 +134,12 @@ def _is_never(_: ast.AST) -> bool:
 
 
 def _joins_steps(node: ast.AST) -> bool:
-    """Whether this is what only workflows have: their calls, and a list of arguments."""
+    """Whether this is what only workflows have: calls, lists of arguments, and conditions."""
     match node:
         case ast.comprehension():
             return True
-        case ast.Expr(value=ast.Call(func=function)):
-            return _dotted(function) == "flow.require"
+        case ast.Lambda(args=ast.arguments(args=[_])):
+            return True
         case ast.Call(func=ast.Attribute(value=ast.Name(), attr="get" | "header")):
             return True  # of a step
         case ast.Call(func=function):

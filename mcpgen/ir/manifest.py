@@ -282,6 +282,22 @@ class PromptEntry(_Entry, frozen=True):
     arguments: dict[str, PromptArgument] = {}
 
 
+class StepRetryEntry(_Entry, frozen=True):
+    """Call a step's operation again where it failed."""
+
+    limit: Annotated[int, Meta(ge=1, le=10, description="How many times more.")]
+    after_seconds: Annotated[
+        float, Meta(ge=0, le=60, description="What `Retry-After` asks for comes first.")
+    ] = 1.0
+    when: Annotated[
+        str,
+        Meta(
+            description="A condition: `$statusCode == 503`. An operation that must not be done "
+            "twice needs one."
+        ),
+    ] = ""
+
+
 class StepEntry(_Entry, frozen=True):
     """One call of a workflow."""
 
@@ -295,6 +311,7 @@ class StepEntry(_Entry, frozen=True):
     ] = ""
     for_each: Annotated[str, Meta(description="A list; the step runs for each `$item`.")] = ""
     max_pages: Annotated[int, Meta(ge=1, le=1000)] | None = None
+    retry: StepRetryEntry | None = None
     outputs: Annotated[
         dict[str, str], Meta(description="By name: `$response.body#/items/0/id`.")
     ] = {}

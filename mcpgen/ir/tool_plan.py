@@ -12,7 +12,14 @@ from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import DEFAULT_BUDGET, PollEntry
 from mcpgen.ir.tool_search import ToolSearch, Toolset
-from mcpgen.ir.workflow import WORKFLOW_PREFIX, Condition, Criterion, ObjectOf, Value
+from mcpgen.ir.workflow import (
+    WORKFLOW_PREFIX,
+    Action,
+    Condition,
+    Criterion,
+    ObjectOf,
+    Value,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +146,8 @@ class StepPlan:
     condition: Condition | None
     items: Value | None  # the list that it runs for
     criteria: tuple[Criterion, ...]
+    on_success: tuple[Action, ...]
+    on_failure: tuple[Action, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,21 @@ class StepArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class Action:
+    """What follows a step where all of its criteria hold.
+
+    `kind` is "end", "goto" with a later step as its `target`, or "retry" up to `limit` times.
+    """
+
+    kind: str
+    criteria: tuple[Criterion, ...]
+    tokens: Tokens
+    target: str = ""
+    limit: int = 1
+    after_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One call as it was written; `tokens` lead to it in the file."""
 
@@ -146,6 +161,8 @@ class Step:
     outputs: Mapping[str, Value] = field(default_factory=dict)
     outputs_tokens: Tokens = ()
     criteria: tuple[Criterion, ...] = ()
+    on_success: tuple[Action, ...] = ()  # of which the first that fits is taken
+    on_failure: tuple[Action, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

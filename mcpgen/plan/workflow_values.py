@@ -53,6 +53,7 @@ class WorkflowValues:
         self._refuse = refuse
         self._steps: dict[str, Step] = {}
         self._step_tools: dict[str, ToolPlan | None] = {}
+        self._skippable = _skippable(workflow)
         self.inputs = _inputs_of(workflow)
 
     def has(self, step: str) -> bool:
@@ -73,7 +74,7 @@ class WorkflowValues:
         step = self._steps.get(value.step)
         if step is None or value.part != "body" or value.selector:
             return None
-        is_sure = step.for_each is None and step.when is None
+        is_sure = step.for_each is None and step.when is None and step.id not in self._skippable
         return self._step_tools[step.id] if is_sure else None
 
     def types_of(self, value: Value) -> frozenset[str]:
@@ -281,6 +282,20 @@ class WorkflowValues:
                 return replace(known, schema={"type": "array", "items": known.schema})
             case _:
                 return ANYTHING
+
+
+def _skippable(workflow: Workflow) -> set[str]:
+    """The steps that an action of one above them may pass over, or their own failure end."""
+    ids = [step.id for step in workflow.steps]
+    found: set[str] = set()
+    for at, step in enumerate(workflow.steps):
+        for action in step.on_success:
+            end = ids.index(action.target) if action.kind == "goto" else len(ids)
+            found.update(ids[at + 1 : end])
+        for action in step.on_failure:
+            if action.kind == "goto":
+                found.update(ids[at : ids.index(action.target)])
+    return found
 
 
 def _inputs_of(workflow: Workflow) -> Known:

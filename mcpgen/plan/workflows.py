@@ -23,6 +23,8 @@ from mcpgen.ir.tool_plan import (
     WorkflowResult,
 )
 from mcpgen.ir.workflow import (
+    Action,
+    Criterion,
     ListOf,
     Literal,
     ObjectOf,
@@ -39,6 +41,7 @@ from mcpgen.plan.naming import argument_name, identifier, pascal_case
 from mcpgen.plan.token_cost import token_cost
 from mcpgen.plan.tool_schema import ToolSchemas
 from mcpgen.plan.types import Types
+from mcpgen.plan.workflow_conditions import needs_answer
 from mcpgen.plan.workflow_types import (
     ANYTHING,
     Known,
@@ -246,6 +249,9 @@ class _Planning:
                 items = REFUSED
         condition = None if step.when is None else self._values.condition(step.when)
         arguments = self._step_arguments(step, tool, items)
+        # Before the step is known: what its schema tells of is a success, and this is about errors.
+        on_failure = tuple(self._action(action, step) for action in step.on_failure)
+        self._check_retries(step, tool)
         self._values.add(step, tool)
         for name, output in step.outputs.items():
             self._values.resolved(output, (*step.outputs_tokens, name), step, items)
@@ -257,11 +263,35 @@ class _Planning:
             arguments=arguments,
             condition=condition,
             items=items,
-            criteria=tuple(
-                replace(found, condition=self._values.condition(found, step))
-                for found in step.criteria
-            ),
+            criteria=self._criteria(step.criteria, step),
+            on_success=tuple(self._action(action, step) for action in step.on_success),
+            on_failure=on_failure,
         )
+
+    def _action(self, action: Action, step: Step) -> Action:
+        return replace(action, criteria=self._criteria(action.criteria, step))
+
+    def _criteria(self, criteria: Iterable[Criterion], step: Step) -> tuple[Criterion, ...]:
+        return tuple(
+            replace(found, condition=self._values.condition(found, step)) for found in criteria
+        )
+
+    def _check_retries(self, step: Step, tool: ToolPlan | None) -> None:
+        """Refuse to do twice what may have been done where no answer came."""
+        if tool is None or tool.annotations.get("idempotentHint", False):
+            return
+        for action in step.on_failure:
+            if action.kind == "retry" and not any(map(needs_answer, action.criteria)):
+                self._refuse(
+                    "workflow-retry",
+                    f"`{tool.operation.key}` would be tried again whatever became of it",
+                    action.tokens,
+                    f"where no answer came, the step `{step.id}` may have taken effect, and would "
+                    "again",
+                    "name the answers after which to try again: `$statusCode == 503`; or, where "
+                    "the API tells a repeated call apart, say so of the operation in "
+                    "`mcpgen.yaml`: `annotations: {idempotentHint: true}`",
+                )
 
     def _tool_of(self, step: Step) -> ToolPlan | None:
         tool = self._tools.get(step.operation)

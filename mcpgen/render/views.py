@@ -127,11 +127,18 @@ class TestsView:
 
     package: Source  # its name, as a literal
     has_search: bool  # whether the tools are found by a search
+    has_detours: bool  # whether a workflow may go another way than from step to step
 
 
 def tests_view(plan: ServerPlan) -> TestsView:
     """Spell what the module in `tests/generated/` says."""
-    return TestsView(package=literal(str(plan.package)), has_search=plan.search is not None)
+    return TestsView(
+        package=literal(str(plan.package)),
+        has_search=plan.search is not None,
+        has_detours=any(
+            step.on_success or step.on_failure for each in plan.workflows for step in each.steps
+        ),
+    )
 
 
 def models_view(plan: ServerPlan) -> ModelsView:

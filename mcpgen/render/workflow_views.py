@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mcpgen.ir.tool_plan import ServerPlan, StepPlan, WorkflowPlan, WorkflowResult
 from mcpgen.ir.workflow import (
+    Action,
     Comparison,
     Condition,
+    Criterion,
     InputValue,
     ItemValue,
     Junction,
@@ -130,21 +132,13 @@ class _Spelling:
             ),
             returns=returns,
             steps=Source(", ".join(literal(step.id) for step in workflow.steps)),
-            statements=tuple(
-                statement for step in workflow.steps for statement in self._statements(step)
-            ),
+            statements=tuple(map(self._statement, workflow.steps)),
             result=self._result(workflow.output),
         )
 
-    def _statements(self, step: StepPlan) -> Iterator[Source]:
+    def _statement(self, step: StepPlan) -> Source:
         call = self._call(step)
-        variable = identifier(step.variable)
-        yield Source(f"{variable} = {call}" if step.id in self._read else call)
-        for criterion in step.criteria:
-            holds = self._condition(criterion.condition)
-            yield Source(
-                f"flow.require({literal(step.id)}, {literal(criterion.text)}, holds={holds})"
-            )
+        return Source(f"{identifier(step.variable)} = {call}") if step.id in self._read else call
 
     def _call(self, step: StepPlan) -> Source:
         arguments = self._value(step.arguments)
@@ -156,7 +150,39 @@ class _Spelling:
         parts = [literal(step.id), literal(step.tool), arguments]
         if step.condition is not None:
             parts.append(Source(f"when={self._condition(step.condition)}"))
+        if step.criteria:
+            expected = {literal(each.text): self._asked((each,), step) for each in step.criteria}
+            told = ", ".join(f"{text}: {condition}" for text, condition in expected.items())
+            parts.append(Source(f"expect={{{told}}}"))
+        for key, actions in (("on_success", step.on_success), ("on_failure", step.on_failure)):
+            if actions:
+                told = ", ".join(self._action(action, step) for action in actions)
+                parts.append(Source(f"{key}=[{told}]"))
         return Source(f"await flow.{method}({', '.join(parts)})")
+
+    def _action(self, action: Action, step: StepPlan) -> Source:
+        parts = []
+        match action.kind:
+            case "goto":
+                name, parts = "GoTo", [literal(action.target)]
+            case "retry":
+                name, parts = "Retry", [literal(action.limit)]
+                if action.after_seconds:
+                    parts.append(Source(f"after_seconds={literal(action.after_seconds)}"))
+            case _:
+                name = "End"
+        if action.criteria:
+            parts.append(Source(f"when={self._asked(action.criteria, step)}"))
+        self._names.runtime.add(name)
+        return Source(f"{name}({', '.join(parts)})")
+
+    def _asked(self, criteria: Sequence[Criterion], step: StepPlan) -> Source:
+        """Criteria of a step, asked of what came of it, which has the name that the step has."""
+        conditions = tuple(criterion.condition for criterion in criteria)
+        asked = conditions[0] if len(conditions) == 1 else Junction("and", conditions)
+        is_about_step = step.id in _steps_in(_values_of(asked))
+        subject = identifier(step.variable) if is_about_step else Source("_")
+        return Source(f"lambda {subject}: {self._condition(asked)}")
 
     def _result(self, output: Value) -> Source:
         self._names.runtime.add("without_absent")
@@ -205,18 +231,24 @@ class _Spelling:
 
 
 def _steps_read(workflow: WorkflowPlan) -> Iterator[str]:
-    """The steps whose responses something else uses."""
-    values: list[Value] = [workflow.output]
-    conditions: list[Condition] = []
+    """The steps whose responses something below them uses."""
+    yield from _steps_in([workflow.output])
     for step in workflow.steps:
-        values += [step.arguments, *([] if step.items is None else [step.items])]
-        conditions += [] if step.condition is None else [step.condition]
-        conditions += [criterion.condition for criterion in step.criteria]
-    for condition in conditions:
-        values += _values_of(condition)
+        yield from _steps_in([step.arguments, *([] if step.items is None else [step.items])])
+        asked = [criterion.condition for criterion in step.criteria]
+        for action in (*step.on_success, *step.on_failure):
+            asked += [criterion.condition for criterion in action.criteria]
+        if step.condition is not None:
+            asked.append(step.condition)
+        for condition in asked:
+            yield from (each for each in _steps_in(_values_of(condition)) if each != step.id)
+
+
+def _steps_in(found: Iterable[Value]) -> Iterator[str]:
+    """The steps that values are of."""
+    values = list(found)
     while values:
-        value = values.pop()
-        match value:
+        match values.pop():
             case ResponseValue(step=step_id):
                 yield step_id
             case ListOf(items=items):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from mcpgen.runtime.overrides import CallNext, after, before, override
     from mcpgen.runtime.serving import serve
     from mcpgen.runtime.tools import ToolGroup
+    from mcpgen.runtime.workflow_actions import End, GoTo, Retry
     from mcpgen.runtime.workflow_values import compare, value_at, without_absent
     from mcpgen.runtime.workflows import Workflow
 
@@ -56,7 +57,9 @@ __all__ = [
     "Context",
     "Elicited",
     "EmbeddedResource",
+    "End",
     "Features",
+    "GoTo",
     "Image",
     "Media",
     "PromptMessage",
@@ -66,6 +69,7 @@ __all__ = [
     "ResourceLink",
     "ResourceNotFoundError",
     "ResourceResult",
+    "Retry",
     "Text",
     "ToolError",
     "ToolGroup",
@@ -115,6 +119,7 @@ _HOMES = {
     "overrides": ("CallNext", "after", "before", "override"),
     "serving": ("serve",),
     "tools": ("ToolGroup",),
+    "workflow_actions": ("End", "GoTo", "Retry"),
     "workflow_values": ("compare", "value_at", "without_absent"),
     "workflows": ("Workflow",),
 }

@@ -133,6 +133,9 @@ class Context:
     """How long the client may take for what is asked from now on; None for a minute. A client of
     2026-07-28 takes the time that it wants: it calls again."""
 
+    attempts: int | None = None
+    """How often a request that may be repeated is tried; None for what the tool's contract says."""
+
     _asked = 0
     _called = 0
     _allowance: float = NOTIFICATION_BURST
@@ -326,15 +329,19 @@ class Context:
         self._called += 1
         return (await self.run_tool(name, arguments, f"{name}-{self._called}")).value
 
-    async def run_tool(self, name: str, arguments: JsonObject, scope: str) -> Run:
+    async def run_tool(
+        self, name: str, arguments: JsonObject, scope: str, *, attempts: int | None = None
+    ) -> Run:
         """Call a generated tool and give all that came of it.
 
-        `scope` tells this call from others of the handler, the same in every round.
+        `scope` tells this call from others of the handler, the same in every round. `attempts` is
+        how often a request that may be repeated is tried, in place of what its contract says.
 
         Raises:
             ToolError: as `call_tool`.
         """
         inner = self._within(scope)
+        inner.attempts = attempts
         try:
             return await self._host.tools.run(name, arguments, inner)
         except InputRequiredError:

@@ -55,6 +55,13 @@ class ClientCannotError(ToolError):
         self.required = required or {}
 
 
+class CallRefusedError(ToolError):
+    """A tool called another one that does not exist or does not take such arguments.
+
+    Nothing was sent, and the same call would be refused again.
+    """
+
+
 class ResourceNotFoundError(Exception):
     """No resource has this URI. A protocol error in every revision."""
 

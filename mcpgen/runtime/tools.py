@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from inspect import CO_VARKEYWORDS
 from pathlib import Path
@@ -16,11 +16,11 @@ import msgspec
 from mcpgen.runtime.absent import ABSENT, Absent
 from mcpgen.runtime.content import JsonObject, ToolResult
 from mcpgen.runtime.errors import (
+    CallRefusedError,
     ClientCannotError,
     ConfigurationError,
     InvalidArgumentsError,
     ProtocolError,
-    ToolError,
     UnknownToolError,
 )
 from mcpgen.runtime.overrides import Hook, hooked_handlers
@@ -394,7 +394,8 @@ class Toolbox:
         """Call a tool from within another one: checked, hooked and sent as if a client had.
 
         Raises:
-            ToolError: there is no such tool, the arguments break its schema, or it failed.
+            CallRefusedError: there is no such tool, or the arguments break its schema.
+            ToolError: it failed.
         """
         try:
             tool = self._tools.get(name) or self._find(name)
@@ -402,9 +403,9 @@ class Toolbox:
             api = context.api
             value = await handling
         except UnknownToolError:
-            raise ToolError(f"No tool is named `{name}`.") from None
+            raise CallRefusedError(f"No tool is named `{name}`.") from None
         except InvalidArgumentsError as error:
-            raise ToolError(str(error)) from None
+            raise CallRefusedError(str(error)) from None
         if value is None:
             value = api.last_value
         response = api.last_response
@@ -428,7 +429,10 @@ class Toolbox:
             InvalidArgumentsError: the arguments break the schema.
         """
         keywords = tool.checked(arguments)
-        api = context.api = self._client.bind(tool.name, tool.rules)
+        rules = tool.rules
+        if context.attempts is not None:
+            rules = replace(rules, attempts=context.attempts)
+        api = context.api = self._client.bind(tool.name, rules)
         if self.features is not None:
             api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -12,13 +15,30 @@ import msgspec
 from mcpgen.runtime.absent import ABSENT
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.context import Context, InputRequiredError
-from mcpgen.runtime.errors import ClientCannotError, ConfigurationError, ToolError
+from mcpgen.runtime.errors import (
+    CallRefusedError,
+    ClientCannotError,
+    ConfigurationError,
+    ToolError,
+)
 from mcpgen.runtime.tools import Run
+from mcpgen.runtime.upstream.errors import UpstreamStatusError
+from mcpgen.runtime.workflow_actions import (
+    End,
+    FailureAction,
+    GoTo,
+    Retry,
+    StepCondition,
+    SuccessAction,
+)
 from mcpgen.runtime.workflow_values import value_at, without_absent
 
 MAX_ITEMS: Final = 100  # for which one step runs
+MAX_WAIT_SECONDS: Final = 60.0  # before a step is tried again, whatever `Retry-After` says
 _SHOWN_CHARACTERS: Final = 500  # of what a step gave, in the report of a failure
 _DONE_KEY: Final = "workflow"
+_NOTHING: Final[Mapping[str, StepCondition]] = MappingProxyType({})
+_NO_STEP: Final = ""  # where a workflow goes that has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +71,100 @@ class Step:
         return found[0] if found else ABSENT
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One call of a tool: what it gave; or, where it failed, why, and what the API answered."""
+
+    run: Run
+    failure: str = ""
+    is_refused: bool = False  # nothing was sent, and the same call would be refused again
+    retry_after_seconds: float | None = None
+
+    @classmethod
+    def failed(cls, tool: str, error: ToolError | ConfigurationError) -> _Attempt:
+        """Say what is known of a failure."""
+        is_refused = isinstance(error, CallRefusedError | ConfigurationError)
+        if not isinstance(error, UpstreamStatusError):
+            return cls(Run(tool, None), str(error), is_refused)
+        answered = Run(tool, error.problem, error.status, error.headers)
+        return cls(answered, str(error), retry_after_seconds=error.retry_after_seconds)
+
+    @property
+    def step(self) -> Step:
+        """What conditions are asked about; nothing where there was no answer."""
+        return Step() if self.failure and self.run.status is None else Step((self.run,))
+
+    def shortcoming(self, expect: Mapping[str, StepCondition]) -> str:
+        """Say why it is no success; "" where it is one.
+
+        What is expected decides alone where there was an answer, as Arazzo has it: an error that
+        a step expects is its success.
+        """
+        if self.failure and (not expect or self.run.status is None):
+            return self.failure
+        unmet = next((text for text, holds in expect.items() if not holds(self.step)), "")
+        return unmet and (self.failure or f"`{unmet}` does not hold")
+
+
 class Workflow:
     """The steps of one call of a workflow, in their order.
 
-    A step that fails ends the call: the model is told which steps took effect, and what they
-    gave, and which did not. Where a step asks the user something and the client calls again for
-    that, the steps before it are not repeated.
+    A step that fails ends the call, unless one of its actions says otherwise: the model is told
+    which steps took effect, and what they gave, and which did not. Where a step asks the user
+    something and the client calls again for that, the steps before it are not repeated.
     """
 
     def __init__(self, ctx: Context, *steps: str) -> None:
         """Begin; `steps` are the ids of all of them."""
         self._ctx = ctx
         self._steps = steps
-        self._runs: list[tuple[str, Run]] = []  # with the step of each
-        self._done = [msgspec.convert(run, Run) for run in ctx.state.get(_DONE_KEY, ())]
+        self._attempts: list[_Attempt] = []
+        self._effects: list[tuple[str, Run]] = []  # with the step of each
+        self._target: str | None = None  # the step to go to; None for the one that follows
+        self._done = [msgspec.convert(one, _Attempt) for one in ctx.state.get(_DONE_KEY, ())]
 
-    async def call(self, step: str, tool: str, arguments: JsonObject, *, when: bool = True) -> Step:
+    async def call(
+        self,
+        step: str,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        when: bool = True,
+        expect: Mapping[str, StepCondition] = _NOTHING,
+        on_success: Sequence[SuccessAction] = (),
+        on_failure: Sequence[FailureAction] = (),
+    ) -> Step:
         """Call a tool as a client would; what is ABSENT in its arguments is left out.
+
+        The step succeeds where all that is expected holds, else where the API says so. Then the
+        first action whose condition holds is taken. Nothing is given of a step that was skipped,
+        or that failed and is gone on from.
 
         Raises:
             ToolError: it failed; says what took effect before.
         """
         self._report_progress(step)
-        return Step((await self._run(step, tool, arguments),)) if when else Step()
+        if not self._is_reached(step) or not when:
+            return Step()
+        run = await self._settled(step, tool, arguments, expect, on_failure)
+        if run is None:
+            return Step()
+        found = Step((run,))
+        match next((action for action in on_success if action.when(found)), None):
+            case GoTo(step=target):
+                self._target = target
+            case End():
+                self._target = _NO_STEP
+        return found
 
     async def call_each(
-        self, step: str, tool: str, arguments: Sequence[JsonObject], *, when: bool = True
+        self,
+        step: str,
+        tool: str,
+        arguments: Sequence[JsonObject],
+        *,
+        when: bool = True,
+        on_failure: Sequence[Retry] = (),
     ) -> Step:
         """Call a tool once for each of these arguments, one after the other.
 
@@ -84,13 +172,13 @@ class Workflow:
             ToolError: as `call`; or they are more than 100.
         """
         self._report_progress(step)
-        if not when:
+        if not self._is_reached(step) or not when:
             return Step(is_repeated=True)
         if len(arguments) > MAX_ITEMS:
             count = len(arguments)
             raise self._failed(step, f"it is for {MAX_ITEMS} items at most, and has {count:,}")
-        runs = [await self._run(step, tool, one) for one in arguments]
-        return Step(tuple(runs), is_repeated=True)
+        runs = [await self._settled(step, tool, one, _NOTHING, on_failure) for one in arguments]
+        return Step(tuple(run for run in runs if run is not None), is_repeated=True)
 
     def items(self, step: str, value: Any) -> list[Any]:
         """Give the list that a step goes through; an absent one is empty.
@@ -104,50 +192,115 @@ class Workflow:
             raise self._failed(step, f"it goes through a list, and has {_shown(value)}")
         return value
 
-    def require(self, step: str, criterion: str, *, holds: bool) -> None:
-        """Go on only where what was expected of a step is so.
+    def _is_reached(self, step: str) -> bool:
+        """Whether a step comes next, and none is gone to that stands below it."""
+        if self._target == step:
+            self._target = None
+        return self._target is None
 
-        Raises:
-            ToolError: it is not.
-        """
-        if not holds:
-            raise self._failed(step, f"`{criterion}` does not hold")
+    async def _settled(
+        self,
+        step: str,
+        tool: str,
+        arguments: JsonObject,
+        expect: Mapping[str, StepCondition],
+        on_failure: Sequence[FailureAction],
+    ) -> Run | None:
+        """Call until it succeeds or no action repeats it; None where an action leads elsewhere."""
+        repeats: Counter[int] = Counter()  # of the actions, by their number
+        own_retries = any(isinstance(action, Retry) for action in on_failure)
+        while True:
+            attempt = await self._attempt(step, tool, arguments, own_retries=own_retries)
+            why = attempt.shortcoming(expect)
+            if not why or not attempt.failure:
+                self._effects.append((step, attempt.run))
+            if not why:
+                return attempt.run
+            match _action_after(attempt, on_failure, repeats):
+                case Retry(after_seconds=seconds):
+                    await self._pause(step, attempt, seconds, repeats.total())
+                case GoTo(step=target):
+                    self._target = target
+                    return None
+                case End():
+                    raise self._failed(step, why, repeats.total() + 1)
 
-    async def _run(self, step: str, tool: str, arguments: JsonObject) -> Run:
-        number = len(self._runs)
+    async def _attempt(
+        self, step: str, tool: str, arguments: JsonObject, *, own_retries: bool
+    ) -> _Attempt:
+        """Call once, unless an earlier round of the same call did."""
+        number = len(self._attempts)
         if number < len(self._done):
-            run = self._done[number]
+            attempt = self._done[number]
         else:
             try:
-                run = await self._ctx.run_tool(tool, without_absent(arguments), f"{step}-{number}")
+                attempt = _Attempt(
+                    await self._ctx.run_tool(
+                        tool,
+                        without_absent(arguments),
+                        f"{step}-{number}",
+                        attempts=1 if own_retries else None,
+                    )
+                )
             except InputRequiredError:
-                done = [_as_json(run) for _, run in self._runs]
+                done = [_as_json(attempt) for attempt in self._attempts]
                 self._ctx.state = {**self._ctx.state, _DONE_KEY: done}
                 raise
             except ClientCannotError as error:
-                if not self._runs:
+                if not self._effects:
                     raise  # nothing took effect, so the client is told in its revision's way
                 raise self._failed(step, str(error)) from error
             except (ToolError, ConfigurationError) as error:
-                raise self._failed(step, str(error)) from error
-        self._runs.append((step, run))
-        return run
+                attempt = _Attempt.failed(tool, error)
+        self._attempts.append(attempt)
+        return attempt
 
-    def _report_progress(self, step: str) -> None:
+    async def _pause(self, step: str, attempt: _Attempt, seconds: float, repeats: int) -> None:
+        """Wait until a step may be tried again, unless an earlier round of the call did."""
+        if len(self._attempts) < len(self._done):
+            return
+        asked = attempt.retry_after_seconds
+        seconds = seconds if asked is None else asked
+        self._report_progress(step, repeats, f", again in {seconds:g} seconds")
+        await asyncio.sleep(seconds)
+
+    def _report_progress(self, step: str, repeats: int = 0, more: str = "") -> None:
         at, total = self._steps.index(step), len(self._steps)
-        self._ctx.report_progress(at, total, f"step {at + 1} of {total}: {step}")
+        part = repeats / (repeats + 1)  # each report tells of more than the one before
+        self._ctx.report_progress(at + part, total, f"step {at + 1} of {total}: {step}{more}")
 
-    def _failed(self, step: str, why: str) -> ToolError:
+    def _failed(self, step: str, why: str, times: int = 1) -> ToolError:
         """Say why a step failed, what took effect and what did not."""
-        lines = [f"The step `{step}` failed: {why.rstrip('.')}."]
+        often = f" {times} times, at last" if times > 1 else ""
+        lines = [f"The step `{step}` failed{often}: {why.rstrip('.')}."]
         done = [
-            f"- `{name}` (`{run.operation}`) gave {_shown(run.value)}" for name, run in self._runs
+            f"- `{name}` (`{run.operation}`) gave {_shown(run.value)}"
+            for name, run in self._effects
         ]
         lines += ["These steps took effect:", *done] if done else ["No step took effect before it."]
         later = self._steps[self._steps.index(step) + 1 :]
         if later:
             lines.append(f"Not begun: {', '.join(f'`{name}`' for name in later)}.")
         return ToolError("\n".join(lines))
+
+
+def _action_after(
+    attempt: _Attempt, actions: Sequence[FailureAction], repeats: Counter[int]
+) -> FailureAction:
+    """The first action whose condition holds and, of one that repeats, whose limit is not reached.
+
+    Counts it in `repeats`.
+    """
+    for number, action in enumerate(actions):
+        if not action.when(attempt.step):
+            continue
+        if isinstance(action, Retry):
+            is_too_long = (attempt.retry_after_seconds or 0.0) > MAX_WAIT_SECONDS
+            if attempt.is_refused or is_too_long or repeats[number] >= action.limit:
+                continue
+            repeats[number] += 1
+        return action
+    return End()
 
 
 def _shown(value: Any) -> str:
@@ -161,11 +314,11 @@ def _shown(value: Any) -> str:
     return text if cut <= 0 else f"{text[:_SHOWN_CHARACTERS]}… (cut: {cut:,} more characters)"
 
 
-def _as_json(run: Run) -> JsonObject:
-    """Give a run as what the client can bring back; a value that is no JSON is lost."""
+def _as_json(attempt: _Attempt) -> JsonObject:
+    """Give an attempt as what the client can bring back; a value that is no JSON is lost."""
     try:
-        json.dumps(run.value)
+        json.dumps(attempt.run.value)
     except (TypeError, ValueError):
-        run = replace(run, value=None)
-    plain: JsonObject = msgspec.to_builtins(run)
+        attempt = replace(attempt, run=replace(attempt.run, value=None))
+    plain: JsonObject = msgspec.to_builtins(attempt)
     return plain

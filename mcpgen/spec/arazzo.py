@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.json_pointer import pointer_tokens
-from mcpgen.ir.json_types import JsonObject, JsonValue
+from mcpgen.ir.json_types import JsonSchema, JsonValue
 from mcpgen.ir.manifest import SourceEntry, WorkflowEntry
 from mcpgen.ir.workflow import ObjectOf, Step, StepArgument, Tokens, Workflow
 from mcpgen.spec import arazzo_document as arazzo
+from mcpgen.spec.arazzo_actions import ActionReader
 from mcpgen.spec.limits import DEFAULT_LIMITS
 from mcpgen.spec.source_file import read_bytes
 from mcpgen.spec.typed_file import TypedFile, read_typed
@@ -105,16 +108,22 @@ class _Reading:
         self._path = path
         self._problems = problems
         self._reader = ExpressionReader(lambda tokens: file.at(*tokens), problems)
+        self._actions = ActionReader(file.value, number, self._reader, self._refuse)
 
     def workflow(self, name: str, entry: WorkflowEntry) -> Workflow:
         """Give it under its name in the manifest, whose own words win."""
         written, tokens, outputs = self._written, self._tokens, (*self._tokens, "outputs")
-        self._refuse_what_is_not_followed()
+        if written.depends_on:
+            self._refuse(
+                "`dependsOn` of a workflow is not followed",
+                (*tokens, "dependsOn"),
+                "say it in the steps",
+            )
         return Workflow(
             name=name,
             title=entry.title or written.summary,
             description=entry.description or written.description or written.summary,
-            inputs=written.inputs,
+            inputs=self._inputs(),
             steps=tuple(
                 self._step(step, (*tokens, "steps", str(at)))
                 for at, step in enumerate(written.steps)
@@ -134,29 +143,25 @@ class _Reading:
             output_tokens=outputs,
         )
 
-    def _refuse_what_is_not_followed(self) -> None:
-        written, tokens = self._written, self._tokens
-        if isinstance(written.inputs, dict) and "$ref" in written.inputs:
-            self._refuse("the inputs are a reference", (*tokens, "inputs"), "write them out here")
-        for key, given in (
-            ("dependsOn", written.depends_on),
-            ("successActions", written.success_actions),
-            ("parameters", written.parameters),
-        ):
-            if given:
-                self._refuse(
-                    f"`{key}` of a workflow is not followed", (*tokens, key), "say it in the steps"
-                )
-        self._refuse_actions(written.failure_actions, "end", (*tokens, "failureActions"))
+    def _inputs(self) -> JsonSchema:
+        """The inputs; those of `components` where they are a reference."""
+        written = self._written.inputs
+        if not isinstance(written, dict) or "$ref" not in written:
+            return written
+        place, name = (*self._tokens, "inputs"), str(written["$ref"])
+        found = self._file.value.components.inputs.get(name.removeprefix("#/components/inputs/"))
+        if found is None or not name.startswith("#/components/inputs/") or len(written) > 1:
+            self._refuse(
+                f"the inputs are a reference to `{name}`",
+                place,
+                "write them out here, or refer to `#/components/inputs/NAME` and say nothing more",
+            )
+            return {}
+        return found
 
     def _step(self, step: arazzo.Step, tokens: Tokens) -> Step:
-        self._refuse_actions(step.on_success, "", (*tokens, "onSuccess"))
-        self._refuse_actions(step.on_failure, "end", (*tokens, "onFailure"))
         operation, operation_tokens = self._operation(step, tokens)
-        arguments = [
-            self._argument(parameter, (*tokens, "parameters", str(at)))
-            for at, parameter in enumerate(step.parameters)
-        ]
+        arguments = self._parameters(step, tokens)
         if step.request_body is not None:
             arguments += self._body(step.request_body, (*tokens, "requestBody"))
         return Step(
@@ -170,30 +175,10 @@ class _Reading:
                 for name, text in step.outputs.items()
             },
             outputs_tokens=(*tokens, "outputs"),
-            criteria=tuple(
-                self._reader.criterion(criterion.condition, (*place, "condition"))
-                for at, criterion in enumerate(step.success_criteria)
-                if self._is_simple(criterion, place := (*tokens, "successCriteria", str(at)))
-            ),
+            criteria=self._actions.criteria(step.success_criteria, (*tokens, "successCriteria")),
+            on_success=self._actions.on_success(step, tokens),
+            on_failure=self._actions.on_failure(step, tokens),
         )
-
-    def _refuse_actions(self, actions: Sequence[JsonObject], known: str, tokens: Tokens) -> None:
-        """A workflow goes on to its next step, or ends where one fails; it never goes elsewhere."""
-        for at, action in enumerate(actions):
-            if action.get("type") != known:
-                kind = action.get("type", action.get("reference", "?"))
-                self._refuse(
-                    f"an action `{kind}` is not followed",
-                    (*tokens, str(at)),
-                    "steps run in their order, and a failure ends the workflow; leave it out, and "
-                    "`mcpgen eject` the workflow to write it in `handlers/`",
-                )
-
-    def _is_simple(self, criterion: arazzo.Criterion, tokens: Tokens) -> bool:
-        if criterion.type == "simple" and not criterion.context:
-            return True
-        self._refuse("a criterion of this type is not followed", tokens, "write a `simple` one")
-        return False
 
     def _operation(self, step: arazzo.Step, tokens: Tokens) -> tuple[str, Tokens]:
         named = {
@@ -252,10 +237,34 @@ class _Reading:
         )
         return ""
 
+    def _parameters(self, step: arazzo.Step, tokens: Tokens) -> list[StepArgument]:
+        """What the step gives, and what the workflow gives to all of its steps."""
+        found: dict[tuple[str, str], StepArgument] = {}
+        for written, place in (
+            (self._written.parameters, (*self._tokens, "parameters")),
+            (step.parameters, (*tokens, "parameters")),
+        ):
+            for at, parameter in enumerate(written):
+                argument = self._argument(parameter, (*place, str(at)))
+                found[argument.location, argument.name] = argument
+        return list(found.values())
+
     def _argument(self, parameter: arazzo.Parameter, tokens: Tokens) -> StepArgument:
+        if parameter.reference:
+            name = parameter.reference.removeprefix("$components.parameters.")
+            reusable = self._file.value.components.parameters.get(name)
+            if reusable is not None and name != parameter.reference:
+                place = ("components", "parameters", name)
+                if parameter.value is None:
+                    return self._argument(reusable, place)
+                return self._argument(replace(reusable, value=parameter.value), tokens)
         if parameter.reference or not parameter.name or not parameter.in_:
             self._refuse(
-                "this parameter is not said in full", tokens, "write `name`, `in` and `value` here"
+                f"`{parameter.reference}` is no reusable parameter of this document"
+                if parameter.reference
+                else "this parameter is not said in full",
+                tokens,
+                "write `name`, `in` and `value` here",
             )
         value = self._reader.value(parameter.value, (*tokens, "value"))
         return StepArgument(parameter.name, parameter.in_, value, (*tokens, "value"))

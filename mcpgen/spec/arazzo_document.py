@@ -55,6 +55,19 @@ class Criterion(_Object, frozen=True):
     type: Any = "simple"
 
 
+class Action(_Object, frozen=True):
+    """A Success or Failure Action Object, or a Reusable Object that stands for one."""
+
+    name: str = ""
+    type: Literal["", "end", "goto", "retry"] = ""
+    step_id: str = ""
+    workflow_id: str = ""
+    retry_after: Annotated[float, Meta(ge=0, le=60)] = 0.0  # seconds
+    retry_limit: Annotated[int, Meta(ge=0, le=10)] = 1
+    criteria: tuple[Criterion, ...] = ()
+    reference: str = ""
+
+
 class Step(_Object, frozen=True):
     """One step."""
 
@@ -66,8 +79,8 @@ class Step(_Object, frozen=True):
     parameters: tuple[Parameter, ...] = ()
     request_body: RequestBody | None = None
     success_criteria: tuple[Criterion, ...] = ()
-    on_success: tuple[dict[str, Any], ...] = ()
-    on_failure: tuple[dict[str, Any], ...] = ()
+    on_success: tuple[Action, ...] = ()
+    on_failure: tuple[Action, ...] = ()
     outputs: dict[str, str] = {}
 
 
@@ -80,10 +93,19 @@ class Workflow(_Object, frozen=True):
     description: str = ""
     inputs: JsonSchema = {}
     depends_on: tuple[str, ...] = ()
-    success_actions: tuple[dict[str, Any], ...] = ()
-    failure_actions: tuple[dict[str, Any], ...] = ()
+    success_actions: tuple[Action, ...] = ()
+    failure_actions: tuple[Action, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     outputs: dict[str, str] = {}
+
+
+class Components(_Object, frozen=True):
+    """What workflows and steps refer to by name."""
+
+    inputs: dict[str, JsonSchema] = {}
+    parameters: dict[str, Parameter] = {}
+    success_actions: dict[str, Action] = {}
+    failure_actions: dict[str, Action] = {}
 
 
 class ArazzoDocument(_Object, frozen=True):
@@ -93,4 +115,4 @@ class ArazzoDocument(_Object, frozen=True):
     info: dict[str, Any]
     source_descriptions: Annotated[tuple[SourceDescription, ...], Meta(min_length=1)]
     workflows: Annotated[tuple[Workflow, ...], Meta(min_length=1)]
-    components: dict[str, Any] = {}
+    components: Components = Components()

@@ -10,7 +10,16 @@ import msgspec
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.ir.manifest import LocatedManifest, StepEntry, WorkflowEntry
-from mcpgen.ir.workflow import Criterion, Literal, Step, StepArgument, Tokens, Value, Workflow
+from mcpgen.ir.workflow import (
+    Action,
+    Criterion,
+    Literal,
+    Step,
+    StepArgument,
+    Tokens,
+    Value,
+    Workflow,
+)
 from mcpgen.spec.expressions import KINDS, ExpressionError, read_condition, read_value
 
 ReadArazzo = Callable[[str, WorkflowEntry, str, Location], Workflow]
@@ -128,4 +137,15 @@ def _step(entry: StepEntry, reader: ExpressionReader, tokens: Tokens) -> Step:
             name: reader.value(text, (*outputs, name)) for name, text in entry.outputs.items()
         },
         outputs_tokens=outputs,
+        on_failure=_retries(entry, reader, (*tokens, "retry")),
+    )
+
+
+def _retries(entry: StepEntry, reader: ExpressionReader, tokens: Tokens) -> tuple[Action, ...]:
+    retry = entry.retry
+    if retry is None:
+        return ()
+    criteria = (reader.criterion(retry.when, (*tokens, "when")),) if retry.when else ()
+    return (
+        Action("retry", criteria, tokens, limit=retry.limit, after_seconds=retry.after_seconds),
     )

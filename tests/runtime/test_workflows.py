@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import json
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import pytest
 
-from mcpgen.runtime import ABSENT, ToolError, Workflow, compare, value_at, without_absent
+from mcpgen.runtime import (
+    ABSENT,
+    End,
+    GoTo,
+    Retry,
+    ToolError,
+    Workflow,
+    compare,
+    value_at,
+    without_absent,
+)
 from mcpgen.runtime.context import Context, InputRequiredError
+from mcpgen.runtime.errors import CallRefusedError
+from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
 from mcpgen.runtime.tools import Run
-from mcpgen.runtime.workflows import MAX_ITEMS
+from mcpgen.runtime.upstream.errors import DisconnectedError, UpstreamStatusError
+from mcpgen.runtime.workflows import MAX_ITEMS, MAX_WAIT_SECONDS, Step
 
 
 class Calls:
@@ -20,11 +35,18 @@ class Calls:
     def __init__(self, *answers: object, state: dict[str, Any] | None = None) -> None:
         self.state = state or {}
         self.given: list[tuple[str, dict[str, Any]]] = []
+        self.scopes: list[str] = []
+        self.attempts: list[int | None] = []
         self.told: list[str] = []
+        self.progress: list[float] = []
         self._answers = list(answers)
 
-    async def run_tool(self, name: str, arguments: dict[str, Any], scope: str) -> Run:
+    async def run_tool(
+        self, name: str, arguments: dict[str, Any], scope: str, *, attempts: int | None = None
+    ) -> Run:
         self.given.append((name, arguments))
+        self.scopes.append(scope)
+        self.attempts.append(attempts)
         answer = self._answers.pop(0)
         if isinstance(answer, BaseException):
             raise answer
@@ -32,6 +54,7 @@ class Calls:
 
     def report_progress(self, progress: float, total: float, message: str) -> None:
         self.told.append(message)
+        self.progress.append(progress)
 
     def flow(self, *steps: str) -> Workflow:
         return Workflow(cast("Context", self), *steps)
@@ -117,9 +140,165 @@ def test_a_failure_tells_what_took_effect_and_what_was_not_begun() -> None:
 def test_a_criterion_that_does_not_hold_ends_the_workflow() -> None:
     calls = Calls({"state": "closed"})
     flow = calls.flow("a", "b")
-    run(flow.call("a", "get", {}))
     with pytest.raises(ToolError, match=r"(?s)`a` failed: `x == 1` does not hold.*took effect"):
-        flow.require("a", "x == 1", holds=False)
+        run(flow.call("a", "get", {}, expect={"x == 2": lambda a: True, "x == 1": lambda a: False}))
+
+
+def test_an_error_that_is_expected_is_a_success() -> None:
+    step = run(
+        Calls(status_error(404, {"title": "gone"}))
+        .flow("a")
+        .call("a", "get", {}, expect={"$statusCode == 404": lambda a: a.status == 404})
+    )
+    assert (step.status, step.get("/title")) == (404, "gone")
+
+
+def test_what_is_expected_makes_no_success_where_no_answer_came() -> None:
+    flow = Calls(DisconnectedError("gave no answer.")).flow("a")
+    with pytest.raises(ToolError, match="`a` failed: gave no answer"):
+        run(flow.call("a", "get", {}, expect={"x != 1": lambda a: a.get("/x") is ABSENT}))
+
+
+def test_a_step_is_tried_again_up_to_its_limit_and_then_fails() -> None:
+    calls = Calls(*[status_error(503)] * 3)
+    busy = Retry(2, after_seconds=4, when=lambda a: a.status == 503)
+    with virtual_time() as loop:
+        with pytest.raises(ToolError, match=r"`a` failed 3 times, at last: answered 503"):
+            loop.run_until_complete(calls.flow("a").call("a", "get", {"x": 1}, on_failure=[busy]))
+        assert loop.time() == 8
+    assert calls.given == [("get", {"x": 1})] * 3
+    assert calls.scopes == ["a-0", "a-1", "a-2"]
+    assert calls.attempts == [1, 1, 1]  # so that the client does not try again beside it
+    assert calls.told[1] == "step 1 of 1: a, again in 4 seconds"
+    assert sorted(set(calls.progress)) == calls.progress
+
+
+def test_a_step_that_fails_once_goes_on_with_what_came_then() -> None:
+    calls = Calls(status_error(503), {"id": 7})
+    step = run(calls.flow("a").call("a", "get", {}, on_failure=[Retry(1)]))
+    assert step.get("/id") == 7
+
+
+def test_retry_after_overrules_the_wait_of_a_step_within_bounds() -> None:
+    calls = Calls(status_error(503, retry_after=30), {})
+    with virtual_time() as loop:
+        loop.run_until_complete(calls.flow("a").call("a", "get", {}, on_failure=[Retry(1, 2)]))
+        assert loop.time() == 30
+    late = Calls(status_error(503, retry_after=MAX_WAIT_SECONDS + 1))
+    with pytest.raises(ToolError, match="`a` failed: answered 503"):
+        run(late.flow("a").call("a", "get", {}, on_failure=[Retry(1)]))
+
+
+def test_the_limit_of_a_retry_is_exhausted_before_what_stands_below_it() -> None:
+    calls = Calls(status_error(503), status_error(503), {})
+    flow = calls.flow("a", "b", "c")
+    actions = [Retry(1, when=lambda a: a.status == 503), GoTo("c")]
+
+    async def work() -> tuple[Step, Step]:
+        await flow.call("a", "first", {}, on_failure=actions)
+        return await flow.call("b", "second", {}), await flow.call("c", "third", {})
+
+    skipped, reached = run(work())
+    assert [name for name, _ in calls.given] == ["first", "first", "third"]
+    assert (skipped.status, reached.status) == (ABSENT, 200)
+
+
+def test_nothing_is_given_of_a_failed_step_that_is_gone_on_from() -> None:
+    step = run(
+        Calls(status_error(404, {"id": 7}))
+        .flow("a", "b")
+        .call("a", "x", {}, on_failure=[GoTo("b")])
+    )
+    assert (step.get("/id"), step.status) == (ABSENT, ABSENT)
+
+
+def test_an_end_after_a_failure_stands_before_a_retry_below_it() -> None:
+    calls = Calls(status_error(404))
+    actions = [End(when=lambda a: a.status == 404), Retry(5)]
+    with pytest.raises(ToolError, match="`a` failed: answered 404"):
+        run(calls.flow("a").call("a", "get", {}, on_failure=actions))
+
+
+def test_a_call_that_was_refused_is_not_repeated() -> None:
+    calls = Calls(CallRefusedError("arguments of `get`: `/x` is no number"))
+    with pytest.raises(ToolError, match="is no number"):
+        run(calls.flow("a").call("a", "get", {}, on_failure=[Retry(5)]))
+    assert len(calls.given) == 1
+
+
+def test_a_success_that_ends_the_workflow_skips_all_other_steps() -> None:
+    calls = Calls({"items": []})
+    flow = calls.flow("a", "b", "c")
+
+    async def work() -> list[Step]:
+        none = End(when=lambda a: not a.get("/items"))
+        await flow.call("a", "list", {}, on_success=[none])
+        each = await flow.call_each("b", "get", [{"x": 1}])
+        return [each, await flow.call("c", "get", {}, on_success=[GoTo("b")])]
+
+    each, last = run(work())
+    assert [name for name, _ in calls.given] == ["list"]
+    assert (each.get(), last.get()) == ([], ABSENT)
+
+
+def test_the_first_action_whose_condition_holds_is_taken() -> None:
+    calls = Calls({"n": 2}, {})
+    flow = calls.flow("a", "b", "c")
+
+    async def work() -> None:
+        actions = [End(when=lambda a: a.get("/n") == 1), GoTo("c"), End()]
+        await flow.call("a", "list", {}, on_success=actions)
+        await flow.call("b", "get", {})
+        await flow.call("c", "set", {})
+
+    run(work())
+    assert [name for name, _ in calls.given] == ["list", "set"]
+
+
+def test_each_item_of_a_loop_is_tried_again_by_itself() -> None:
+    calls = Calls(status_error(503), {"id": 1}, status_error(503), {"id": 2})
+    step = run(calls.flow("a").call_each("a", "get", [{}, {}], on_failure=[Retry(1)]))
+    assert step.get("/id") == [1, 2]
+
+
+def test_failures_are_not_repeated_where_a_later_step_asks_the_user() -> None:
+    first = Calls(status_error(503), {"id": 1}, status_error(404), InputRequiredError({}))
+
+    async def work(flow: Workflow) -> Any:
+        made = await flow.call("a", "create", {}, on_failure=[Retry(1, after_seconds=9)])
+        await flow.call("b", "look", {}, on_failure=[GoTo("d")])
+        await flow.call("c", "never", {})
+        return await flow.call("d", "confirm", {"id": made.get("/id")})
+
+    with virtual_time() as loop:
+        with pytest.raises(InputRequiredError):
+            loop.run_until_complete(work(first.flow("a", "b", "c", "d")))
+        assert loop.time() == 9
+        again = Calls({"done": True}, state=json.loads(json.dumps(first.state)))
+        done = loop.run_until_complete(work(again.flow("a", "b", "c", "d")))
+        assert loop.time() == 9  # it was waited for already
+    assert done.get("/done") is True
+    assert again.given == [("confirm", {"id": 1})]
+    assert again.scopes == first.scopes[-1:]
+
+
+def status_error(
+    status: int, problem: dict[str, Any] | None = None, *, retry_after: float | None = None
+) -> UpstreamStatusError:
+    """Give the error that an answer of the API becomes."""
+    return UpstreamStatusError(
+        f"answered {status}.", status=status, problem=problem, retry_after_seconds=retry_after
+    )
+
+
+@contextmanager
+def virtual_time() -> Iterator[VirtualTimeLoop]:
+    """Give a loop whose waits are over at once."""
+    loop = VirtualTimeLoop()
+    try:
+        yield loop
+    finally:
+        loop.close()
 
 
 def test_steps_are_not_repeated_where_a_later_one_asks_the_user() -> None:

@@ -5,9 +5,9 @@ Worked out from the plan alone, so that the generated code has something to agre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 
 from msgspec import UNSET
 
@@ -16,26 +16,23 @@ from mcpgen.ir.api import Operation
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, StepPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.workflow import (
+    Action,
     Comparison,
     Condition,
     InputValue,
-    ItemValue,
     Junction,
-    ListOf,
     Literal,
     Negation,
-    ObjectOf,
     ResponseValue,
-    Truth,
-    Value,
 )
 from mcpgen.plan.cases.calls import PLACES, first_requirement, schema_of
+from mcpgen.plan.cases.workflow_course import Course, Fault
 from mcpgen.plan.media_types import is_json
-from mcpgen.runtime.absent import ABSENT
 from mcpgen.runtime.testing.samples import CannotSampleError, Which, both_ways
-from mcpgen.runtime.workflow_values import compare, value_at, without_absent
 
 _LEADS_TO_RETRIES = frozenset({401, 403, 408, 425, 429})
+_USUAL_ERRORS = (404, 409, 422, 429, 500, 503)
+_ALWAYS = 1000  # times, more than any step is tried
 _WISHES: tuple[Which, ...] = ("example", "largest")
 
 
@@ -61,52 +58,6 @@ def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject
     return entries
 
 
-@dataclass(slots=True)
-class _Course:
-    """How a workflow goes, as far as it went."""
-
-    inputs: JsonObject
-    answers: dict[str, list[Any]] = field(default_factory=dict)  # by step, one for each run
-    statuses: dict[str, int] = field(default_factory=dict)
-    repeated: set[str] = field(default_factory=set)
-    requests: list[JsonObject] = field(default_factory=list)
-    steps: list[str] = field(default_factory=list)  # of each request
-
-    def value(self, value: Value, item: Any = ABSENT) -> Any:
-        """What a value is; ABSENT where it is not there."""
-        match value:
-            case Literal(value=plain):
-                return plain
-            case ListOf(items=items):
-                return [self.value(each, item) for each in items]
-            case ObjectOf(members=members):
-                return {name: self.value(each, item) for name, each in members}
-            case InputValue(name=name, pointer=pointer):
-                return value_at(self.inputs.get(name, ABSENT), pointer)
-            case ItemValue(pointer=pointer):
-                return value_at(item, pointer)
-            case ResponseValue(part="body", selector=pointer, step=step):
-                found = [value_at(answer, pointer) for answer in self.answers[step]]
-                found = [each for each in found if each is not ABSENT]
-                return found if step in self.repeated else found[0] if found else ABSENT
-            case ResponseValue(part="status", step=step) if self.answers[step]:
-                return self.statuses[step]
-            case _:
-                return ABSENT  # headers, which no answer here has
-
-    def holds(self, condition: Condition) -> bool:
-        """Whether a condition is true by now."""
-        match condition:
-            case Truth(value=value):
-                return bool(self.value(value))
-            case Comparison(left=left, operator=operator, right=right):
-                return compare(self.value(left), operator, self.value(right))
-            case Negation(condition=inner):
-                return not self.holds(inner)
-            case Junction(word=word, conditions=parts):
-                return (all if word == "and" else any)(map(self.holds, parts))
-
-
 class _Making:
     """Makes the entries of one server."""
 
@@ -115,31 +66,94 @@ class _Making:
         self._sent, self._answered = both_ways(plan.api.schemas)
 
     def entry(self, workflow: WorkflowPlan) -> JsonObject:
-        """Give arguments, answers, requests and the result.
+        """Give arguments, answers, requests and the result; and what comes of errors.
 
         Raises:
             CannotSampleError: none are found.
         """
         why = CannotSampleError("no answers lead through its steps")
+        found: list[Course] = []
         for wish in _WISHES:
             try:
-                replies = self._replies(workflow, wish)
-                course = self._course(workflow, replies, wish)
+                course = Course(
+                    workflow,
+                    self._inputs(workflow, wish),
+                    self._replies(workflow, wish),
+                    self._request,
+                ).go()
             except CannotSampleError as error:
                 why = error
                 continue
-            result = without_absent(course.value(workflow.output))
-            if workflow.result_key or not isinstance(result, dict):
-                result = {workflow.result_key or "result": result}
-            return {
-                "tool": workflow.name,
-                "arguments": course.inputs,
-                "replies": replies,
-                "requests": course.requests,
-                "result": result,
-                "failure": self._failure(course),
+            if course.failed:
+                why = CannotSampleError(f"no answer to `{course.failed}` is what it requires")
+            elif not course.requests:
+                why = CannotSampleError("none of its steps would run")
+            else:
+                found.append(course)
+        if not found:
+            raise why
+        longest = max(found, key=lambda course: len(set(course.steps)))  # the first of them
+        return self._entry(longest, [each for each in found if each.steps != longest.steps])
+
+    def _entry(self, course: Course, others: Iterable[Course]) -> JsonObject:
+        """The entry of a course; `others` go another way without an error."""
+        entry: JsonObject = {
+            "tool": course.workflow.name,
+            "arguments": course.inputs,
+            "replies": course.replies,
+            "requests": course.requests,
+            "result": course.result(),
+            "failure": self._failure(course),
+        }
+        detours = [
+            {
+                "arguments": other.inputs,
+                "replies": other.replies,
+                "requests": other.requests,
+                "result": other.result(),
             }
-        raise why
+            for other in others
+        ]
+        if detours := [*detours, *self._detours(course)]:
+            entry["detours"] = detours
+        return entry
+
+    def _failure(self, course: Course) -> JsonObject:
+        """The last step that an error ends the workflow at; {} where none does."""
+        for at in reversed(range(len(course.requests))):
+            for failing in self._with_errors(course, at, times=_ALWAYS):
+                if failing.failed == course.steps[at]:
+                    return {
+                        **_fault(failing),
+                        "step": failing.failed,
+                        "took_effect": list(dict.fromkeys(failing.steps[:at])),
+                    }
+        return {}
+
+    def _detours(self, course: Course) -> Iterator[JsonObject]:
+        """For each action after a failure, an error that it is taken at, and how it goes on."""
+        shown: list[Action] = []
+        for at, step_id in enumerate(course.steps):
+            for times in (1, _ALWAYS):  # tried again with success, and never
+                for going in self._with_errors(course, at, times=times):
+                    new = [action for action in going.taken if action not in shown]
+                    if going.failed or not new or step_id in course.steps[:at]:
+                        continue
+                    shown += new
+                    yield {
+                        **_fault(going),
+                        "requests": going.requests,
+                        "result": going.result(),
+                        "waits_seconds": going.waited_seconds,
+                    }
+
+    def _with_errors(self, course: Course, at: int, *, times: int) -> Iterator[Course]:
+        """The same course where the request at an index is answered with one error or another."""
+        step = next(step for step in course.workflow.steps if step.id == course.steps[at])
+        for status in _error_statuses(step, self._tools[step.tool].operation):
+            fault = Fault(step.id, at, status, times)
+            with suppress(CannotSampleError):  # what follows lacks what the step would have given
+                yield replace(course, fault=fault).go()
 
     def _replies(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
         return {
@@ -164,35 +178,6 @@ class _Making:
                     return {"status": status, "body": body}
             return {"status": status}
         return {"status": 200}
-
-    def _course(self, workflow: WorkflowPlan, replies: JsonObject, wish: Which) -> _Course:
-        course = _Course(self._inputs(workflow, wish))
-        for step in workflow.steps:
-            course.answers[step.id] = []
-            reply = replies[step.operation]
-            course.statuses[step.id] = reply["status"]
-            if step.items is not None:
-                course.repeated.add(step.id)
-            if step.condition is not None and not course.holds(step.condition):
-                continue
-            for item in self._items(step, course):
-                request = self._request(step, without_absent(course.value(step.arguments, item)))
-                course.requests.append(request)
-                course.steps.append(step.id)
-                course.answers[step.id].append(reply.get("body"))
-            if not all(course.holds(criterion.condition) for criterion in step.criteria):
-                raise CannotSampleError(f"no answer to `{step.id}` is what it requires")
-        if not course.requests:
-            raise CannotSampleError("none of its steps would run")
-        return course
-
-    def _items(self, step: StepPlan, course: _Course) -> list[Any]:
-        if step.items is None:
-            return [ABSENT]
-        items = course.value(step.items)
-        if not isinstance(items, list) or not items:
-            raise CannotSampleError(f"no list is there for `{step.id}`")
-        return items
 
     def _inputs(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
         """An argument for each input, such that the operations take it as well."""
@@ -228,20 +213,6 @@ class _Making:
                 raise CannotSampleError(f"`{argument.name}` of `{step.id}`: {problem}")
         return {"operation": tool.operation.key, **_sent(tool, arguments)}
 
-    def _failure(self, course: _Course) -> JsonObject:
-        """The last step that calls an operation of its own is answered with an error."""
-        operations = [request["operation"] for request in course.requests]
-        at = max(number for number, key in enumerate(operations) if operations.index(key) == number)
-        operation = next(
-            tool.operation for tool in self._tools.values() if tool.operation.key == operations[at]
-        )
-        return {
-            "step": course.steps[at],
-            "operation": operations[at],
-            "status": _error_status(operation),
-            "took_effect": list(dict.fromkeys(course.steps[:at])),
-        }
-
 
 def _sent(tool: ToolPlan, arguments: JsonObject) -> JsonObject:
     """What the request of these arguments has, by the API's own names."""
@@ -264,8 +235,33 @@ def _sent(tool: ToolPlan, arguments: JsonObject) -> JsonObject:
     return {key: value for key, value in request.items() if key not in PLACES or value}
 
 
-def _error_status(operation: Operation) -> int:
-    """A documented error that no client tries to get around, else 404."""
-    documented = {int(item.status) for item in operation.responses if item.status.isdigit()}
-    found = {status for status in documented if 400 <= status < 500}
-    return min(found - _LEADS_TO_RETRIES, default=404)
+def _fault(course: Course) -> JsonObject:
+    """Which requests are answered with an error, and with which."""
+    if course.fault is None:
+        raise ValueError("a course without an error")
+    return {"at": course.fault.at, "times": course.faults, "status": course.fault.status}
+
+
+def _error_statuses(step: StepPlan, operation: Operation) -> list[int]:
+    """Documented errors, those that the step's actions name, and some usual ones.
+
+    None that a client would try to get around by itself.
+    """
+    documented = [int(item.status) for item in operation.responses if item.status.isdigit()]
+    criteria = [each for action in step.on_failure for each in action.criteria]
+    named = [status for each in criteria for status in _statuses_in(each.condition)]
+    found = dict.fromkeys([*sorted(documented), *named, *_USUAL_ERRORS])
+    if any(action.kind == "retry" for action in step.on_failure):
+        return [status for status in found if 400 <= status < 600 and status not in (401, 403)]
+    return [status for status in found if 400 <= status < 500 and status not in _LEADS_TO_RETRIES]
+
+
+def _statuses_in(condition: Condition) -> Iterator[int]:
+    match condition:
+        case Comparison(left=ResponseValue(part="status"), right=Literal(value=int(status))):
+            yield status
+        case Negation(condition=inner):
+            yield from _statuses_in(inner)
+        case Junction(conditions=parts):
+            for part in parts:
+                yield from _statuses_in(part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from mcpgen.runtime.content import JsonObject
@@ -15,15 +15,16 @@ from mcpgen.runtime.testing.mock import MockUpstream
 from mcpgen.runtime.testing.replies import Reply
 from mcpgen.runtime.testing.served import demand
 from mcpgen.runtime.testing.suite import Suite
+from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowCase:
-    """One run of a workflow: an entry of `workflows.json`.
+    """One run of a workflow: an entry of `workflows.json`, or one of its `detours`.
 
-    `replies` are what the API answers, by operation; `requests` what it must be sent, in order;
-    `failure` says which step fails, how, and what took effect before. `untested` is "" or why
-    there is no run.
+    `replies` are what the API answers, by operation; `requests` what it must be sent, in order.
+    `fault` says which of them are answered with an error. `failure` is such a fault that ends the
+    run, with what took effect before. `untested` is "" or why there is no run.
     """
 
     tool: str
@@ -33,6 +34,8 @@ class WorkflowCase:
     result: JsonObject
     failure: JsonObject
     untested: str
+    waits_seconds: float = 0.0
+    fault: JsonObject = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> WorkflowCase:
@@ -47,8 +50,31 @@ class WorkflowCase:
             entry.get("untested", ""),
         )
 
+    def detour(self, entry: JsonObject) -> WorkflowCase:
+        """The run that goes another way: after an error, or other answers."""
+        return replace(
+            self,
+            arguments=entry.get("arguments", self.arguments),
+            replies=entry.get("replies", self.replies),
+            requests=entry["requests"],
+            result=entry["result"],
+            waits_seconds=entry.get("waits_seconds", 0.0),
+            fault=entry,
+        )
+
     def __str__(self) -> str:
-        return self.tool
+        if "status" in self.fault:
+            return f"{self.tool}-{self.fault['status']}-at-{self.fault['at']}"
+        return f"{self.tool}-otherwise" if self.fault else self.tool
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """What came of a call: what the API was sent, the result, and how long was waited."""
+
+    mock: MockUpstream
+    result: JsonObject
+    waited_seconds: float
 
 
 class WorkflowSuite(Suite):
@@ -57,29 +83,45 @@ class WorkflowSuite(Suite):
     @cached_property
     def workflows(self) -> Sequence[WorkflowCase]:
         """The runs of `workflows.json`, in its order."""
-        entries = json.loads((self.folder / "workflows.json").read_bytes())
-        return [WorkflowCase.from_json(entry) for entry in entries]
+        return [WorkflowCase.from_json(entry) for entry in self._entries]
+
+    @cached_property
+    def detours(self) -> Sequence[WorkflowCase]:
+        """The runs that go another way than the first of their workflow."""
+        return [
+            case.detour(detour)
+            for case, entry in zip(self.workflows, self._entries, strict=True)
+            for detour in entry.get("detours", ())
+        ]
+
+    @cached_property
+    def _entries(self) -> Sequence[JsonObject]:
+        entries: list[JsonObject] = json.loads((self.folder / "workflows.json").read_bytes())
+        return entries
 
     def run_through(self, case: WorkflowCase) -> None:
-        """Run all steps, and compare what was sent and what came back with the case."""
-        mock, result = self._played(case, {})
-        differences = [*self._sent_by(case.requests, mock)]
-        if result.get("isError"):
-            differences.append(f"it failed: {text_of(result)[:500]}")
-        elif not same(case.result, result.get("structuredContent")):
-            found = json.dumps(result.get("structuredContent"))
+        """Run all steps, and compare what was sent, what came back and the waits with the case."""
+        played = self._played(case, case.fault)
+        differences = [*self._sent_by(case.requests, played.mock)]
+        if played.result.get("isError"):
+            differences.append(f"it failed: {text_of(played.result)[:500]}")
+        elif not same(case.result, played.result.get("structuredContent")):
+            found = json.dumps(played.result.get("structuredContent"))
             differences.append(f"gave {found[:500]}, expected {json.dumps(case.result)[:500]}")
-        demand(not differences, "\n  ".join([f"{case.tool}:", *differences]))
+        if played.waited_seconds != case.waits_seconds:
+            waited = f"waited {played.waited_seconds} seconds"
+            differences.append(f"{waited}, expected {case.waits_seconds}")
+        demand(not differences, "\n  ".join([f"{case}:", *differences]))
 
     def run_into_failure(self, case: WorkflowCase) -> None:
         """Let one step fail: nothing follows it, and the result tells what took effect."""
         failure = case.failure
-        operation = failure["operation"]
-        mock, result = self._played(case, {operation: Reply(status=failure["status"])})
-        at = [request["operation"] for request in case.requests].index(operation)
-        differences = [*self._sent_by(case.requests[: at + 1], mock)]
-        text = text_of(result)
-        if not result.get("isError"):
+        played = self._played(case, failure)
+        at = failure["at"]
+        expected = [*case.requests[:at], *[case.requests[at]] * failure["times"]]
+        differences = [*self._sent_by(expected, played.mock)]
+        text = text_of(played.result)
+        if not played.result.get("isError"):
             differences.append(f"it did not fail: {text[:500]}")
         told = [f"step `{failure['step']}` failed", str(failure["status"])]
         told += [f"- `{step}` (" for step in failure["took_effect"]]
@@ -95,19 +137,30 @@ class WorkflowSuite(Suite):
         missing = sorted(planned - {case.tool for case in self.workflows})
         demand(not missing, f"nothing runs {', '.join(missing)}")
 
-    def _played(
-        self, case: WorkflowCase, failing: dict[str, Reply]
-    ) -> tuple[MockUpstream, JsonObject]:
+    def _played(self, case: WorkflowCase, fault: JsonObject) -> _Played:
+        """Call it; from its request `at` on, `times` requests are answered with `status`."""
         base_url = self._base_url(case.requests[0]["operation"])
         mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
-        for operation, reply in case.replies.items():
-            mock.reply_with(failing.get(operation, Reply.from_json(reply)), operation)
-        return mock, asyncio.run(self._answer(case, base_url, mock))
+        first = fault.get("at", 0)
+        failing = range(first, first + fault.get("times", 0))
+        error = Reply.from_json({"status": fault.get("status", 0), "body": {}})
 
-    async def _answer(self, case: WorkflowCase, base_url: str, mock: MockUpstream) -> JsonObject:
-        client = Client.in_memory(self._server, self._environ(base_url), send=mock.send)
-        async with client:
-            return await client.call_tool(case.tool, case.arguments)
+        async def send(request: HttpRequest) -> HttpResponse:
+            is_failing = len(mock.requests) in failing
+            for operation, reply in case.replies.items():
+                mock.reply_with(error if is_failing else Reply.from_json(reply), operation)
+            return await mock.send(request)
+
+        return self._loop.run_until_complete(self._answer(case, base_url, mock, send))
+
+    async def _answer(
+        self, case: WorkflowCase, base_url: str, mock: MockUpstream, send: Sender
+    ) -> _Played:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        async with Client.in_memory(self._server, self._environ(base_url), send=send) as client:
+            result = await client.call_tool(case.tool, case.arguments)
+            return _Played(mock, result, round(loop.time() - started, 3))
 
     def _sent_by(self, expected: Sequence[JsonObject], mock: MockUpstream) -> Iterator[str]:
         if len(mock.requests) != len(expected):

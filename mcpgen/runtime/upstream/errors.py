@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcpgen.runtime.errors import ToolError
+from mcpgen.runtime.upstream.http import HeaderFields
 
 
 class UpstreamError(ToolError):
@@ -66,9 +67,11 @@ class UpstreamStatusError(UpstreamError):
         status: int = 0,
         problem: dict[str, Any] | None = None,
         retry_after_seconds: float | None = None,
+        headers: HeaderFields = (),
     ) -> None:
         super().__init__(message)
         self.status = status
+        self.headers = headers
         self.problem = problem
         self.retry_after_seconds = retry_after_seconds
 

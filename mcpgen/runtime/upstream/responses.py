@@ -177,6 +177,7 @@ def status_error(
         status=status,
         problem=problem,
         retry_after_seconds=retry_after,
+        headers=response.headers,
     )
 
 

@@ -29,6 +29,7 @@ def second(arguments: str, more: str = "") -> str:
     return manifest(FETCH, step)
 
 
+NOT_TWICE = "operations: {getPet: {annotations: {readOnlyHint: false, idempotentHint: false}}}\n"
 AGAIN = "/workflows/look_twice/steps/1"
 REFUSED = {
     "unknown operation": (
@@ -129,6 +130,25 @@ REFUSED = {
         f"{AGAIN}/arguments/pet_id",
         "name it as an output of the step, and use `$steps.id.outputs.name`",
     ),
+    "a retry of what must not be done twice": (
+        NOT_TWICE + manifest(FETCH.replace("{id", "{retry: {limit: 2}, id")),
+        "workflow-retry",
+        "/workflows/look_twice/steps/0/retry",
+        "name the answers after which to try again: `$statusCode == 503`; or, ",
+    ),
+    "a retry that is made where no answer came": (
+        NOT_TWICE
+        + manifest(FETCH.replace("{id", "{retry: {limit: 2, when: $statusCode != 400}, id")),
+        "workflow-retry",
+        "/workflows/look_twice/steps/0/retry",
+        "name the answers after which to try again: `$statusCode == 503`; or, ",
+    ),
+    "a retry without bounds": (
+        manifest(FETCH.replace("{id: fetch", "{retry: {limit: 11}, id: fetch")),
+        "manifest",
+        "/workflows/look_twice/steps/0/retry/limit",
+        "",
+    ),
     "pages of what has none": (
         second("{pet_id: 1}", ", max_pages: 3"),
         "workflow-pages",
@@ -183,6 +203,10 @@ workflows:
       - stepId: fetch
         operationId: getPet
         parameters: [{name: petId, in: path, value: $inputs.pet}]
+    failureActions: [{reference: $components.failureActions.busy}]
+components:
+  failureActions:
+    busy: {name: busy, type: retry, criteria: [{condition: $statusCode == 503}]}
 """
 FETCHING = "/workflows/0/steps/0"
 ARAZZO_REFUSED = {
@@ -221,12 +245,89 @@ ARAZZO_REFUSED = {
         FETCHING,
         "name one operation, by `operationId` or `operationPath`",
     ),
-    "going elsewhere": (
+    "going back": (
         "        parameters:",
         "        onFailure: [{name: again, type: goto, stepId: fetch}]\n        parameters:",
         "arazzo",
+        f"{FETCHING}/onFailure/0/stepId",
+        "a `retry` with a `retryLimit` repeats a step; ",
+    ),
+    "going to an unknown step": (
+        "        parameters:",
+        "        onSuccess: [{name: on, type: goto, stepId: fetsh}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/onSuccess/0/stepId",
+        "did you mean `fetch`?",
+    ),
+    "going nowhere": (
+        "        parameters:",
+        "        onSuccess: [{name: on, type: goto}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/onSuccess/0",
+        "the steps are `fetch`",
+    ),
+    "going to another workflow": (
+        "        parameters:",
+        "        onSuccess: [{name: on, type: goto, workflowId: more}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/onSuccess/0/workflowId",
+        "Arazzo 1.0 does not tell with which inputs; ",
+    ),
+    "another step before a retry": (
+        "        parameters:",
+        "        onFailure: [{name: on, type: retry, stepId: fetch}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/onFailure/0/stepId",
+        "let the step itself be tried again, or ",
+    ),
+    "a retry of what succeeded": (
+        "        parameters:",
+        "        onSuccess: [{name: on, type: retry}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/onSuccess/0",
+        "its type is `end` or `goto`",
+    ),
+    "an action without a type": (
+        "        parameters:",
+        "        onFailure: [{name: on}]\n        parameters:",
+        "arazzo",
         f"{FETCHING}/onFailure/0",
-        "steps run in their order, and a failure ends the workflow; ",
+        "its type is `end` or `goto` or `retry`",
+    ),
+    "too many retries": (
+        "        parameters:",
+        "        onFailure: [{name: on, type: retry, retryLimit: 50}]\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/onFailure/0/retryLimit",
+        "",
+    ),
+    "an unknown reusable action": (
+        "reference: $components.failureActions.busy",
+        "reference: $components.failureActions.bussy",
+        "arazzo",
+        "/workflows/0/failureActions/0/reference",
+        "did you mean `$components.failureActions.busy`?",
+    ),
+    "a condition of an action that is none": (
+        "condition: $statusCode == 503",
+        "condition: $statusCode = 503",
+        "workflow-expression",
+        "/components/failureActions/busy/criteria/0/condition",
+        "expressions are ",
+    ),
+    "an unknown reusable parameter": (
+        "parameters: [{name: petId",
+        "parameters: [{reference: $components.parameters.pet, name: petId",
+        "arazzo",
+        f"{FETCHING}/parameters/0",
+        "write `name`, `in` and `value` here",
+    ),
+    "unknown reusable inputs": (
+        "inputs: {type: object",
+        "inputs: {$ref: '#/components/inputs/pet', type: object",
+        "arazzo",
+        "/workflows/0/inputs",
+        "write them out here, or refer to `#/components/inputs/NAME`",
     ),
     "a criterion by JSONPath": (
         "        parameters:",

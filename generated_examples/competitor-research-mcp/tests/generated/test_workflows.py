@@ -23,8 +23,8 @@ def test_all_steps(case: WorkflowCase) -> None:
 @pytest.mark.parametrize("case", suite.workflows, ids=str)
 def test_a_failing_step(case: WorkflowCase) -> None:
     """Nothing follows a step that fails, and the model is told what took effect before."""
-    if case.untested:
-        pytest.skip(case.untested)
+    if not case.failure:
+        pytest.skip(case.untested or "no error ends it")
     suite.run_into_failure(case)
 
 

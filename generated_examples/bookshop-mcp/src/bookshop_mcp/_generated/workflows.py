@@ -6,7 +6,7 @@ all of its checks and overrides. To do otherwise, write `@override("workflow:NAM
 
 from typing import Any, TypedDict
 
-from mcpgen.runtime import Context, ToolGroup, Workflow, compare, without_absent
+from mcpgen.runtime import Context, End, Retry, ToolGroup, Workflow, compare, without_absent
 
 tools = ToolGroup.load(__name__, "workflows.json")
 
@@ -69,10 +69,31 @@ async def buy_book(
 
 @tools.handler("check_cart")
 async def check_cart(ctx: Context, *, cart: str) -> CheckCartResult:
-    """Look into a cart, and at the stock of the first book in it: `workflow:check_cart`."""
+    """Look into a cart, and at the stock of the first book in it, if it has any.
+
+    `workflow:check_cart`.
+    """
     flow = Workflow(ctx, "look", "stock")
-    look = await flow.call("look", "get_cart", {"cart_id": cart})
-    flow.require("look", "$statusCode == 200", holds=compare(look.status, "==", 200))
-    stock = await flow.call("stock", "get_stock", {"isbn": look.get("/items/0/isbn")})
+    look = await flow.call(
+        "look",
+        "get_cart",
+        {"cart_id": cart},
+        expect={"$statusCode == 200": lambda look: compare(look.status, "==", 200)},
+        on_success=[End(when=lambda look: compare(look.get("/items/0"), "==", None))],
+    )
+    stock = await flow.call(
+        "stock",
+        "get_stock",
+        {"isbn": look.get("/items/0/isbn")},
+        on_failure=[
+            Retry(
+                3,
+                after_seconds=1.0,
+                when=lambda stock: (
+                    compare(stock.status, "==", 429) or compare(stock.status, "==", 503)
+                ),
+            )
+        ],
+    )
     result: CheckCartResult = without_absent({"total": look.get("/total"), "stock": stock.get()})
     return result
