@@ -143,7 +143,8 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="with --http: a web page's origin (https://app.example) that may use the server",
+        help="with --http: a web page's origin (https://app.example) that may use the server, also "
+        "across origins (CORS); for several, give it several times",
     )
     add(
         "--no-sessions",

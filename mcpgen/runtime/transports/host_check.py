@@ -61,6 +61,10 @@ class HostCheck:
             self._accepted.add((host, origin))
         return refusal
 
+    def allows_pages_of(self, origin: bytes) -> bool:
+        """Tell whether an `Origin` is one of the allowed ones, and not merely this server's own."""
+        return origin.decode("latin-1").lower() in self._origins
+
     def _judge(self, host: bytes, origin: bytes | None) -> Refusal | None:
         parts = _HOST.fullmatch(host.decode("latin-1").lower())
         if parts is None or not self._is_ours(parts[1]):
@@ -69,7 +73,9 @@ class HostCheck:
                 "the Host header does not name this server; "
                 "to serve it under another name, start it with --allowed-host NAME",
             )
-        if origin is None or self._is_same_origin(origin, name=parts[1], port=parts[2]):
+        if origin is None or self.allows_pages_of(origin):
+            return None
+        if self._is_same_origin(origin, name=parts[1], port=parts[2]):
             return None
         return Refusal(
             403,
@@ -83,10 +89,7 @@ class HostCheck:
         return self._takes_any_address and _is_address(name)
 
     def _is_same_origin(self, origin: bytes, *, name: str, port: str | None) -> bool:
-        text = origin.decode("latin-1").lower()
-        if text in self._origins:
-            return True
-        parts = _ORIGIN.fullmatch(text)
+        parts = _ORIGIN.fullmatch(origin.decode("latin-1").lower())
         authority = _HOST.fullmatch(parts[2]) if parts else None
         if parts is None or authority is None:
             return False

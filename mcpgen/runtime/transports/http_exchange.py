@@ -56,6 +56,7 @@ class HttpExchange:
     __slots__ = (
         "_receive",
         "_send",
+        "_usual",
         "_whole",
         "fields",
         "head",
@@ -74,6 +75,12 @@ class HttpExchange:
         self._receive = receive
         self._send = send
         self._whole: WholeMessages | None = extensions.get(WHOLE_MESSAGES)
+        self._usual: Sequence[Header] = ()  # in every answer, whatever it is
+
+    def answer_with(self, headers: Sequence[Header]) -> None:
+        """Put these header fields into the answer, whatever it will be."""
+        self._usual = headers
+        self._whole = None  # whose answers have none
 
     def text(self, name: bytes) -> str | None:
         """Give a header's value, trimmed, or None."""
@@ -127,7 +134,7 @@ class HttpExchange:
         """Answer with JSON, or with an empty body."""
         if not headers and self.reply_at_once(status, body):
             return
-        fields = [(b"content-length", b"%d" % len(body)), *headers]
+        fields = [(b"content-length", b"%d" % len(body)), *self._usual, *headers]
         if body:
             fields.append(_JSON)
         await self._send({"type": "http.response.start", "status": status, "headers": fields})
@@ -144,9 +151,8 @@ class HttpExchange:
     ) -> None:
         """Write a stream's events as they come, until it ends or has another reader."""
         self.is_started = True
-        await self._send(
-            {"type": "http.response.start", "status": 200, "headers": [*_EVENT_STREAM, *headers]}
-        )
+        fields = [*_EVENT_STREAM, *self._usual, *headers]
+        await self._send({"type": "http.response.start", "status": 200, "headers": fields})
         if not stream.pending:
             await self._send({"type": "http.response.body", "body": b"", "more_body": True})
         while stream.reader == reader:

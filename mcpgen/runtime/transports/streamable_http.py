@@ -19,6 +19,7 @@ from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
+from mcpgen.runtime.transports import cross_origin
 from mcpgen.runtime.transports.host_check import HostCheck
 from mcpgen.runtime.transports.http_calls import PostedCalls
 from mcpgen.runtime.transports.http_exchange import (
@@ -118,10 +119,15 @@ class StreamableHttp:
 
     def _route(self, exchange: HttpExchange) -> Awaitable[None]:
         fields, scope = exchange.fields, exchange.scope
-        refusal = self._host_check.refusal(fields.get(b"host", b""), fields.get(b"origin"))
+        origin = fields.get(b"origin")
+        refusal = self._host_check.refusal(fields.get(b"host", b""), origin)
         if refusal is not None:
             raise RefusedError(*refusal)
         path, method = scope["path"].removeprefix(scope.get("root_path", "")), scope["method"]
+        if origin is not None and self._host_check.allows_pages_of(origin):
+            exchange.answer_with(cross_origin.fields_for(origin))
+            if cross_origin.is_preflight(method, fields):
+                return exchange.reply(200, headers=cross_origin.preflight_fields(fields))
         if path == MCP_PATH:
             if method == "POST":
                 return self._post(exchange)

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.transports.host_check import HostCheck
 from mcpgen.runtime.transports.http_connection import (
     BODY_SECONDS,
     HEAD_SECONDS,
@@ -137,9 +138,9 @@ async def until(condition: Callable[[], Any]) -> None:
     await asyncio.wait_for(became, BOUND_SECONDS)
 
 
-def on_server(scenario: Callable[[Server], Coroutine[Any, Any, None]]) -> None:
+def on_server(scenario: Callable[[Server], Coroutine[Any, Any, None]], **options: Any) -> None:
     async def bounded() -> None:
-        served, clock = make_served(), Clock()
+        served, clock = make_served(**options), Clock()
         server = HttpServer(served.app, now=clock)
         address = await server.listen("127.0.0.1", 0)
         async with Wires(int(address.rpartition(":")[2])) as wires:
@@ -166,6 +167,19 @@ def test_a_connection_serves_one_request_after_the_other() -> None:
         await wire.close()
 
     on_server(scenario)
+
+
+def test_pages_of_an_allowed_origin_are_told_so_in_each_answer() -> None:
+    async def scenario(server: Server) -> None:
+        wire = await server.connect()
+        for origin in ("https://app.example", "http://127.0.0.1") * 4:
+            wire.write(http(Origin=origin))
+            status, headers, body = await wire.response()
+            assert (status, json.loads(body)["id"]) == (200, 1)
+            shown_to = headers.get("access-control-allow-origin")
+            assert shown_to == (origin if origin == "https://app.example" else None)
+
+    on_server(scenario, host_check=HostCheck(allowed_origins=["https://app.example"]))
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:
