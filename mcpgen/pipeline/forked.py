@@ -14,6 +14,9 @@ from typing import BinaryIO, Generic, TypeVar
 
 T = TypeVar("T")
 
+# What the caller does meanwhile comes first: it is waited for longer than any one child.
+_BEHIND_THE_CALLER = 5
+
 
 class Forked(Generic[T]):
     """The result of `work`, which a forked child finds out.
@@ -85,6 +88,7 @@ class Forked(Generic[T]):
             # It ends when the parent says so, and removes its temporary folders then.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
+            os.nice(_BEHIND_THE_CALLER)
             _close_all_but({writing} if kept is None else {writing, kept})
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
             with os.fdopen(writing, "wb") as out:
