@@ -7,19 +7,17 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from mcpgen.ir.json_types import JsonObject, JsonValue
+from mcpgen.spec.outside_process import OutsideProcess
 
 _PROGRAM: Final = Path(__file__).with_name("outside_judge.py")
 _JUDGE: Final = "openapi-spec-validator"
 _SECONDS: Final = 30
-_MAX_ANSWER_BYTES: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +52,31 @@ def judge(root: JsonObject, cache_folder: Path | None = None) -> Judgement:
 
 
 def _ask(document: bytes) -> Judgement:
-    # Only what Windows needs to start a process at all.
-    environment = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
     try:
-        done = subprocess.run(  # noqa: S603  our own program, no shell, nothing from the document
-            [sys.executable, "-I", str(_PROGRAM), str(_SECONDS)],
-            input=document,
-            capture_output=True,
-            timeout=_SECONDS,
-            env=environment,
-            cwd=tempfile.gettempdir(),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
+        answer = json.loads(_outside().ask(document, _SECONDS))
+        if "stopped" in answer:
+            return Judgement(gave_up=f"it stopped with {answer['stopped']}")
+        return _decoded(answer["findings"])
+    except TimeoutError:
         return Judgement(gave_up=f"it took more than {_SECONDS} seconds")
+    except EOFError:
+        return Judgement(gave_up="it stopped without a word")
     except OSError as error:
-        return Judgement(gave_up=f"it could not be started: {error.strerror}")
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        name = last.partition(":")[0].rpartition(".")[2]
-        return Judgement(gave_up=f"it stopped with {name or 'no word'} ({done.returncode})")
-    try:
-        return _decoded(json.loads(done.stdout[:_MAX_ANSWER_BYTES]))
+        return Judgement(gave_up=f"it could not be asked: {error.strerror}")
     except ValueError:
         return Judgement(gave_up="its answer was not understood")
+
+
+_running: list[OutsideProcess] = []  # one at most
+
+
+def _outside() -> OutsideProcess:
+    """Give the judge of this process; starting one takes longer than most verdicts."""
+    for judge in _running:
+        if judge.is_usable:
+            return judge
+    _running[:] = [OutsideProcess([sys.executable, "-I", str(_PROGRAM), str(_SECONDS)])]
+    return _running[0]
 
 
 def _decoded(found: JsonValue) -> Judgement:

@@ -1,4 +1,4 @@
-"""openapi-spec-validator, run as a program of its own: document on stdin, verdict on stdout.
+"""openapi-spec-validator, run as a program of its own: documents on stdin, verdicts on stdout.
 
 It is started by path in an isolated interpreter, so it imports nothing of mcpgen. The validator
 opens files and connects to hosts that a document names; once everything is imported, an audit hook
@@ -8,6 +8,7 @@ forbids both, whatever the document says.
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 _MAX_FINDINGS = 20
@@ -22,31 +23,74 @@ _WARM_UP = {
 
 
 def main() -> None:
-    """Judge the document on stdin; write its findings as a JSON array of objects."""
-    data = sys.stdin.buffer.read()
-    document = json.loads(data)
-    _limit_resources(int(sys.argv[1]))
+    """Judge documents until stdin ends; a line of JSON is the answer to each.
+
+    A document is a line that says how many bytes it has, and those bytes. An answer has its
+    `findings`, or says what the judge `stopped` with. Each document is judged in a fork of this
+    process, so that none meets what another left behind; where nothing forks, one is all.
+    """
+    import openapi_spec_validator  # noqa: F401 - once, for all documents
+
+    while announced := sys.stdin.buffer.readline():
+        answer = _apart(sys.stdin.buffer.read(int(announced)), int(sys.argv[1]))
+        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+        sys.stdout.buffer.flush()
+        if not hasattr(os, "fork"):
+            return
+
+
+def _apart(data: bytes, seconds: int) -> dict[str, object]:
+    """Judge in a process of its own, whose end, whatever it is, ends nothing else."""
+    if not hasattr(os, "fork"):
+        return _answer(data, seconds)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            with os.fdopen(writing, "w", encoding="utf-8") as out:
+                json.dump(_answer(data, seconds), out)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as answer:
+        told = answer.read()
+    _, status = os.waitpid(child, 0)
+    if status:
+        return {"stopped": f"status {os.waitstatus_to_exitcode(status)}"}
+    found: dict[str, object] = json.loads(told)
+    return found
+
+
+def _answer(data: bytes, seconds: int) -> dict[str, object]:
+    try:
+        return {"findings": _findings(json.loads(data), seconds)}
+    except Exception as error:  # noqa: BLE001  (whatever stops the validator is told by name)
+        return {"stopped": type(error).__name__}
+
+
+def _findings(document: dict[str, object], seconds: int) -> list[dict[str, object]]:
     from openapi_spec_validator import OpenAPIV2SpecValidator
     from openapi_spec_validator.shortcuts import get_validator_cls
 
+    _limit_resources(seconds)
     validator = get_validator_cls(document)
     key = "swagger" if validator is OpenAPIV2SpecValidator else "openapi"
     warm_up = {**_WARM_UP[key], key: document[key], "paths": _one_path(key)}
     list(validator(warm_up).iter_errors())
     sys.addaudithook(_forbid)
-    findings = []
+    findings: list[dict[str, object]] = []
     for error in validator(document).iter_errors():
         place = [str(token) for token in getattr(error, "absolute_path", None) or ()]
         # What follows an empty line repeats the rule and the whole value.
         message = str(getattr(error, "message", error)).partition("\n\n")[0]
-        if (
-            len(message) > _MAX_MESSAGE
-        ):  # it begins with the value, and ends with what is wrong with it
+        if len(message) > _MAX_MESSAGE:
+            # It begins with the value, and ends with what is wrong with it.
             message = "…" + message[-_MAX_MESSAGE:]
         findings.append({"tokens": place, "message": message})
         if len(findings) == _MAX_FINDINGS:
             break
-    json.dump(findings, sys.stdout)
+    return findings
 
 
 def _one_path(key: str) -> dict[str, object]:

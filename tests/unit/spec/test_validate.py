@@ -325,4 +325,18 @@ def test_a_judge_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path
     program.write_text("while True: pass\n")
     monkeypatch.setattr(judging, "_PROGRAM", program)
     monkeypatch.setattr(judging, "_SECONDS", 0.3)
+    monkeypatch.setattr(judging, "_running", [])
     assert "0.3 seconds" in judge(GOOD).gave_up
+
+
+def test_one_process_judges_all_documents_and_none_meets_what_another_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(judging, "_running", [])
+    (tmp_path / "x.json").write_text("{}")
+    assert judge(GOOD).objections == ()
+    (running,) = judging._running
+    assert judge(GOOD | {"paths": {"/a": {"$ref": (tmp_path / "x.json").as_uri()}}}).gave_up
+    assert judge(changed(f"{GET}/parameters/0/schema/default", 7)).objections
+    assert judge(GOOD) == judge(SWAGGER) == Judgement()
+    assert judging._running == [running]
