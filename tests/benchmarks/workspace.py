@@ -90,13 +90,13 @@ def affected(bench: Bench) -> Iterator[dict[str, object]]:
 
 
 def side_by_side(bench: Bench) -> Iterator[dict[str, object]]:
-    """30 changed servers on one core and on two."""
+    """30 changed servers on one core and on two; no two of their documents are the same."""
     root = bench.workspace(bench.server(20), 30)
     taken: dict[int, list[Cost]] = {1: [], 2: []}
     for number in range(ROUNDS):
         for cores in taken:
             for server in (root / "servers").iterdir():
-                change(server, f"Replace it, round {number} of {cores}")
+                change(server, f"Replace it, {server.name}, round {number} of {cores}")
             taken[cores].append(bench.run("ws", "generate", here=root, cores=cores))
     one, two = ([each.seconds for each in taken[cores]] for cores in (1, 2))
     yield row("ws generate, 30 servers, one core", "s", one)
