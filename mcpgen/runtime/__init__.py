@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpgen.runtime.absent import ABSENT, Absent
-    from mcpgen.runtime.client_answers import Elicited
+    from mcpgen.runtime.client_answers import Elicited, sampled_content
     from mcpgen.runtime.content import (
         Annotations,
         Audio,
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         ResourceResult,
         Text,
         ToolResult,
+        ToolUse,
+        ToolUseResult,
     )
     from mcpgen.runtime.context import Context, ask_form, ask_model, ask_roots, ask_url
     from mcpgen.runtime.errors import (
@@ -74,6 +76,8 @@ __all__ = [
     "ToolError",
     "ToolGroup",
     "ToolResult",
+    "ToolUse",
+    "ToolUseResult",
     "Workflow",
     "after",
     "ask_form",
@@ -83,6 +87,7 @@ __all__ = [
     "before",
     "compare",
     "override",
+    "sampled_content",
     "serve",
     "value_at",
     "without_absent",
@@ -104,8 +109,10 @@ _HOMES = {
         "ResourceResult",
         "Text",
         "ToolResult",
+        "ToolUse",
+        "ToolUseResult",
     ),
-    "client_answers": ("Elicited",),
+    "client_answers": ("Elicited", "sampled_content"),
     "context": ("Context", "ask_form", "ask_model", "ask_roots", "ask_url"),
     "errors": (
         "ClientCannotError",

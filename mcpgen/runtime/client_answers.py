@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from binascii import a2b_base64
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.content import Audio, Image, JsonObject, SamplingContent, Text, ToolUse
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
 
@@ -48,6 +49,37 @@ def elicited(answer: JsonObject) -> Elicited:
     if action not in {"accept", "decline", "cancel"} or not isinstance(content, dict):
         raise _malformed("it has no action that MCP knows")
     return Elicited(action, content if action == "accept" else {})
+
+
+def sampled_content(answer: JsonObject) -> tuple[SamplingContent, ...]:
+    """Give what the client's model said: of a `CreateMessageResult` the content, block by block.
+
+    Raises:
+        ProtocolError: a block is not what MCP says that it is.
+    """
+    content = answer["content"]
+    return tuple(map(_sampled, content if isinstance(content, list) else [content]))
+
+
+def _sampled(block: Any) -> SamplingContent:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "image", "data": str(data), "mimeType": str(mime_type)}:
+            return Image(_bytes(data), mime_type)
+        case {"type": "audio", "data": str(data), "mimeType": str(mime_type)}:
+            return Audio(_bytes(data), mime_type)
+        case {"type": "tool_use", "id": str(id), "name": str(name), "input": dict(arguments)}:
+            meta = block.get("_meta")
+            return ToolUse(id, name, arguments, meta if isinstance(meta, dict) else {})
+    raise _malformed("a block of its content is none that a model gives")
+
+
+def _bytes(data: str) -> bytes:
+    try:
+        return a2b_base64(data, strict_mode=True)
+    except ValueError:
+        raise _malformed("a picture or sound in it is not base64") from None
 
 
 def _check_elicited(given: Elicited, params: JsonObject) -> None:

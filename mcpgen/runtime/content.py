@@ -68,6 +68,29 @@ class ResourceLink(Struct, frozen=True):
 Content: TypeAlias = Text | Image | Audio | EmbeddedResource | ResourceLink
 
 
+class ToolUse(Struct, frozen=True):
+    """A tool that the client's model wants called, as it says in its answer (`ctx.sample`)."""
+
+    id: str
+    name: str
+    input: JsonObject
+    meta: JsonObject = field(default_factory=dict)  # goes back with it, as it came
+
+
+class ToolUseResult(Struct, frozen=True):
+    """What a tool gave that the client's model wanted called; `tool_use_id` is the `ToolUse.id`."""
+
+    tool_use_id: str
+    content: tuple[Content, ...]
+    structured_content: JsonObject | None = None
+    is_error: bool = False
+
+
+SamplingContent: TypeAlias = Content | ToolUse | ToolUseResult
+ModelMessage: TypeAlias = tuple[str, SamplingContent | tuple[SamplingContent, ...]]
+"""What is said to the client's model, or was said by it: "user" or "assistant", and the content."""
+
+
 class ToolResult(Struct, frozen=True):
     """The answer of a tool. `structured_content` is an object, as every revision can carry it."""
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from mcpgen.runtime.client_answers import Elicited, check_answer, elicited
-from mcpgen.runtime.content import Content, JsonObject, Text
+from mcpgen.runtime.content import JsonObject, ModelMessage, Text
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.client_requests import check_client_can, check_form
 from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS
 from mcpgen.runtime.protocol.messages import Change
-from mcpgen.runtime.protocol.shapes import sampling_content
+from mcpgen.runtime.protocol.shapes import model_messages
 
 if TYPE_CHECKING:
     from mcpgen.runtime.tools import Run
@@ -102,9 +102,14 @@ def ask_url(message: str, url: str, elicitation_id: str) -> ClientRequest:
 
 
 def ask_model(
-    prompt: str | tuple[tuple[str, Content], ...], *, max_tokens: int = 1000, **more: Any
+    prompt: str | Sequence[ModelMessage], *, max_tokens: int = 1000, **more: Any
 ) -> ClientRequest:
-    """Ask the client's model; `prompt` is the user's text, or messages as (role, content)."""
+    """Ask the client's model; `prompt` is the user's text, or messages as (role, content).
+
+    `more` are other members of the request, as they travel: `systemPrompt`, `tools`. What the
+    model then wants of tools is in its answer (`sampled_content`); ask again with that as a message
+    of the assistant, and a `ToolUseResult` for each `ToolUse` in the next one of the user.
+    """
     messages = (("user", Text(prompt)),) if isinstance(prompt, str) else prompt
     return ClientRequest(
         "sampling/createMessage",
@@ -254,16 +259,16 @@ class Context:
 
     async def sample(
         self,
-        prompt: str | tuple[tuple[str, Content], ...],
+        prompt: str | Sequence[ModelMessage],
         *,
         max_tokens: int = 1000,
         key: str = "",
         **more: Any,
     ) -> JsonObject:
-        """Let the client's model answer; gives the `CreateMessageResult` as it came.
+        """Let the client's model answer (`ask_model`); gives the `CreateMessageResult` as it came.
 
         Raises:
-            ClientCannotError: the client lends no model.
+            ClientCannotError: the client lends no model, or none that uses tools.
         """
         return await self._ask_one(key, ask_model(prompt, max_tokens=max_tokens, **more))
 
@@ -388,6 +393,8 @@ class Context:
                 f"In {revision.name} nothing can be asked of the client while "
                 f"{self._call.method} is answered: only tools, prompts and resources may ask."
             )
+        if request.method == "sampling/createMessage":
+            params["messages"] = model_messages(params["messages"], revision)
         check_client_can(request.method, params, revision, self._call.client_capabilities)
         if "requestedSchema" in params:
             check_form(params["requestedSchema"], revision)
@@ -395,9 +402,4 @@ class Context:
             params.pop("mode", None)  # forms were all there was
         if revision.is_modern:
             params.pop("elicitationId", None)  # the answer comes with the same call
-        if request.method == "sampling/createMessage":
-            params["messages"] = [
-                {"role": role, "content": sampling_content(content, revision)}
-                for role, content in params["messages"]
-            ]
         return {"method": request.method, "params": params}

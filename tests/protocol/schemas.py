@@ -57,8 +57,9 @@ CLOSED = {
     "ListResourceTemplatesResult", "ListResourcesResult", "ListToolsResult",
     "LoggingMessageNotificationParams", "ProgressNotificationParams", "Prompt", "PromptArgument",
     "PromptMessage", "ReadResourceResult", "Resource", "ResourceLink", "ResourceTemplate",
-    "ServerCapabilities", "SubscriptionFilter", "SubscriptionsListenResult", "TextContent",
-    "TextResourceContents", "Tool", "ToolAnnotations",
+    "SamplingMessage", "ServerCapabilities", "SubscriptionFilter", "SubscriptionsListenResult",
+    "TextContent", "TextResourceContents", "Tool", "ToolAnnotations", "ToolResultContent",
+    "ToolUseContent",
 }  # fmt: skip
 
 

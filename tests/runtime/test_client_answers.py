@@ -19,17 +19,22 @@ from mcpgen.runtime import (
     Text,
     ToolError,
     ToolResult,
+    ToolUse,
+    ToolUseResult,
     ask_form,
     ask_model,
     ask_roots,
+    sampled_content,
 )
 from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.client_answers import check_answer
+from mcpgen.runtime.content import ModelMessage
 from mcpgen.runtime.errors import ProtocolError
-from mcpgen.runtime.protocol.client_requests import check_form
-from mcpgen.runtime.protocol.shapes import sampling_content
+from mcpgen.runtime.protocol.client_requests import check_client_can, check_form
+from mcpgen.runtime.protocol.shapes import model_messages
 from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
 from mcpgen.runtime.transports.memory import MemoryConnection
+from tests.protocol.schemas import check_frame
 from tests.runtime.test_features import EMPTY, Client, NoTools, serve
 
 FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -107,7 +112,8 @@ def test_a_model_is_sent_what_messages_to_it_may_hold(revision: Any) -> None:
         EmbeddedResource("test://e", "image/png", blob=b"12345"),
         ResourceLink("test://f", "f"),
     ]
-    shaped = [sampling_content(block, revision) for block in blocks]
+    messages = model_messages([("user", block) for block in blocks], revision)
+    shaped = [message["content"] for message in messages]
     knows_sounds = revision.name != "2024-11-05"
     assert [it["type"] for it in shaped] == [
         "text",
@@ -120,6 +126,168 @@ def test_a_model_is_sent_what_messages_to_it_may_hold(revision: Any) -> None:
         "[resource test://e, image/png, 5 bytes]",
         "f: test://f",
     ]
+
+
+USE = ToolUse("use-1", "look_up", {"word": "x"}, {"cache": "kept"})
+FOUND = ToolUseResult("use-1", (Text("a letter"), ResourceLink("test://x", "x")), {"n": 1})
+FAILED = ToolUseResult("use-1", (Image(b"b", "image/png"),), is_error=True)
+LOOK_UP = {"name": "look_up", "inputSchema": {"type": "object"}}
+WITH_TOOLS = [revision for revision in REVISIONS if revision.name >= "2025-11-25"]
+SPEAKING: list[ModelMessage] = [
+    ("user", Text("What is x?")),
+    ("assistant", (Text("I look it up."), USE)),
+]
+
+
+@pytest.mark.requirement("L117", "N123")
+@pytest.mark.parametrize("result", [FOUND, FAILED], ids=["found", "failed"])
+@pytest.mark.parametrize("revision", WITH_TOOLS, ids=lambda revision: revision.name)
+def test_what_tools_gave_goes_to_the_model_in_the_shape_of_its_revision(
+    revision: Any, result: ToolUseResult
+) -> None:
+    messages = model_messages([*SPEAKING, ("user", result)], revision)
+    use, answer = messages[1]["content"][1], messages[2]["content"]
+    assert use == {
+        "type": "tool_use",
+        "id": "use-1",
+        "name": "look_up",
+        "input": {"word": "x"},
+        "_meta": {"cache": "kept"},
+    }
+    assert (answer["type"], answer["toolUseId"]) == ("tool_result", "use-1")
+    assert answer.get("isError", False) is result.is_error
+    assert answer.get("structuredContent") == result.structured_content
+    kinds = [type(block) for block in result.content]
+    assert [block["type"] for block in answer["content"]] == [
+        {Text: "text", ResourceLink: "resource_link", Image: "image"}[kind] for kind in kinds
+    ]
+    params = {"messages": messages, "maxTokens": 1, "tools": []}
+    frame = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": params}
+    check_frame(revision.name, frame)
+
+
+@pytest.mark.requirement("L022", "L023")
+@pytest.mark.parametrize("revision", REVISIONS, ids=lambda revision: revision.name)
+def test_a_model_of_a_revision_without_tools_is_sent_no_use_of_them(revision: Any) -> None:
+    if revision in WITH_TOOLS:
+        model_messages([*SPEAKING, ("user", FOUND)], revision)
+    else:
+        with pytest.raises(ClientCannotError, match=f"models of MCP {revision.name}") as caught:
+            model_messages([*SPEAKING, ("user", FOUND)], revision)
+        assert caught.value.required == {"sampling": {"tools": {}}}
+
+
+@pytest.mark.requirement("L116", "N123")
+def test_a_client_that_declared_no_tools_is_sent_no_use_of_them() -> None:
+    messages = model_messages([*SPEAKING, ("user", FOUND)], WITH_TOOLS[0])
+    for params in ({"messages": messages}, {"messages": [], "toolChoice": {"mode": "auto"}}):
+        with pytest.raises(ClientCannotError, match=r"sampling\.tools"):
+            check_client_can("sampling/createMessage", params, WITH_TOOLS[0], {"sampling": {}})
+        able = {"sampling": {"tools": {}}}
+        check_client_can("sampling/createMessage", params, WITH_TOOLS[0], able)
+
+
+@pytest.mark.requirement("L117", "N123")
+@pytest.mark.parametrize(
+    "messages",
+    [
+        SPEAKING,
+        [*SPEAKING, ("user", Text("Well?"))],
+        [*SPEAKING, ("assistant", FOUND)],
+        [*SPEAKING, ("user", (FOUND, FOUND))],
+        [*SPEAKING, ("user", ToolUseResult("use-2", ()))],
+        [*SPEAKING, ("user", (FOUND, Text("So?")))],
+        [("user", FOUND)],
+        [("user", USE), ("user", FOUND)],
+    ],
+    ids=[
+        *("unanswered", "passed over", "answered by the model", "answered twice"),
+        *("another answered", "answered with more", "nothing wanted", "wanted by the user"),
+    ],
+)
+def test_results_that_do_not_follow_on_tool_uses_are_a_mistake_of_the_handler(
+    messages: Any,
+) -> None:
+    with pytest.raises(ValueError, match="tool"):
+        model_messages(messages, WITH_TOOLS[0])
+
+
+@pytest.mark.parametrize("revision", REVISIONS, ids=lambda revision: revision.name)
+def test_a_message_of_several_blocks_is_several_messages_to_older_models(revision: Any) -> None:
+    blocks = (Text("Look:"), Image(b"b", "image/png"))
+    messages = model_messages([("user", blocks)], revision)
+    assert len(messages) == (1 if revision in WITH_TOOLS else 2)
+    params = {"messages": messages, "maxTokens": 1}
+    frame = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": params}
+    check_frame(revision.name, frame)
+
+
+@pytest.mark.requirement("N123")
+def test_a_handler_lets_the_model_use_tools_until_it_has_an_answer() -> None:
+    features = Features()
+
+    @features.tool()
+    async def asks(ctx: Context) -> str:
+        messages: list[ModelMessage] = [("user", Text("What is x?"))]
+        while True:
+            answer = sampled_content(await ctx.sample(messages, tools=[LOOK_UP]))
+            uses = [block for block in answer if isinstance(block, ToolUse)]
+            if not uses:
+                return "; ".join(block.text for block in answer if isinstance(block, Text))
+            given = (ToolUseResult(use.id, (Text(use.input["word"] * 2),)) for use in uses)
+            messages += [("assistant", answer), ("user", tuple(given))]
+
+    async def talk(client: Client) -> None:
+        asked = {"name": "asks", "_meta": {CAPABILITIES: {"sampling": {"tools": {}}}}}
+        first = await client.ask("tools/call", **asked)
+        ((key, wanted),) = first["result"]["inputRequests"].items()
+        assert wanted["params"]["tools"] == [LOOK_UP]
+        use = {"type": "tool_use", "id": "1", "name": "look_up", "input": {"word": "x"}}
+        answers = {key: {**SAMPLED, "content": [use, {**use, "id": "2"}]}}
+        state = {"requestState": first["result"]["requestState"]}
+        second = await client.ask("tools/call", **asked, **state, inputResponses=answers)
+        ((key, wanted),) = second["result"]["inputRequests"].items()
+        results = wanted["params"]["messages"][2]["content"]
+        assert [(it["toolUseId"], it["content"][0]["text"]) for it in results] == [
+            ("1", "xx"),
+            ("2", "xx"),
+        ]
+        state = {"requestState": second["result"]["requestState"]}
+        last = await client.ask("tools/call", **asked, **state, inputResponses={key: SAMPLED})
+        assert last["result"]["content"][0]["text"] == "hi"
+
+    serve(features, talk)
+
+
+def test_what_a_model_said_is_read_block_by_block() -> None:
+    blocks = [
+        {"type": "text", "text": "a"},
+        {"type": "image", "data": "Yg==", "mimeType": "image/png"},
+        {"type": "audio", "data": "Yw==", "mimeType": "audio/wav"},
+        {"type": "tool_use", "id": "1", "name": "n", "input": {}, "_meta": {"k": 1}},
+    ]
+    read = (
+        *(Text("a"), Image(b"b", "image/png"), Audio(b"c", "audio/wav")),
+        ToolUse("1", "n", {}, {"k": 1}),
+    )
+    assert sampled_content({"content": blocks}) == read
+    assert sampled_content({"content": blocks[0]}) == read[:1]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "tool_use", "id": 1, "name": "n", "input": {}},
+        {"type": "tool_use", "id": "1", "name": "n"},
+        {"type": "image", "data": "?", "mimeType": "image/png"},
+        {"type": "tool_result", "toolUseId": "1", "content": []},
+        {"type": "text"},
+        "text",
+    ],
+)
+def test_what_no_model_says_is_refused(block: Any) -> None:
+    with pytest.raises(ProtocolError, match="the client's answer cannot be used"):
+        sampled_content({"content": block})
 
 
 def form_of(field: Any) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def check_client_can(
         )
     if method == "elicitation/create":
         _check_mode(params.get("mode", "form"), revision, declared)
-    if method == "sampling/createMessage" and "tools" in params:
+    if method == "sampling/createMessage" and _uses_tools(params):
         _check_tools(revision, declared)
 
 
@@ -70,6 +70,14 @@ def _check_mode(mode: str, revision: Revision, declared: JsonObject) -> None:
         raise ClientCannotError(
             f"this client did not declare elicitation in {mode} mode", {"elicitation": {mode: {}}}
         )
+
+
+def _uses_tools(params: JsonObject) -> bool:
+    if "tools" in params or "toolChoice" in params:
+        return True
+    contents = (message["content"] for message in params["messages"])
+    blocks = (block for it in contents for block in (it if type(it) is list else [it]))
+    return any(block["type"] in {"tool_use", "tool_result"} for block in blocks)
 
 
 def _check_tools(revision: Revision, declared: JsonObject) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from binascii import b2a_base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from mcpgen.runtime.content import (
@@ -13,13 +13,18 @@ from mcpgen.runtime.content import (
     Content,
     EmbeddedResource,
     Image,
+    ModelMessage,
     PromptResult,
     ResourceContents,
     ResourceLink,
     ResourceResult,
+    SamplingContent,
     Text,
     ToolResult,
+    ToolUse,
+    ToolUseResult,
 )
+from mcpgen.runtime.errors import ClientCannotError
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
 from mcpgen.runtime.protocol.versions import Revision
 
@@ -48,9 +53,82 @@ def content_block(block: Content, revision: Revision) -> JsonObject:
     return _block(block, revision, revision.content_types)
 
 
-def sampling_content(block: Content, revision: Revision) -> JsonObject:
-    """Give one content block for the client's model; text where it takes no such block."""
+def model_messages(messages: Sequence[ModelMessage], revision: Revision) -> list[JsonObject]:
+    """Give the messages to the client's model; text where it takes no such block.
+
+    A message of several blocks is several messages where `revision` has one block in each.
+
+    Raises:
+        ClientCannotError: models of this revision use no tools.
+        ValueError: what tools gave does not follow on what the model wants of them.
+    """
+    blocks_of = [(role, it if isinstance(it, tuple) else (it,)) for role, it in messages]
+    _check_tool_results(blocks_of)
+    shaped: list[JsonObject] = []
+    for role, blocks in blocks_of:
+        contents = [_sampling_content(block, revision) for block in blocks]
+        if len(contents) > 1 and revision.has_sampling_tools:
+            shaped.append({"role": role, "content": contents})
+        else:
+            shaped += [{"role": role, "content": content} for content in contents]
+    return shaped
+
+
+def _check_tool_results(messages: Iterable[tuple[str, Sequence[SamplingContent]]]) -> None:
+    """Hold the order of a conversation with tools (MCP 2025-11-25, "Sampling", Message Content)."""
+    wanted: list[str] = []
+    for role, blocks in messages:
+        given = [block.tool_use_id for block in blocks if isinstance(block, ToolUseResult)]
+        if (wanted or given) and (role != "user" or sorted(given) != sorted(wanted)):
+            raise ValueError(
+                "after tool uses of the model comes one message of the user, with the result of"
+                f" each: {wanted or 'none'} are to be answered, and {given or 'none'} are"
+            )
+        if given and len(given) < len(blocks):
+            raise ValueError("a message with results of tools holds nothing else")
+        wanted = [block.id for block in blocks if isinstance(block, ToolUse)]
+        if wanted and role != "assistant":
+            raise ValueError("tools are used by the model, so in a message of the assistant")
+    if wanted:
+        raise ValueError(f"the model waits for the results of its tool uses: {wanted}")
+
+
+def _sampling_content(block: SamplingContent, revision: Revision) -> JsonObject:
+    if isinstance(block, ToolUse | ToolUseResult):
+        if not revision.has_sampling_tools:
+            raise ClientCannotError(
+                f"models of MCP {revision.name}, which this client speaks, use no tools",
+                {"sampling": {"tools": {}}},
+            )
+        if isinstance(block, ToolUse):
+            return _tool_use(block)
+        return _tool_use_result(block, revision)
     return _block(block, revision, revision.sampling_content_types)
+
+
+def _tool_use(block: ToolUse) -> JsonObject:
+    shaped: JsonObject = {
+        "type": "tool_use",
+        "id": block.id,
+        "name": block.name,
+        "input": block.input,
+    }
+    if block.meta:
+        shaped["_meta"] = block.meta
+    return shaped
+
+
+def _tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObject:
+    shaped: JsonObject = {
+        "type": "tool_result",
+        "toolUseId": block.tool_use_id,
+        "content": [content_block(content, revision) for content in block.content],
+    }
+    if block.structured_content is not None:
+        shaped["structuredContent"] = block.structured_content
+    if block.is_error:
+        shaped["isError"] = True
+    return shaped
 
 
 def _block(block: Content, revision: Revision, types: frozenset[str]) -> JsonObject:
