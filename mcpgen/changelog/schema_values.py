@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import msgspec
+
 from mcpgen.ir.json_types import JsonObject
+
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 ALL_KINDS = frozenset({"array", "boolean", "fraction", "integer", "null", "object", "string"})
 """Into what values fall; a JSON Schema `number` is an integer or a fraction."""
@@ -78,7 +82,10 @@ def canonical(value: Any) -> str:
     """Spell a JSON value so that equal ones are alike: 1 and 1.0 are, 1 and true are not."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return json.dumps(value, sort_keys=True)
+    try:
+        return _encode(value).decode()
+    except UnicodeEncodeError:  # half a surrogate pair, which no JSON text has but as an escape
+        return json.dumps(value, sort_keys=True)
 
 
 def shown(value: Any) -> str:

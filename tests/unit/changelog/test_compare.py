@@ -469,3 +469,8 @@ def test_two_tools_that_swap_their_names_are_two_renames() -> None:
     one, other = replace(TOOL, operation="GET /a"), replace(TOOL, operation="GET /b")
     result = compare(Surface({"a": one, "b": other}), Surface({"a": other, "b": one}))
     assert found(result) == [("tool-renamed", MAJOR)] * 2
+
+
+def test_half_a_surrogate_pair_is_compared_as_any_text() -> None:
+    assert found(of_input({"enum": ["\ud800"]}, {"enum": ["\ud800"]})) == []
+    assert found(of_input({"enum": ["\ud800"]}, {"enum": ["\ud801"]})) != []
