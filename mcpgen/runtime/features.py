@@ -30,6 +30,7 @@ from mcpgen.runtime.errors import (
     ResourceNotFoundError,
     ToolError,
 )
+from mcpgen.runtime.json_numbers import check_numbers
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, encode_json
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
@@ -437,6 +438,7 @@ def _template(text: str) -> UriTemplate:
 
 def _tool_result(given: Any, tool: _Tool) -> ToolResult:
     if isinstance(given, ToolResult):
+        check_numbers(given)
         return given
     if isinstance(given, _CONTENT):
         return ToolResult((given,))

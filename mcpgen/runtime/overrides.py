@@ -19,6 +19,7 @@ from typing import (
 )
 
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.json_numbers import check_numbers
 from mcpgen.runtime.signatures import place_of
 
 if TYPE_CHECKING:
@@ -224,7 +225,9 @@ def _hooked(tool: Tool, hooks: Iterable[Hook]) -> Handler:
 
 def _overridden(function: Handler, call_next: Handler) -> Handler:
     async def handler(ctx: Context, **keywords: Any) -> Any:
-        return await function(ctx, call_next, **keywords)
+        given = await function(ctx, call_next, **keywords)
+        check_numbers(given)
+        return given
 
     return handler
 
@@ -240,6 +243,7 @@ def _surrounded(handler: Handler, first: Iterable[Hook], last: Iterable[Handler]
         result = await handler(ctx, **keywords)
         for function in last:
             result = await function(ctx, result)
+            check_numbers(result)
         return result
 
     return surrounded

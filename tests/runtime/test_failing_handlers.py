@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -27,11 +28,25 @@ def gives_no_json() -> ToolResult:
     return ToolResult((), {"value": object()})
 
 
+def gives_no_number() -> ToolResult:
+    return ToolResult((), {"scores": [1.5, None, math.nan]})
+
+
+def tells_no_number() -> ToolResult:
+    return ToolResult((), meta={"took": math.inf})
+
+
 def says_half_a_pair() -> ToolResult:
     raise ToolError(HALF)
 
 
-@pytest.mark.parametrize("fails", [leaves, gives_half_a_pair, gives_no_json, says_half_a_pair])
+@pytest.mark.parametrize(
+    "fails",
+    [
+        *(leaves, gives_half_a_pair, gives_no_json, gives_no_number, tells_no_number),
+        says_half_a_pair,
+    ],
+)
 def test_a_tool_that_fails_is_answered_and_the_next_call_works(
     fails: Callable[[], Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,6 +59,32 @@ def test_a_tool_that_fails_is_answered_and_the_next_call_works(
         assert error["code"] == -32603
         assert error["data"]["correlationId"] in capsys.readouterr().err
         assert (await client.call("works"))["content"][0]["text"] == "fine"
+
+    serve(features, talk)
+
+
+def test_the_log_says_where_a_number_is_that_json_has_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    features = Features()
+    features.tool("fails")(lambda ctx: gives_no_number())
+
+    async def talk(client: Client) -> None:
+        await client.ask("tools/call", name="fails")
+        assert "`/scores/2` is nan, which JSON has no number for" in capsys.readouterr().err
+
+    serve(features, talk)
+
+
+def test_what_json_has_is_given_as_it_is() -> None:
+    features = Features()
+    given = {"none": None, "numbers": [0.0, -1.5, 10**20], "text": "null NaN"}
+    features.tool("works")(lambda ctx: ToolResult((), given, meta=given))
+
+    async def talk(client: Client) -> None:
+        result = await client.call("works")
+        assert result["structuredContent"] == given
+        assert result["_meta"].items() >= given.items()
 
     serve(features, talk)
 

@@ -157,6 +157,29 @@ async def second(ctx, result):
     assert call("get_item", item_id=7)["structuredContent"]["name"] == "first, second"
 
 
+NO_NUMBER = 'return {"id": item_id, "price": float("nan"), "name": None}'
+NO_NUMBER_AFTER = """
+@after("GET /items/{itemId}")
+async def spoil(ctx, result):
+    return {**result, "price": float("nan")}
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [f"{GET_ITEM}    {NO_NUMBER}\n", NO_NUMBER_AFTER],
+    ids=["override", "after"],
+)
+def test_a_number_that_json_has_not_is_told_to_whoever_wrote_it(
+    handlers, call, caplog, source
+) -> None:
+    write(handlers, source)
+    result = call("get_item", item_id=7)
+    assert result["isError"] is True
+    assert "structuredContent" not in result
+    assert "`/price` is nan, which JSON has no number for" in caplog.text
+
+
 def test_a_server_without_what_handlers_do_is_the_generated_one(handlers, mock) -> None:
     write(
         handlers,
