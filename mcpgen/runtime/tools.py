@@ -399,7 +399,7 @@ class Toolbox:
         """
         try:
             tool = self._tools.get(name) or self._find(name)
-            handling = self._handling(tool, arguments, context)
+            handling = self._handling(tool, arguments, context, context.attempts)
             api = context.api
             value = await handling
         except UnknownToolError:
@@ -419,7 +419,9 @@ class Toolbox:
             raise UnknownToolError(name)
         return tool
 
-    def _handling(self, tool: Tool, arguments: JsonObject, context: Context) -> Awaitable[Any]:
+    def _handling(
+        self, tool: Tool, arguments: JsonObject, context: Context, attempts: int | None = None
+    ) -> Awaitable[Any]:
         """The work of a tool's handler, which has its view of the API in the context.
 
         Where it gives None, what the API answered counts: the document did not promise it, and it
@@ -429,9 +431,7 @@ class Toolbox:
             InvalidArgumentsError: the arguments break the schema.
         """
         keywords = tool.checked(arguments)
-        rules = tool.rules
-        if context.attempts is not None:
-            rules = replace(rules, attempts=context.attempts)
+        rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
         api = context.api = self._client.bind(tool.name, rules)
         if self.features is not None:
             api.read_resource = partial(self.features.read_resource, context=context)

@@ -90,10 +90,7 @@ class GetActAdAccountIdAdsCall(Protocol):
             ]
         ]
         | Absent = ABSENT,
-        effective_status: list[
-            Literal["ACTIVE", "ARCHIVED", "DELETED", "IN_PROCESS", "PAUSED", "WITH_ISSUES"]
-        ]
-        | Absent = ABSENT,
+        effective_status: list[str] | Absent = ABSENT,
         limit: int | Absent = ABSENT,
         after: str | Absent = ABSENT,
     ) -> ListAdsResult:
@@ -108,7 +105,15 @@ class GetActAdAccountIdAdsetsCall(Protocol):
         ad_account_id: str,
         fields: list[str] | Absent = ABSENT,
         effective_status: list[
-            Literal["ACTIVE", "ARCHIVED", "DELETED", "IN_PROCESS", "PAUSED", "WITH_ISSUES"]
+            Literal[
+                "ACTIVE",
+                "ARCHIVED",
+                "CAMPAIGN_PAUSED",
+                "DELETED",
+                "IN_PROCESS",
+                "PAUSED",
+                "WITH_ISSUES",
+            ]
         ]
         | Absent = ABSENT,
         limit: int | Absent = ABSENT,
@@ -199,7 +204,15 @@ class GetCampaignIdAdsetsCall(Protocol):
         campaign_id: str,
         fields: list[str] | Absent = ABSENT,
         effective_status: list[
-            Literal["ACTIVE", "ARCHIVED", "DELETED", "IN_PROCESS", "PAUSED", "WITH_ISSUES"]
+            Literal[
+                "ACTIVE",
+                "ARCHIVED",
+                "CAMPAIGN_PAUSED",
+                "DELETED",
+                "IN_PROCESS",
+                "PAUSED",
+                "WITH_ISSUES",
+            ]
         ]
         | Absent = ABSENT,
         limit: int | Absent = ABSENT,

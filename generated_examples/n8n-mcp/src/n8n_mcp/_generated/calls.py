@@ -114,7 +114,13 @@ class GetTagsIdCall(Protocol):
 
 class GetVariablesCall(Protocol):
     async def __call__(
-        self, ctx: Context, *, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
+        self,
+        ctx: Context,
+        *,
+        project_id: str | Absent = ABSENT,
+        state: Literal["empty"] | Absent = ABSENT,
+        limit: int | Absent = ABSENT,
+        cursor: str | Absent = ABSENT,
     ) -> ListVariablesResult:
         """`GET /variables`."""
 

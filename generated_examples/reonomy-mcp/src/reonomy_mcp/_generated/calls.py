@@ -21,10 +21,10 @@ from reonomy_mcp._generated.models.reference import ListLandUseCodesResultItem
 from reonomy_mcp._generated.models.search import (
     CountPropertiesBody,
     CountPropertiesResult,
+    FindParcelsBody,
+    FindParcelsResult,
     FindPropertyByAddressBody,
     FindPropertyByAddressResult,
-    LocatePropertiesBody,
-    LocatePropertiesResult,
     Search,
 )
 from reonomy_mcp._generated.models.shared import Location, SummaryPage
@@ -59,8 +59,11 @@ class GetPropertyIdCall(Protocol):
         *,
         id_: str,
         details: list[
-            Literal["basic", "foreclosure", "mortgages", "ownership", "sales", "taxes", "tenants"]
+            Literal[
+                "basic", "mortgages", "ownership", "reported_owner", "sales", "taxes", "tenants"
+            ]
         ],
+        filter_pii: bool | Absent = ABSENT,
     ) -> Property:
         """`GET /property/{id}`."""
 
@@ -131,9 +134,7 @@ class PostSearchCountCall(Protocol):
 
 
 class PostSearchPropertyShapesCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: LocatePropertiesBody, limit: int
-    ) -> LocatePropertiesResult:
+    async def __call__(self, ctx: Context, *, body: FindParcelsBody) -> FindParcelsResult:
         """`POST /search/property-shapes`."""
 
 

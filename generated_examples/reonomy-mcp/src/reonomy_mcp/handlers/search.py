@@ -3,7 +3,7 @@
 from mcpgen.runtime import ABSENT, Absent, Context, ToolError, override
 
 from reonomy_mcp._generated.calls import PostSearchSummariesCall
-from reonomy_mcp._generated.models import Search, SearchSettingsBoundingBox, SummaryPage
+from reonomy_mcp._generated.models import Box, Search, SummaryPage
 
 LARGEST_BOX_DEGREES = 1.0  # from side to side: about 90 km in the north, 100 km in the south
 
@@ -32,7 +32,7 @@ async def search_properties(
     return await call_next(ctx, body=body, limit=limit, search_token=search_token)
 
 
-def is_too_large(box: SearchSettingsBoundingBox) -> bool:
+def is_too_large(box: Box) -> bool:
     """Whether a side of the box is longer than a search may be wide."""
     top_left, bottom_right = box["top_left"], box["bottom_right"]
     sides = (bottom_right["lon"] - top_left["lon"], top_left["lat"] - bottom_right["lat"])

@@ -192,17 +192,9 @@ class GetV2PhoneNumbersPhoneNumberCall(Protocol):
         ctx: Context,
         *,
         phone_number: str,
-        fields: list[
-            Literal[
-                "caller_name",
-                "line_type_intelligence",
-                "sim_swap",
-                "sms_pumping_risk",
-                "validation",
-            ]
-        ]
-        | Absent = ABSENT,
+        fields: list[str] | Absent = ABSENT,
         country_code: str | Absent = ABSENT,
+        last_verified_date: str | Absent = ABSENT,
     ) -> LookUpNumberResult:
         """`GET /v2/PhoneNumbers/{PhoneNumber}`."""
 

@@ -55,6 +55,7 @@ class CampaignChanges(TypedDict):
                 "HOUSING",
                 "ISSUES_ELECTIONS_POLITICS",
                 "NONE",
+                "ONLINE_GAMBLING_AND_GAMING",
             ]
         ]
     ]
@@ -91,6 +92,7 @@ class CreateCampaignBody(TypedDict):
             "HOUSING",
             "ISSUES_ELECTIONS_POLITICS",
             "NONE",
+            "ONLINE_GAMBLING_AND_GAMING",
         ]
     ]
     start_time: NotRequired[str]

@@ -43,10 +43,7 @@ async def list_ads(
         ]
     ]
     | Absent = ABSENT,
-    effective_status: list[
-        Literal["ACTIVE", "ARCHIVED", "DELETED", "IN_PROCESS", "PAUSED", "WITH_ISSUES"]
-    ]
-    | Absent = ABSENT,
+    effective_status: list[str] | Absent = ABSENT,
     limit: int | Absent = ABSENT,
     after: str | Absent = ABSENT,
 ) -> ListAdsResult:

@@ -42,7 +42,15 @@ async def list_ad_sets(
     ad_account_id: str,
     fields: list[str] | Absent = ABSENT,
     effective_status: list[
-        Literal["ACTIVE", "ARCHIVED", "DELETED", "IN_PROCESS", "PAUSED", "WITH_ISSUES"]
+        Literal[
+            "ACTIVE",
+            "ARCHIVED",
+            "CAMPAIGN_PAUSED",
+            "DELETED",
+            "IN_PROCESS",
+            "PAUSED",
+            "WITH_ISSUES",
+        ]
     ]
     | Absent = ABSENT,
     limit: int | Absent = ABSENT,
@@ -70,7 +78,15 @@ async def list_campaign_ad_sets(
     campaign_id: str,
     fields: list[str] | Absent = ABSENT,
     effective_status: list[
-        Literal["ACTIVE", "ARCHIVED", "DELETED", "IN_PROCESS", "PAUSED", "WITH_ISSUES"]
+        Literal[
+            "ACTIVE",
+            "ARCHIVED",
+            "CAMPAIGN_PAUSED",
+            "DELETED",
+            "IN_PROCESS",
+            "PAUSED",
+            "WITH_ISSUES",
+        ]
     ]
     | Absent = ABSENT,
     limit: int | Absent = ABSENT,

@@ -20,5 +20,6 @@ class AuditInstanceBodyAdditionalOptions(TypedDict):
 
 
 class PullSourceControlBody(TypedDict):
+    autoPublish: NotRequired[Literal["all", "none", "published"]]
     force: NotRequired[bool]
     variables: NotRequired[dict[str, str]]

@@ -17,18 +17,18 @@ from reonomy_mcp._generated.models.properties import (
 )
 from reonomy_mcp._generated.models.reference import ListLandUseCodesResultItem
 from reonomy_mcp._generated.models.search import (
+    Box,
     CountPropertiesBody,
     CountPropertiesResult,
     DateRange,
+    FindParcelsBody,
+    FindParcelsResult,
+    FindParcelsResultItemsItem,
     FindPropertyByAddressBody,
     FindPropertyByAddressResult,
-    LocatePropertiesBody,
-    LocatePropertiesResult,
-    LocatePropertiesResultItemsItem,
     Range,
     Search,
     SearchSettings,
-    SearchSettingsBoundingBox,
     SearchSortItem,
 )
 from reonomy_mcp._generated.models.shared import (
@@ -41,18 +41,19 @@ from reonomy_mcp._generated.models.shared import (
 
 __all__ = [
     "Address",
+    "Box",
     "CountPropertiesBody",
     "CountPropertiesResult",
     "DateRange",
     "FindOwnersResult",
+    "FindParcelsBody",
+    "FindParcelsResult",
+    "FindParcelsResultItemsItem",
     "FindPropertyByAddressBody",
     "FindPropertyByAddressResult",
     "GetPropertiesBody",
     "GetPropertiesResult",
     "ListLandUseCodesResultItem",
-    "LocatePropertiesBody",
-    "LocatePropertiesResult",
-    "LocatePropertiesResultItemsItem",
     "Location",
     "Mortgage",
     "Person",
@@ -62,7 +63,6 @@ __all__ = [
     "Sale",
     "Search",
     "SearchSettings",
-    "SearchSettingsBoundingBox",
     "SearchSortItem",
     "SummaryPage",
     "SummaryPageItemsItem",

@@ -9,10 +9,10 @@ from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 from reonomy_mcp._generated.models.search import (
     CountPropertiesBody,
     CountPropertiesResult,
+    FindParcelsBody,
+    FindParcelsResult,
     FindPropertyByAddressBody,
     FindPropertyByAddressResult,
-    LocatePropertiesBody,
-    LocatePropertiesResult,
     Search,
 )
 from reonomy_mcp._generated.models.shared import SummaryPage
@@ -31,6 +31,17 @@ async def count_properties(ctx: Context, *, body: CountPropertiesBody) -> CountP
     )
 
 
+@tools.handler("find_parcels")
+async def find_parcels(ctx: Context, *, body: FindParcelsBody) -> FindParcelsResult:
+    """Find the parcels in a box on the map: `POST /search/property-shapes`."""
+    return await ctx.api.request(
+        "POST",
+        "/search/property-shapes",
+        body=body,
+        returns=FindParcelsResult,
+    )
+
+
 @tools.handler("find_property_by_address")
 async def find_property_by_address(
     ctx: Context,
@@ -43,23 +54,6 @@ async def find_property_by_address(
         "/resolve/property",
         body=body,
         returns=FindPropertyByAddressResult,
-    )
-
-
-@tools.handler("locate_properties")
-async def locate_properties(
-    ctx: Context,
-    *,
-    body: LocatePropertiesBody,
-    limit: int,
-) -> LocatePropertiesResult:
-    """Find where the properties that fit lie: `POST /search/property-shapes`."""
-    return await ctx.api.request(
-        "POST",
-        "/search/property-shapes",
-        query={"limit": limit},
-        body=body,
-        returns=LocatePropertiesResult,
     )
 
 

@@ -32,9 +32,9 @@ class ListUsageResult(TypedDict):
 
 class ListUsageResultUsageRecordsItem(TypedDict):
     category: str
-    count: NotRequired[str]
+    count: NotRequired[str | None]
     description: NotRequired[str]
     end_date: NotRequired[str]
-    price: NotRequired[str]
+    price: NotRequired[float | None]
     price_unit: NotRequired[str]
     start_date: NotRequired[str]

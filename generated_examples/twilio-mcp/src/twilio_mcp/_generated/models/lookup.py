@@ -10,9 +10,10 @@ from typing import Literal, NotRequired, TypedDict
 
 class LookUpNumberResult(TypedDict):
     caller_name: NotRequired[LookUpNumberResultCallerName | None]
+    calling_country_code: NotRequired[str | None]
     country_code: NotRequired[str | None]
     line_type_intelligence: NotRequired[LookUpNumberResultLineTypeIntelligence | None]
-    national_format: NotRequired[str]
+    national_format: NotRequired[str | None]
     phone_number: str
     valid: bool
     validation_errors: NotRequired[

@@ -9,9 +9,9 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class Capabilities(TypedDict):
-    MMS: NotRequired[bool]
-    SMS: NotRequired[bool]
     fax: NotRequired[bool]
+    mms: NotRequired[bool]
+    sms: NotRequired[bool]
     voice: NotRequired[bool]
 
 
