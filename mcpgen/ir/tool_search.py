@@ -25,12 +25,14 @@ class IndexEntry:
     summary: str
     operation: str  # "GET /pets/{petId}"
     tag: str
-    subject: tuple[str, ...]  # stems of what its title is about, its verbs left out
-    terms: Mapping[str, float]  # stems of all that is said of it, by how much each one tells
+    verb: str  # stem of what its title says that it does
+    subject: tuple[str, ...]  # stems of what it is about: the fixed parts of its path
+    names: tuple[str, ...]  # stems of what its path names one of: "run" in /runs/{run_id}
     lists: tuple[str, ...]  # stems of what its answer is a list of, by its path
     effect: str  # "read", "change" or "remove"; "" where one call does several things
     is_own: bool  # it is about who calls
-    prior: float  # 1 for what is asked for most; less for what is special or deprecated
+    is_deprecated: bool
+    terms: Mapping[int, str]  # stems of all that is said of it, by how much they tell, in tenths
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,93 +1,114 @@
-"""What a search finds tools by: the words of each, weighted by where they stand."""
+"""What a search finds tools by: the words of each, weighted by where they stand (BM25F)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.tool_plan import ToolPlan, WorkflowPlan
 from mcpgen.ir.tool_search import IndexEntry
 from mcpgen.plan.descriptions import one_line, shorten
-from mcpgen.plan.synonyms import NOUN_GROUPS
-from mcpgen.runtime.verbs import CHANGE, READ, REMOVE, VERB_GROUPS, VERBS
+from mcpgen.runtime.question import CHANGE, READ, REMOVE, effects_of
+from mcpgen.runtime.thesaurus import VERBS
 from mcpgen.runtime.words import words
 
 _MAX_SUMMARY = 120
-_MAX_DESCRIPTION_WORDS = 100
 _MAX_ARGUMENT_DEPTH = 3
 
-# How much a word tells of a tool, by where it stands. Chosen once, by what a field is for: half or
-# twice of any of them moves few answers (tests/bigapi).
-_NAME, _TITLE, _PATH, _OTHER_VERB, _OTHER_NOUN = 3.0, 3.0, 2.0, 3.0, 1.5
-_TAG, _ARGUMENT, _DESCRIPTION = 1.0, 1.0, 1.0
-_DEPRECATED = 0.7
-_PER_LEVEL = (
-    0.06  # what each fixed segment of a path takes away: `/gists` before `/gists/{id}/star`
-)
-
-_VERB_OF_METHOD = {
-    "DELETE": "delete",
-    "GET": "get",
-    "PATCH": "update",
-    "POST": "create",
-    "PUT": "set",
+# How much a word tells of a tool, by where it stands, and how soon more of that stops counting
+# (BM25F's weights, b and k1). Half or twice of any of them moves one answer in a hundred
+# (tests/bigapi): they were chosen round.
+_WEIGHTS = {
+    "title": 2.0,
+    "path": 2.0,
+    "tag": 1.0,
+    "name": 0.5,
+    "description": 0.5,
+    "arguments": 0.5,  # their names, and the values that they can have
+    "about_arguments": 0.25,
+    "kin": 0.15,  # what is said of the other operations on the same resource alone
 }
+_LENGTH = 0.5
+_SATURATION = 0.25
+# A sentence that so many tools share tells none from another.
+_MOST_SHARING = 0.01
+_ALWAYS_SHARED = 3
+
 _CALLER = re.compile(r"\b(?:authenticated|current) user\b", re.IGNORECASE)
 _WHO_CALLS = frozenset({"account", "me", "my", "self", "user"})  # segments of a path
+_SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n")
+_LAST_NAMES = re.compile(r"(?:/\{[^}]*\})+$")
+_NAMED = re.compile(r"([^/{}]+)/\{")
+
+_Tool = ToolPlan | WorkflowPlan
+_Fields = dict[str, Counter[str]]
 
 
-def index_entry(tool: ToolPlan | WorkflowPlan) -> IndexEntry:
-    """Give what the index of a server says of one tool."""
-    terms: dict[str, float] = {}
-    for weight, found in _fields(tool):
-        for term in found:
-            terms[term] = terms.get(term, 0.0) + weight
-    title = dict.fromkeys(words(_CALLER.sub("", tool.title)))
+def index_entries(tools: Sequence[_Tool]) -> tuple[IndexEntry, ...]:
+    """Give what the index of a server says of each of its tools."""
+    fields = _fields_of(tools)
+    terms = _weighted(fields)
+    return tuple(_entry(tool, found) for tool, found in zip(tools, terms, strict=True))
+
+
+def tag_of(tool: _Tool) -> str:
+    """The tag under which a tool stands in a search."""
+    return "workflows" if isinstance(tool, WorkflowPlan) else tool.operation.tag
+
+
+def _entry(tool: _Tool, terms: Mapping[int, str]) -> IndexEntry:
+    title = words(tool.title)
+    subject = words(_fixed_part(tool)) or [word for word in title if word not in VERBS] or title
     return IndexEntry(
         name=tool.name,
         summary=shorten(one_line(tool.title), _MAX_SUMMARY),
         operation=tool.key if isinstance(tool, WorkflowPlan) else tool.operation.key,
         tag=tag_of(tool),
-        subject=tuple(word for word in title if word not in VERBS) or tuple(title),
-        terms=terms,
+        verb=next((word for word in title[:1] if word in VERBS), ""),
+        subject=tuple(dict.fromkeys(subject)),
+        names=_names(tool),
         lists=_lists(tool),
         effect=_effect(tool),
         is_own=_is_own(tool),
-        prior=round(_prior(tool), 3),
+        is_deprecated=isinstance(tool, ToolPlan) and tool.operation.deprecated,
+        terms=terms,
     )
 
 
-def tag_of(tool: ToolPlan | WorkflowPlan) -> str:
-    """The tag under which a tool stands in a search."""
-    return "workflows" if isinstance(tool, WorkflowPlan) else tool.operation.tag
+def _path(tool: _Tool) -> str:
+    return "" if isinstance(tool, WorkflowPlan) else tool.operation.path
 
 
-def _prior(tool: ToolPlan | WorkflowPlan) -> float:
-    if isinstance(tool, WorkflowPlan):
-        return 1.0
-    segments = tool.operation.path.strip("/").split("/")
-    levels = sum(not segment.startswith("{") for segment in segments)
-    standing = _DEPRECATED if tool.operation.deprecated else 1.0
-    return standing / (1 + _PER_LEVEL * levels)
+def _fixed_part(tool: _Tool) -> str:
+    return " ".join(part for part in _path(tool).split("/") if "{" not in part)
 
 
-def _lists(tool: ToolPlan | WorkflowPlan) -> tuple[str, ...]:
+def _names(tool: _Tool) -> tuple[str, ...]:
+    """What a call names one of, by the last word before each name: `issue` for /sub-issues/{id}."""
+    named = (words(part)[-1:] for part in _NAMED.findall(_path(tool)))
+    return tuple(dict.fromkeys(chain.from_iterable(named)))
+
+
+def _lists(tool: _Tool) -> tuple[str, ...]:
     if isinstance(tool, WorkflowPlan) or tool.operation.method != "GET":
         return ()
     last = tool.operation.path.rpartition("/")[2]
     return () if "{" in last else tuple(dict.fromkeys(words(last)))
 
 
-def _effect(tool: ToolPlan | WorkflowPlan) -> str:
+def _effect(tool: _Tool) -> str:
     if tool.annotations.get("readOnlyHint"):
         return READ
     if isinstance(tool, WorkflowPlan):
         return ""
-    return REMOVE if tool.operation.method == "DELETE" else CHANGE
+    removes = tool.operation.method == "DELETE" or effects_of(tool.title) == {REMOVE}
+    return REMOVE if removes else CHANGE
 
 
-def _is_own(tool: ToolPlan | WorkflowPlan) -> bool:
+def _is_own(tool: _Tool) -> bool:
     """Whether it is about who calls: `/user/emails`, `/users/me`."""
     if isinstance(tool, WorkflowPlan):
         return False
@@ -95,31 +116,76 @@ def _is_own(tool: ToolPlan | WorkflowPlan) -> bool:
     return is_said or not _WHO_CALLS.isdisjoint(tool.operation.path.split("/"))
 
 
-def _fields(tool: ToolPlan | WorkflowPlan) -> Iterator[tuple[float, set[str]]]:
-    stated = {*words(tool.name), *words(tool.title)}
-    yield _NAME, set(words(tool.name))
-    yield _TITLE, set(words(tool.title))
-    yield _OTHER_VERB, _other_verbs(tool)
-    if isinstance(tool, ToolPlan):
-        stated |= set(words(tool.operation.path))
-        yield _PATH, set(words(tool.operation.path))
-        yield _TAG, set(words(" ".join(tool.operation.tags or (tool.operation.tag,))))
-    yield _OTHER_NOUN, _in_place_of(stated, NOUN_GROUPS)
-    yield _ARGUMENT, set(words(" ".join(_argument_words(tool.input_schema))))
-    yield _DESCRIPTION, set(words(tool.description)[:_MAX_DESCRIPTION_WORDS])
+def _weighted(tools: Sequence[_Fields]) -> Iterator[dict[int, str]]:
+    """The words of each tool by how much they tell of it: BM25F without rarity, in tenths."""
+    average = {
+        name: sum(fields[name].total() for fields in tools) / len(tools) or 1.0 for name in _WEIGHTS
+    }
+    for fields in tools:
+        weights: defaultdict[str, float] = defaultdict(float)
+        for name, weight in _WEIGHTS.items():
+            length = 1 - _LENGTH + _LENGTH * fields[name].total() / average[name]
+            for word, count in fields[name].items():
+                weights[word] += weight * count / length
+        by_tenths: defaultdict[int, list[str]] = defaultdict(list)
+        for word, it in sorted(weights.items()):
+            by_tenths[round(10 * it / (it + _SATURATION))].append(word)
+        yield {tenths: " ".join(by_tenths[tenths]) for tenths in sorted(by_tenths, reverse=True)}
 
 
-def _other_verbs(tool: ToolPlan | WorkflowPlan) -> set[str]:
-    """The verbs that somebody may use for what the tool does, apart from its own."""
-    stated = {*words(tool.title)[:1], *words(tool.name)[:1]}
-    again = {verb.removeprefix("re") for verb in stated if verb.startswith("re")} & VERBS
-    method = tool.operation.method if isinstance(tool, ToolPlan) else ""
-    own = stated | again | set(words(_VERB_OF_METHOD.get(method, "")))
-    return _in_place_of(own, VERB_GROUPS) - stated
+def _fields_of(tools: Sequence[_Tool]) -> list[_Fields]:
+    """The words of each tool, by where they stand."""
+    sentences = [_sentences(tool) for tool in tools]
+    arguments = [list(_about_arguments(tool.input_schema)) for tool in tools]
+    shared = _shared(sentences) | _shared(arguments)
+    found = [
+        {
+            "title": Counter(words(tool.title)),
+            "path": Counter(words(_fixed_part(tool))),
+            "tag": Counter(words(" ".join(_tags(tool)))),
+            "name": Counter(words(tool.name)),
+            "description": Counter(_telling(said, shared)),
+            "arguments": Counter(words(" ".join(_argument_words(tool.input_schema)))),
+            "about_arguments": Counter(_telling(about, shared)),
+        }
+        for tool, said, about in zip(tools, sentences, arguments, strict=True)
+    ]
+    _add_kin(tools, found)
+    return found
 
 
-def _in_place_of(stated: set[str], groups: Iterable[frozenset[str]]) -> set[str]:
-    return {word for group in groups if stated & group for word in group} - stated
+def _tags(tool: _Tool) -> Sequence[str]:
+    tags = tool.operation.tags if isinstance(tool, ToolPlan) else ()
+    return tags or (tag_of(tool),)
+
+
+def _sentences(tool: _Tool) -> list[str]:
+    """The sentences of a tool's description that say more than its title."""
+    title = tool.title.rstrip(".")
+    return [it for it in _SENTENCE.split(tool.description) if it.strip().rstrip(".") != title]
+
+
+def _shared(texts: Sequence[Iterable[str]]) -> set[str]:
+    """The texts that are said of so many tools that they tell none from another."""
+    most = max(_ALWAYS_SHARED, _MOST_SHARING * len(texts))
+    tools_with = Counter(chain.from_iterable(map(set, texts)))
+    return {text for text, count in tools_with.items() if count > most}
+
+
+def _telling(texts: Iterable[str], shared: set[str]) -> list[str]:
+    return words(" ".join(text for text in texts if text not in shared))
+
+
+def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
+    """Add to each tool what is said of the others on its resource: `GET` says less than `PATCH`."""
+    said = [{*chain.from_iterable(fields.values())} for fields in found]
+    families: dict[str, list[int]] = {}
+    for number, tool in enumerate(tools):
+        families.setdefault(_LAST_NAMES.sub("", _path(tool)) or tool.name, []).append(number)
+    for family in families.values():
+        for number in family:
+            others = set().union(*(said[other] for other in family if other != number))
+            found[number]["kin"] = Counter(others - said[number])
 
 
 def _argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
@@ -131,7 +197,27 @@ def _argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
         yield from (value for value in values if isinstance(value, str))
     properties = schema.get("properties")
     if isinstance(properties, dict):
-        for name, member in properties.items():
-            yield name
-            yield from _argument_words(member, depth + 1)
-    yield from _argument_words(schema.get("items"), depth + 1)
+        yield from properties
+    for member in _members(schema):
+        yield from _argument_words(member, depth + 1)
+
+
+def _about_arguments(schema: JsonValue, depth: int = 0) -> Iterator[str]:
+    """The descriptions of arguments and of their members."""
+    if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
+        return
+    for member in _members(schema):
+        if isinstance(member, dict) and isinstance(member.get("description"), str):
+            yield str(member["description"])
+        yield from _about_arguments(member, depth + 1)
+
+
+def _members(schema: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        yield from properties.values()
+    yield schema.get("items")
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        branches = schema.get(keyword)
+        if isinstance(branches, list):
+            yield from branches

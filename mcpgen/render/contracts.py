@@ -109,7 +109,7 @@ def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
 
 def search_index(search: ToolSearch) -> list[JsonObject]:
     """Give the entries of `_generated/search_index.jsonl`, by name."""
-    return [msgspec.to_builtins(entry) for entry in search.index]
+    return [msgspec.to_builtins(entry, str_keys=True) for entry in search.index]
 
 
 def listing(plan: ServerPlan) -> list[JsonObject]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from mcpgen.runtime.calls import Offered
 from mcpgen.runtime.content import JsonObject, Text, ToolResult
@@ -11,8 +12,10 @@ from mcpgen.runtime.context import Context
 from mcpgen.runtime.errors import ConfigurationError, ToolError, UnknownToolError
 from mcpgen.runtime.features import Features
 from mcpgen.runtime.protocol.jsonrpc import encode_json
-from mcpgen.runtime.tool_index import ToolIndex
 from mcpgen.runtime.tools import Run, Toolbox
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.tool_index import ToolIndex
 
 DEFAULT_LIMIT = 10
 MAX_ANSWER_BYTES = 3_500  # of what a search found; with its envelope it stays below 4 kB
@@ -69,6 +72,8 @@ class ToolSearch:
 
     @cached_property
     def _index(self) -> ToolIndex:
+        from mcpgen.runtime.tool_index import ToolIndex  # not before somebody searches
+
         return ToolIndex.from_lines(self._read_index())
 
     async def _search(

@@ -1,10 +1,12 @@
-"""The right tool is among the first five, for questions of four sets (`queries.tsv`).
+"""The right tool is among the first five, for the questions of several sets (`queries.tsv`).
 
-`first` was written before there was a ranking, which was then made to do well on it; so it was on
-`tuning`. `documentation` and `unseen` were written from the pages of GitHub's documentation and
-committed before the ranking was asked any of them. The first time it found 35 of `documentation`
-(70 %), whose misses then showed what to mend; and 41 of `unseen` (82 %), which is what to expect of
-questions that nobody has looked at. What is demanded here is what it finds by now.
+All of them are development data by now: the ranking was made to do well on them, and its weights
+were chosen by cross validation over them. `first` was written before there was a ranking;
+`documentation` and `unseen` from the pages of GitHub's documentation; `drawn` and `drawn_again`
+for operations drawn at random, with names and numbers as people give them. When the ranking met
+them first it found 70 % of `documentation`, 82 % of `unseen`, 73 % of `drawn` and, already remade,
+75 % of the first 60 and 86 % of the last 50 of `drawn_again`. That is what to expect of questions
+that nobody has looked at; what is demanded here is what it finds by now.
 """
 
 from __future__ import annotations
@@ -27,11 +29,13 @@ QUERIES = Path(__file__).with_name("queries.tsv")
 OCTOKIT = CACHE / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
 FIRST = 5
 FOUND = {  # of how many, at least how many
-    ("first", "github"): (50, 48),
-    ("first", "chatdesk"): (15, 14),
-    ("tuning", "github"): (157, 132),
-    ("documentation", "github"): (50, 44),
-    ("unseen", "github"): (50, 45),
+    ("first", "github"): (50, 49),
+    ("first", "chatdesk"): (15, 15),
+    ("tuning", "github"): (157, 143),
+    ("documentation", "github"): (50, 47),
+    ("unseen", "github"): (50, 46),
+    ("drawn", "github"): (100, 94),
+    ("drawn_again", "github"): (110, 99),
 }
 
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import pytest
 
+from mcpgen.runtime.thesaurus import VERBS
 from mcpgen.runtime.tool_index import Entry, ToolIndex
 from mcpgen.runtime.words import words
 
 
-def entry(operation: str, *, effect: str = "read", lists: str = "", is_own: bool = False) -> Entry:
-    """Give a tool about orders, by its operation alone told from others."""
+def entry(operation: str, *, title: str = "order", **known: object) -> Entry:
+    """Give a tool about orders, by its operation and what is known of it told from others."""
+    verb = words(title)[0]
     return Entry(
         name=operation.lower().replace(" ", "_"),
         summary="",
         operation=operation,
         tag="orders",
-        subject=tuple(words("order")),
-        terms=dict.fromkeys(words("order user"), 3.0),
-        lists=tuple(words(lists)),
-        effect=effect,
-        is_own=is_own,
-        prior=1.0,
+        verb=verb if verb in VERBS else "",
+        subject=tuple(words(str(known.get("subject", "orders")))),
+        names=tuple(words(str(known.get("names", "")))),
+        lists=tuple(words(str(known.get("lists", "")))),
+        effect=str(known.get("effect", "read")),
+        is_own=bool(known.get("is_own")),
+        is_deprecated=bool(known.get("is_deprecated")),
+        terms={9: " ".join(words("order user shop company"))},
     )
 
 
@@ -32,7 +36,7 @@ def entry(operation: str, *, effect: str = "read", lists: str = "", is_own: bool
         ("get rid of an order", "DELETE a"),
         ("which orders", "GET z"),
         ("which order of mine", "GET y"),
-        ("who ordered", "GET a"),
+        ("what is in order 88", "GET o/{order_id}"),
     ],
 )
 def test_what_a_question_asks_for_decides(question: str, first: str) -> None:
@@ -40,11 +44,49 @@ def test_what_a_question_asks_for_decides(question: str, first: str) -> None:
         [
             entry("DELETE a", effect="remove"),
             entry("GET a"),
-            entry("GET y", is_own=True),
+            entry("GET o/{order_id}", names="order", is_deprecated=True),
+            entry("GET y", is_own=True, subject="my orders"),
             entry("GET z", lists="orders"),
             entry("PUT a", effect="change"),
         ]
     )
     found = index.search(question)
     assert found[0].operation == first
-    assert len(found) == 5
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("orders of a shop", "GET /shops/{owner}/{shop}/orders"),
+        ("orders of acme/web", "GET /shops/{owner}/{shop}/orders"),
+        ("orders of a company", "GET /companies/{company}/orders"),
+        ("orders of all shops in a company", "GET /companies/{company}/orders"),
+    ],
+)
+def test_a_tool_of_what_the_question_names_is_first(question: str, first: str) -> None:
+    index = ToolIndex(
+        [
+            entry("GET /companies/{company}/orders", subject="company orders"),
+            entry("GET /shops/{owner}/{shop}/orders", subject="shop orders"),
+        ]
+    )
+    assert index.search(question)[0].operation == first
+
+
+def test_a_word_that_is_alike_counts_less_than_the_word_itself() -> None:
+    tools = [entry("GET said"), entry("GET alike"), entry("GET other")]
+    for tool, said in zip(tools, ("repair", "mend", "paint"), strict=True):
+        tool.terms[5] = " ".join(words(said))
+    index = ToolIndex(tools)
+
+    assert [tool.operation for tool in index.search("repair")] == ["GET said", "GET alike"]
+    assert [tool.operation for tool in index.search("mend")] == ["GET alike", "GET said"]
+
+
+def test_a_tool_is_found_by_its_name_and_a_tie_goes_by_name() -> None:
+    index = ToolIndex([entry("GET c"), entry("GET b"), entry("GET a")])
+
+    assert [tool.name for tool in index.search("order")] == ["get_a", "get_b", "get_c"]
+    assert index.search("get_c")[0].name == "get_c"
+    assert index.search("nothing of it") == []
