@@ -299,7 +299,7 @@ def run_module(project: Path) -> subprocess.CompletedProcess[str]:
     """Run the generated module as its owner does, with pytest."""
     tests = project / "tests" / "generated"
     template = code_environment().get_template("tests/generated/test_tools.py.jinja")
-    view = views.TestsView(package=literal("shop_mcp"), has_search=False)
+    view = views.TestsView(package=literal("shop_mcp"), has_search=False, has_detours=False)
     (tests / "test_tools.py").write_text(template.render(tests=view))
     root = Path(__file__).parents[3]
     path = os.pathsep.join([str(project / "src"), str(root)])
