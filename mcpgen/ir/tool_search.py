@@ -45,4 +45,3 @@ class ToolSearch:
     tools: tuple[JsonObject, ...]  # the three, as they are listed
     also_listed: tuple[str, ...]  # names of the tools that the manifest has listed beside them
     token_cost: int  # of all that is listed
-    index: tuple[IndexEntry, ...]  # by name

@@ -31,9 +31,10 @@ from mcpgen.pipeline.options import Progress, Project
 from mcpgen.plan.cases import make_cases, make_workflow_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
+from mcpgen.plan.search_index import make_index
 from mcpgen.plan.transliteration import plain_ascii
 from mcpgen.render import json_text
-from mcpgen.render.package import render, render_cases
+from mcpgen.render.package import render, render_cases, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.spec.load import load
 from mcpgen.spec.lower import lower
@@ -307,7 +308,7 @@ def _made(
         Forked(functools.partial(_cases, plan, half, None), is_worth_it=is_large) as others,
         ModelRun(plan, cache / "models") as models,
     ):
-        files = render(plan) + around.result()
+        files = render(plan) + render_index(plan, make_index(plan)) + around.result()
         progress("waiting for the models")
         files += models.join()
         progress("formatting")

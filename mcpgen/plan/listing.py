@@ -12,7 +12,7 @@ from mcpgen.ir.manifest import ToolsetEntry
 from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.tool_search import ToolSearch, Toolset
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.search_index import index_entries, tag_of
+from mcpgen.plan.search_index import tag_of
 from mcpgen.plan.token_cost import listed_cost
 
 AnyTool: TypeAlias = ToolPlan | WorkflowPlan
@@ -135,7 +135,6 @@ def plan_search(
         tools=listed,
         also_listed=tuple(sorted(also_listed)),
         token_cost=cost,
-        index=index_entries(tools),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from mcpgen.ir.json_types import JsonValue
-from mcpgen.ir.tool_plan import ToolPlan, WorkflowPlan
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.tool_search import IndexEntry
 from mcpgen.plan.descriptions import one_line, shorten
 from mcpgen.runtime.question import CHANGE, READ, REMOVE, effects_of
@@ -47,8 +47,12 @@ _Tool = ToolPlan | WorkflowPlan
 _Fields = dict[str, Counter[str]]
 
 
-def index_entries(tools: Sequence[_Tool]) -> tuple[IndexEntry, ...]:
-    """Give what the index of a server says of each of its tools."""
+def make_index(plan: ServerPlan) -> tuple[IndexEntry, ...]:
+    """Give what a search knows of each tool of a server, by name; of none where all are listed."""
+    if plan.search is None:
+        return ()
+    tools: list[_Tool] = [*plan.listed_tools, *plan.workflows]
+    tools.sort(key=lambda tool: tool.name)
     fields = _fields_of(tools)
     terms = _weighted(fields)
     return tuple(_entry(tool, found) for tool, found in zip(tools, terms, strict=True))

@@ -35,7 +35,7 @@ from mcpgen.ir.tool_plan import (
     as_listed,
     source_prefix,
 )
-from mcpgen.ir.tool_search import ToolSearch
+from mcpgen.ir.tool_search import IndexEntry, ToolSearch
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
@@ -107,9 +107,9 @@ def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
     return sorted([*search.tools, *also], key=lambda tool: tool["name"])
 
 
-def search_index(search: ToolSearch) -> list[JsonObject]:
-    """Give the entries of `_generated/search_index.jsonl`, by name."""
-    return [msgspec.to_builtins(entry, str_keys=True) for entry in search.index]
+def search_index(entries: Iterable[IndexEntry]) -> list[JsonObject]:
+    """Give the entries of `_generated/search_index.jsonl`."""
+    return [msgspec.to_builtins(entry, str_keys=True) for entry in entries]
 
 
 def listing(plan: ServerPlan) -> list[JsonObject]:

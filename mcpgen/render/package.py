@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.identifiers import safe_filename
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.ir.tool_search import IndexEntry
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
 from mcpgen.render.surface import surface_file, surface_of
@@ -26,7 +27,7 @@ from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
 
 
 def render(plan: ServerPlan) -> FileSet:
-    """Write out what is generated from the plan; its models and test cases are made elsewhere."""
+    """Write out what is generated from the plan alone: not models, test cases, search index."""
     package = f"src/{plan.package}/_generated"
     texts = {
         f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
@@ -67,6 +68,14 @@ def render_cases(
     return _generated(data)
 
 
+def render_index(plan: ServerPlan, entries: Sequence[IndexEntry]) -> FileSet:
+    """Write out what the tools are found by; nothing where there are no entries."""
+    if not entries:
+        return ()
+    path = f"src/{plan.package}/_generated/search_index.jsonl"
+    return _generated({path: json_text.lines(contracts.search_index(entries))})
+
+
 def _generated(contents: Mapping[str, bytes]) -> FileSet:
     return tuple(
         PlannedFile(path, content, Owner.GENERATED) for path, content in sorted(contents.items())
@@ -99,7 +108,6 @@ def _add_tools(
     if plan.search is not None:
         listed = contracts.search_listing(plan, plan.search)
         data[f"{package}/search_listing.jsonl"] = json_text.lines(listed)
-        data[f"{package}/search_index.jsonl"] = json_text.lines(contracts.search_index(plan.search))
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
         texts[f"{package}/tools/{module}.py"] = _template(

@@ -21,6 +21,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.stages import plan_server, understand
 from mcpgen.plan.policy import first_policy
+from mcpgen.plan.search_index import make_index
 from mcpgen.render import contracts, json_text
 from mcpgen.runtime.tool_index import ToolIndex
 from tests.conformance.running import CACHE, ROOT, installed
@@ -65,7 +66,7 @@ def test_the_right_tool_is_among_the_first_five(document: str) -> None:
     plan = planned(document)
     assert plan.search is not None
     assert plan.search.token_cost < plan.budget < plan.token_cost
-    index = ToolIndex.from_lines(json_text.lines(contracts.search_index(plan.search)))
+    index = ToolIndex.from_lines(json_text.lines(contracts.search_index(make_index(plan))))
     known = {tool.operation.key for tool in plan.tools}
 
     for name, count, least in [

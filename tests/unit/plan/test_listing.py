@@ -10,6 +10,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
+from mcpgen.plan.search_index import make_index
 from mcpgen.spec.manifest import read_manifest
 
 HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
@@ -65,7 +66,7 @@ def test_one_token_over_the_budget_three_tools_are_listed(shop: Shop) -> None:
         "describe_tool",
         "call_tool",
     ]
-    assert [entry.name for entry in plan.search.index] == [tool.name for tool in plan.tools]
+    assert [entry.name for entry in make_index(plan)] == [tool.name for tool in plan.tools]
     assert [variable.name for variable in plan.environment if "TOOLSET" in variable.name] == [
         "SHOP_TOOLSET"
     ]
