@@ -1,10 +1,16 @@
-"""What all tests share: the option that rewrites expectations."""
+"""What all tests share: how expectations are rewritten, and that no time is one of them."""
 
 from __future__ import annotations
 
 import os
 
 import pytest
+from hypothesis import settings
+
+# A busy machine makes no property wrong: neither a slow example, nor slow generation, which is
+# allowed five deadlines, and half a minute where there is none.
+settings.register_profile("untimed", settings(), deadline=None)
+settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

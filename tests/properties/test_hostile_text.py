@@ -26,9 +26,7 @@ def benign(folder: Path) -> FileSet:
     return project_files(document_with(["a word"] * SLOTS), folder, folder / "cache")
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(hostile_text, min_size=SLOTS, max_size=SLOTS))
 @example([BREAKOUT] * SLOTS)
 @example(["\r# \u2028\x85import os"] * SLOTS)
@@ -50,9 +48,7 @@ def without_constants(source: bytes) -> str:
     return ast.dump(tree)
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(hostile_text, min_size=SLOTS, max_size=SLOTS))
 @example(['"\nname = "evil'] * SLOTS)
 @example(["\nUSER root\nEVIL=1\n- document: evil"] * SLOTS)

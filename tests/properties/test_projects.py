@@ -18,9 +18,7 @@ from tests.properties.documents import documents, project_files, shuffled
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 METHODS = {"get", "put", "delete"}
-few = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

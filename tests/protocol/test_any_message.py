@@ -116,7 +116,7 @@ def frames_of(protocol: ServerProtocol) -> list[Any]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(anything, max_size=12), st.sampled_from([None, RoutingHeaders([])]))
 def test_no_message_crashes_the_core_or_makes_it_write_no_json(
     sent: list[Any], headers: Any
@@ -132,7 +132,7 @@ def test_no_message_crashes_the_core_or_makes_it_write_no_json(
             assert ("result" in frame) + ("error" in frame) + ("method" in frame) == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(ALL), st.lists(well_formed, max_size=8))
 def test_every_frame_is_what_the_revision_allows(revision: str, sent: list[dict[str, Any]]) -> None:
     peer = Peer(revision)
@@ -152,7 +152,7 @@ def test_every_frame_is_what_the_revision_allows(revision: str, sent: list[dict[
         peer.frames()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_clients_that_use_the_same_ids_never_see_each_others_answers(data: st.DataObject) -> None:
     peers = [Peer(data.draw(st.sampled_from(ALL))) for _ in range(4)]
@@ -182,7 +182,7 @@ def test_clients_that_use_the_same_ids_never_see_each_others_answers(data: st.Da
     assert heard == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200) | values.map(lambda value: json.dumps(value).encode()))
 def test_both_decoders_take_and_refuse_the_same_bytes(data: bytes) -> None:
     found = []

@@ -54,9 +54,7 @@ def test_real_documents(name: str, tmp_path: Path, cache: Path) -> None:
     assert assert_a_second_run_writes_nothing(source, tmp_path / "server", cache)
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(documents())
 def test_random_documents(
     tmp_path_factory: pytest.TempPathFactory, cache: Path, document: dict[str, Any]

@@ -101,7 +101,7 @@ async def warm_client() -> Client:
     return client
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.sampled_from(REQUESTS), min_size=1, max_size=6), st.data())
 def test_however_requests_arrive_the_answers_are_those_to_each_alone(
     requests: list[bytes], data: st.DataObject

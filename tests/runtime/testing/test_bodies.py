@@ -66,7 +66,7 @@ def test_form_in_another_encoding_is_refused() -> None:
     assert problem == "`tags` is not encoded in style `form` with explode False"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from(["name", "tags"]), st.text(min_size=1), max_size=2))
 def test_form_of_the_standard_library_is_read_back(fields: dict[str, str]) -> None:
     expected = {key: [text] if key == "tags" else text for key, text in fields.items()}

@@ -173,7 +173,7 @@ ROUND_TRIPS = [
 
 
 @pytest.mark.parametrize(("location", "style", "explode", "kind"), ROUND_TRIPS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_every_style_is_read_back(
     location: str, style: str, explode: bool, kind: str, data: st.DataObject
@@ -215,7 +215,7 @@ def test_an_encoded_comma_is_part_of_an_item_where_it_can_be(items: str, value: 
 
 @pytest.mark.parametrize("explode", [False, True])
 @pytest.mark.parametrize("kind", ["scalar", "array", "object"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_header_is_read_back(explode: bool, kind: str, data: st.DataObject) -> None:
     schema, value = data.draw(typed_values(kind, HEADER_TEXTS))
@@ -229,7 +229,7 @@ def test_header_is_read_back(explode: bool, kind: str, data: st.DataObject) -> N
 
 @pytest.mark.parametrize("explode", [False, True])
 @pytest.mark.parametrize("kind", ["scalar", "array", "object"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_cookie_is_read_back(explode: bool, kind: str, data: st.DataObject) -> None:
     schema, value = data.draw(typed_values(kind, texts("")))

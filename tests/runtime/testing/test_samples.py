@@ -204,7 +204,7 @@ def test_required_width_over_the_bound_is_refused() -> None:
         made(schema)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.from_regex(
         r"\A(\^)?(([a-c]|\[[a-c]-[d-f]\]|\\d|\\w|\(ab\|c\))([*+?]|\{[1-3]\}|\{1,3\})?){1,4}(\$)?\Z"

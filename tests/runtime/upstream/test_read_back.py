@@ -91,7 +91,7 @@ def test_every_style_is_read_back_as_it_was_sent(
     if style.endswith("Delimited") and shape not in {"array", "object"}:
         pytest.skip("the specification has no such row")
 
-    @settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much], deadline=None)
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
     @given(values)
     def check(value: Any) -> None:
         decoded = read_back(location, style, explode, schema, value)

@@ -304,9 +304,7 @@ RICH: dict[str, Any] = {
 }
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_order_of_keys_changes_nothing(make: Any, data: st.DataObject) -> None:
     one, two = make(RICH).plan(), make(shuffled(copy.deepcopy(RICH), data.draw)).plan()
@@ -374,9 +372,7 @@ COMPONENTS = {
 }
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(json_schemas(), st.sampled_from(["3.0.3", "3.1.0"]))
 def test_whatever_the_schema_what_is_listed_is_valid_and_self_contained(
     make: Any, schema: Any, version: str
@@ -410,9 +406,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
 @example({"not": {"type": "object", "required": ["a b"]}}, [{"a b": None}])
 def test_what_is_listed_alone_says_what_the_document_says(
@@ -430,9 +424,7 @@ def test_what_is_listed_alone_says_what_the_document_says(
         assert checked.is_valid({"body": said}) == judge.is_valid(value)
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
 @example({"anyOf": [{"properties": {"id": {"type": "string"}}}, {"type": "object"}]}, [{"id": 1}])
 def test_every_response_of_the_document_fits_the_output_schema(

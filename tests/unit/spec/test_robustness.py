@@ -84,7 +84,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(st.tuples(st.integers(0, 10_000), values), min_size=1, max_size=3),
     st.sampled_from(VERSIONS),
