@@ -38,7 +38,7 @@ _MOST_SHARING = 0.01
 _ALWAYS_SHARED = 3
 
 _CALLER = re.compile(r"\b(?:authenticated|current) user\b", re.IGNORECASE)
-_WHO_CALLS = frozenset({"account", "me", "my", "self", "user"})  # segments of a path
+_WHO_CALLS = frozenset({"account", "me", "my", "myself", "self", "user"})  # segments of a path
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n")
 _LAST_NAMES = re.compile(r"(?:/\{[^}]*\})+$")
 _NAMED = re.compile(r"([^/{}]+)/\{")

@@ -18,7 +18,8 @@ REMOVE: Final = "remove"
 _PHRASES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), verb)
     for pattern, verb in (
-        (r"\b(?:stop|quit|cease) (?=\w+ing\b)", "remove "),
+        (r"\bhttps?://\S+", " "),
+        (r"\b(?:stop|quit|cease) (\w+)ing\b", r"cease \1ing un\1"),
         (r"\b(?:turn|switch)\b(?=.*\bon\b)", "enable"),
         (r"\b(?:turn|switch|shut)\b(?=.*\boff\b)|\bopt out\b", "disable"),
         (r"\bturn down\b", "decline"),
@@ -40,6 +41,8 @@ _PHRASES: Final = tuple(
         (r"\b(?:look up|find out)\b", "get"),
         (r"\b(?:check|see|tell|know) (?:whether|if)\b", "check"),
         (r"\bcarry out\b", "run"),
+        (r"\bmoney back\b", "refund"),
+        (r"\bwho am i\b", "my user"),
         (r"\b(?:run|send|try|start)\b(?=.*\bagain\b)", "rerun"),
         (r"\b(?:up|out) (?:to|of) date\b", "update"),
         (r"\b(?:in|with) (?:a single|one) (?:call|request|go|step)\b", "bulk"),
@@ -56,7 +59,9 @@ _BEFORE_THE_VERB = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"[.;:?!,]\s+|\s+-+\s+|\band (?=\w+ (?:it|them|that|a|the)\b)", re.IGNORECASE)
-_OBLIGES = re.compile(r"\b(?:should|must|shall|only .* may)\b", re.IGNORECASE)
+_OBLIGES = re.compile(
+    r"\b(?:should|must|shall|only .* may|any ?more|any longer|not needed)\b", re.IGNORECASE
+)
 _ASKS = frozenset(
     WORD.findall(
         "what which who whom whose when where why how is are was were am does do did has had may"
@@ -89,8 +94,8 @@ def _verbs_of(kind: str) -> frozenset[str]:
             " download export compare",
             CHANGE: "let store save press click tick keep exchange buy decide have put download"
             " export compare",
-            REMOVE: "delete remove drop erase destroy clear discard wipe purge take unsubscribe"
-            " unwatch unfollow",
+            REMOVE: "delete remove drop erase destroy clear discard wipe purge take cease detach"
+            " evict expel strip uninstall unsubscribe unwatch unfollow",
             "end": "disable deactivate stop cancel withdraw invalidate revoke dismiss reject"
             " decline lift unlock leave undo forbid deny suspend unassign abort exclude",
         }[kind]
@@ -136,15 +141,16 @@ def _is_undoing(word: str) -> bool:
 
 
 def effects_of(plain: str) -> frozenset[str]:
-    """What is asked for, of READ, CHANGE and REMOVE: by the first clause that begins with a verb.
+    """What is asked for, of READ, CHANGE and REMOVE.
 
+    That is what a clause asks that asks to read, else the first one that begins with a verb.
     Keywords without a verb ask to read. `plain` has no verbs of several words.
     """
-    for clause in _CLAUSE.split(plain.strip()):
-        asked = _BEFORE_THE_VERB.sub("", clause.strip(), count=1)
-        effects = _effects_of_clause(re.findall(r"[a-z]+", asked.lower()))
-        if effects:
-            return effects
+    clauses = (_BEFORE_THE_VERB.sub("", it.strip()) for it in _CLAUSE.split(plain.strip()))
+    found = [_effects_of_clause(re.findall("[a-z]+", clause.lower())) for clause in clauses]
+    asked = [effects for effects in found if effects]
+    if asked:
+        return frozenset((READ,)) if {READ} in asked else asked[0]
     return frozenset((CHANGE, REMOVE) if _OBLIGES.search(plain) else (READ,))
 
 
@@ -152,6 +158,8 @@ def _effects_of_clause(spoken: list[str]) -> frozenset[str]:
     first, second = (*spoken, "", "")[:2]
     if first == "have" and second not in _PRONOUNS:
         return frozenset((CHANGE,))
+    if first in ("i", "we") and second in ("need", "want"):
+        return frozenset((READ, CHANGE))
     if first in (*_ASKS, "have") or (first in _PREPOSITIONS and second in _ASKS):
         return frozenset((READ,))
     if first.endswith(("ed", "ing")) or singular(first) != first:

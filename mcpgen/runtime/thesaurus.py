@@ -97,11 +97,33 @@ use apply
 apply attach assign
 login authenticate
 throttle limit
+rotate renew regenerate reset replace update
+mint generate create
+extend prolong renew
+browse explore list
+monitor track watch
+appoint designate nominate assign
+oust expel eject ban remove
+boot start launch
+install add
+uninstall remove
+inspect examine view check
+clash conflict collide
+mention refer reference
+withhold hide block
+shorten reduce lower
+answer solve resolve
+lift revoke remove
+tick enable
+untick disable
+exchange convert
+populate fill
 """
 )
 _NOUNS = _groups(
     """
-user person member account profile somebody someone anyone colleague everybody login username
+user person member account profile login username
+user person member account somebody someone anybody anyone everybody everyone colleague
 company organization enterprise business
 picture image photo avatar icon logo
 cost price bill billing invoice charge fee spend pay money usage
@@ -206,6 +228,87 @@ child sub
 type kind
 reaction emoji
 detail information metadata profile
+inbox notification
+reader viewer read
+writer editor write
+teammate coworker employee staff colleague member
+maintainer administrator owner
+retention keep lifetime expire expiry stored
+deadline due expiry expiration
+space size storage disk
+origin source referrer provenance
+slug handle alias username nickname
+biography profile description
+headline title heading
+body text content
+payload body data
+feed stream timeline
+ranking top popular
+draft unpublished
+blueprint template scaffold
+bundle archive package
+artifact output build
+environment stage staging production
+schema structure format
+query filter condition criterion
+threshold limit
+tenant workspace organization
+corporation company enterprise
+department team group squad
+guest outside external
+anonymous public
+confidential private secret
+safety security
+breach leak exposure compromise
+abuse spam malicious
+guideline policy rule conduct
+certificate credential
+fingerprint digest hash checksum sha
+identifier id number
+signature signed verified
+vote reaction
+follower fan subscriber
+watcher subscriber listener
+suggestion proposal recommendation
+solution fix remedy
+mistake error accident
+crash failure outage incident
+uptime health status
+latency speed performance
+daily day
+documentation wiki manual guide readme
+language locale
+device computer laptop machine
+instance machine server
+instance occurrence
+ip address
+task todo job
+sprint iteration cycle
+roadmap plan
+subtask child sub
+lane column
+automation workflow process
+extension plugin
+module package library
+allowance quota
+receipt invoice statement
+spending cost budget
+trend history statistic
+measure metric
+participation activity contribution
+roster member
+reach access
+bigger larger size
+offline online status
+verdict result
+contractor consultant outside
+newest latest last recent lately
+discount coupon promotion voucher
+refund reimbursement
+payout disbursement withdrawal
+balance funds money
+tag keyword label
+mergeable conflict
 """
 )
 VERBS: Final = frozenset().union(*_VERBS)

@@ -2,11 +2,12 @@
 
 All of them are development data by now: the ranking was made to do well on them, and its weights
 were chosen by cross validation over them. `first` was written before there was a ranking;
-`documentation` and `unseen` from the pages of GitHub's documentation; `drawn` and `drawn_again`
-for operations drawn at random, with names and numbers as people give them. When the ranking met
-them first it found 70 % of `documentation`, 82 % of `unseen`, 73 % of `drawn` and, already remade,
-75 % of the first 60 and 86 % of the last 50 of `drawn_again`. That is what to expect of questions
-that nobody has looked at; what is demanded here is what it finds by now.
+`documentation` and `unseen` from the pages of GitHub's documentation; the `drawn` sets for
+operations drawn at random, with names and numbers as people give them. When the ranking met them
+first it found 70 % of `documentation`, 82 % of `unseen` and 73 % of `drawn`; while it was made
+anew, 75 % of the first 60 of `drawn_again`, 86 % of the last 50, and 88 % of `drawn_last`. That is
+what to expect of questions that nobody has looked at; what is demanded here is what it finds by
+now.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ FIRST = 5
 FOUND = {  # of how many, at least how many
     ("first", "github"): (50, 49),
     ("first", "chatdesk"): (15, 15),
-    ("tuning", "github"): (157, 143),
+    ("tuning", "github"): (157, 144),
     ("documentation", "github"): (50, 47),
     ("unseen", "github"): (50, 46),
-    ("drawn", "github"): (100, 94),
-    ("drawn_again", "github"): (110, 99),
+    ("drawn", "github"): (100, 95),
+    ("drawn_again", "github"): (110, 101),
+    ("drawn_last", "github"): (110, 102),
 }
 
 

@@ -26,6 +26,9 @@ from mcpgen.runtime.words import words
         ("How do I change an order?", "change"),
         ("The order was wrong. Could you change it?", "change"),
         ("order 88 should be free of charge", "change remove"),
+        ("the order is not needed any more", "change remove"),
+        ("I need a receipt", "read change"),
+        ("I have to pay an order: which one is it?", "read"),
         ("get rid of an order", "remove"),
         ("stop following a customer", "remove"),
         ("unsubscribe me", "remove"),
@@ -47,6 +50,7 @@ def test_the_first_verb_says_what_may_be_done(text: str, effects: str) -> None:
         ("bring back what was deleted", "restore"),
         ("set up an alarm", "create"),
         ("unlock the door", "lock"),
+        ("stop following a shop", "unfollow"),
         ("merge my PR", "pull request"),
     ],
 )
@@ -68,6 +72,7 @@ def test_plurals_slashed_names_and_who_asks_are_seen() -> None:
     assert question.has_slashed_name
     assert question.is_own
     assert "acm" not in question.words
+    assert Question.read("fetch https://shop.example/orders").words == tuple(words("fetch"))
 
     question = Question.read("orders at 7/8 or and/or")
     assert not question.is_own
