@@ -162,6 +162,21 @@ class Declared:
     required: frozenset[str] = frozenset()  # the inputs that every call gives
 
 
+PEER_EXTENSIONS = (
+    "x-enable-mcp-operation", "x-gram", "x-mcp", "x-mcp-annotations", "x-speakeasy-mcp",
+)  # fmt: skip
+"""What documents tell other generators of MCP servers about operations."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerExtensions:
+    """What stands for them at something that holds operations."""
+
+    holder: str  # "a path item" or "the root"
+    at: Place
+    stated: Mapping[str, JsonValue]
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One method of one path."""
@@ -183,6 +198,7 @@ class Operation:
     deprecated: bool = False
     tags: tuple[str, ...] = ()
     extensions: Mapping[str, JsonValue] = field(default_factory=dict)  # its `x-` keys
+    around: tuple[PeerExtensions, ...] = ()  # of its path item, then of its document
     source: str = ""  # `ApiSource.name`
     called: str = ""  # what the document wants its tool to be called, by an extension
     declared: Declared | None = None  # where no document has it, and the manifest declares it

@@ -11,6 +11,7 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import ToolsetEntry
 from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.tool_search import ToolSearch, Toolset
+from mcpgen.plan.peers import scopes_of
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.search_index import tag_of
 from mcpgen.plan.token_cost import listed_cost
@@ -23,7 +24,7 @@ _MAX_TAGS_NAMED = 100  # of an enum that clients take
 def plan_toolsets(
     groups: Sequence[ToolGroupPlan], policy: Policy, problems: Problems
 ) -> tuple[Toolset, ...]:
-    """One toolset a tag, and those of the manifest, by name.
+    """One toolset a tag or a scope of `x-speakeasy-mcp`, and those of the manifest, by name.
 
     A tag or a tool that the server does not have is an error.
     """
@@ -33,11 +34,21 @@ def plan_toolsets(
         )
         for group in groups
     }
+    for scope, in_scope in _of_scopes(groups).items():
+        found.setdefault(scope, Toolset(scope, "", tuple(sorted(in_scope))))
     for name, entry in policy.manifest.toolsets.items():
         tools = _of_tags(name, entry, groups, policy, problems)
         tools |= _of_names(name, entry, groups, policy, problems)
         found[name] = Toolset(name, entry.description, tuple(sorted(tools)))
     return tuple(found[name] for name in sorted(found))
+
+
+def _of_scopes(groups: Sequence[ToolGroupPlan]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for tool in _tools_of(groups):
+        for scope in scopes_of(tool.operation):
+            found.setdefault(scope, set()).add(tool.name)
+    return found
 
 
 def _of_tags(

@@ -6,26 +6,40 @@ making it look harmless is for the manifest alone. The manifest wins everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from msgspec import structs
 
 from mcpgen.diagnostics import Problems
-from mcpgen.ir.api import Operation
+from mcpgen.ir.api import PEER_EXTENSIONS, Operation, PeerExtensions
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.ir.manifest import AnnotationsEntry, OperationEntry
 
 _SWITCHES = ("x-mcp", "x-enable-mcp-operation")
 _OBJECTS = ("x-mcp", "x-speakeasy-mcp", "x-gram")
+_SCOPED = "x-speakeasy-mcp"
 _ANNOTATIONS = "x-mcp-annotations"
 _PROMPTS = "x-mcp-prompts"
+_TEXTS = ("name", "title", "description")
 _CAUTIOUS: Mapping[str, tuple[str, bool]] = {  # what a document may say of its operations
     "readOnlyHint": ("read_only", False),
     "destructiveHint": ("destructive", True),
     "idempotentHint": ("idempotent", False),
     "openWorldHint": ("open_world", True),
 }
+_FOLLOWED = frozenset(
+    {
+        *_TEXTS, *_CAUTIOUS, *(f"{member}_hint" for member, _ in _CAUTIOUS.values()),
+        "annotations", "disabled", "enabled", "skip",
+    }
+)  # fmt: skip
+_INSTEAD = {
+    "responseFilterType": "`result: {select: [...]}` of an operation in mcpgen.yaml says, for "
+    "every call, what of its response is given back",
+}
+_SCOPE = re.compile(r"[A-Za-z0-9_.\-]+\Z")
 _MAX_NAMED = 3
 
 
@@ -43,36 +57,62 @@ class Wishes:
 
 
 def wishes_of(operation: Operation) -> Wishes:
-    """Read the extensions of an operation."""
+    """Read the extensions of an operation, and whether those around it leave it out."""
     found = Wishes()
-    for key in _SWITCHES:
-        if operation.extensions.get(key) is False:
-            found.is_hidden = True
-            found.read.add(key)
+    for stated in (operation.extensions, *(around.stated for around in operation.around)):
+        switches = {
+            key: is_on for key in PEER_EXTENSIONS if (is_on := _switch(key, stated)) is not None
+        }
+        if switches:  # what is nearer decides
+            found.is_hidden = not all(switches.values())
+            found.read |= {key for key, is_on in switches.items() if not is_on}
+            break
     for key in _OBJECTS:
-        stated = operation.extensions.get(key)
-        if isinstance(stated, dict):
-            _read_object(key, stated, found)
+        about = operation.extensions.get(key)
+        if isinstance(about, dict):
+            _read_object(key, about, found)
     hints = operation.extensions.get(_ANNOTATIONS)
     if isinstance(hints, dict):
         _read_hints(_ANNOTATIONS, hints, found)
     return found
 
 
+def scopes_of(operation: Operation) -> tuple[str, ...]:
+    """Give the scopes that `x-speakeasy-mcp` puts an operation into, such as `read`."""
+    about = operation.extensions.get(_SCOPED)
+    if not isinstance(about, dict) or not _are_scopes(about.get("scopes")):
+        return ()
+    return tuple(about["scopes"])
+
+
+def _are_scopes(stated: JsonValue) -> bool:
+    return isinstance(stated, list) and all(
+        isinstance(scope, str) and _SCOPE.match(scope) for scope in stated
+    )
+
+
+def _switch(key: str, extensions: Mapping[str, JsonValue]) -> bool | None:
+    """Whether an extension wants a tool; None where it does not say."""
+    stated = extensions.get(key)
+    if key in _SWITCHES and isinstance(stated, bool):
+        return stated
+    if key not in _OBJECTS or not isinstance(stated, dict):
+        return None
+    said = [not stated[off] for off in ("disabled", "skip") if isinstance(stated.get(off), bool)]
+    said += [stated["enabled"]] if isinstance(stated.get("enabled"), bool) else []
+    return all(said) if said else None
+
+
 def _read_object(key: str, stated: JsonObject, found: Wishes) -> None:
-    if (
-        stated.get("disabled") is True
-        or stated.get("skip") is True
-        or stated.get("enabled") is False
-    ):
-        found.is_hidden = True
-        found.read.add(key)
-    for member in ("name", "title", "description"):
+    for member in _TEXTS:
         text = stated.get(member)
         if isinstance(text, str) and text.strip() and not getattr(found, member):
             setattr(found, member, text.strip())
             found.read.add(key)
     _read_hints(key, stated, found)
+    annotations = stated.get("annotations")
+    if isinstance(annotations, dict):
+        _read_hints(key, annotations, found)
 
 
 def _read_hints(key: str, stated: JsonObject, found: Wishes) -> None:
@@ -108,7 +148,7 @@ def with_wishes(
     read: dict[str, list[Operation]] = {}
     refused: list[tuple[Operation, tuple[str, ...]]] = []
     for operation in operations:
-        if not operation.extensions:
+        if not operation.extensions and not operation.around:
             continue
         wishes = wishes_of(operation)
         for key in wishes.read:
@@ -121,6 +161,7 @@ def with_wishes(
             refused.append((operation, wishes.refused))
     misplaced = [operation for operation in operations if _PROMPTS in operation.extensions]
     _tell(read, refused, misplaced, problems)
+    _tell_what_is_left(operations, problems)
     return merged
 
 
@@ -173,6 +214,58 @@ def _tell(
             why="clients ask less before a tool that looks harmless, so only you can say that",
             help="state it under `operations` of mcpgen.yaml, as `annotations`",
         )
+
+
+def _tell_what_is_left(operations: Sequence[Operation], problems: Problems) -> None:
+    """Tell what extensions say besides, which has no equal here."""
+    left: dict[tuple[str, str], list[Operation]] = {}
+    around: dict[tuple[str, str], PeerExtensions] = {}
+    for operation in operations:
+        around |= {(operation.source, each.at.pointer): each for each in operation.around}
+        for key, member in _left_of(operation.extensions, _is_followed):
+            left.setdefault((key, member), []).append(operation)
+    for (key, member), found in sorted(left.items()):
+        problems.note(
+            "peer-extension",
+            f"`{member}` of `{key}` is not followed on {_named(found)}",
+            at=found[0].at,
+            why="it is meant for another generator of MCP servers",
+            help=_INSTEAD.get(member, "where mcpgen has an equal, mcpgen.yaml can say it"),
+        )
+    for holder in around.values():
+        left_there = _left_of(holder.stated, _is_switch)
+        if members := [f"`{member}` of `{key}`" for key, member in left_there]:
+            problems.note(
+                "peer-extension",
+                f"{', '.join(members)} is not followed at {holder.holder}",
+                at=holder.at,
+                why="of what stands there, only whether there are tools is taken over",
+                help="write it at the operations that it is about, or in mcpgen.yaml",
+            )
+
+
+def _left_of(
+    extensions: Mapping[str, JsonValue], is_followed: Callable[[str, str, JsonValue], bool]
+) -> Iterator[tuple[str, str]]:
+    """The members of extensions that nobody looks at."""
+    for key in (*_OBJECTS, _ANNOTATIONS):
+        stated = extensions.get(key)
+        if isinstance(stated, dict):
+            for member, value in stated.items():
+                if not is_followed(key, member, value):
+                    yield key, member
+
+
+def _is_followed(key: str, member: str, value: JsonValue) -> bool:
+    if member == "responseFilterType":
+        return bool(value == "none")
+    if (key, member) == (_SCOPED, "scopes"):
+        return _are_scopes(value)
+    return member in _FOLLOWED
+
+
+def _is_switch(_: str, member: str, __: JsonValue) -> bool:
+    return member in ("disabled", "enabled", "skip")
 
 
 def _named(operations: list[Operation]) -> str:

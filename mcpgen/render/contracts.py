@@ -406,6 +406,7 @@ def _requirement(alternative: SecurityRequirement) -> JsonObject:
 
 _NOT_FOR_THE_MOCK = frozenset(
     {
+        "around",
         "at",
         "called",
         "declared",

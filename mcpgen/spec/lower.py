@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import (
+    PEER_EXTENSIONS,
     Api,
     LeftOut,
     Operation,
     Parameter,
+    PeerExtensions,
     SecurityRequirement,
     Server,
     WantedPrompt,
@@ -170,7 +172,15 @@ class _Lowering:
             extensions={
                 key: value for key, value in sorted(node.value.items()) if key.startswith("x-")
             },
+            around=tuple(self._around(item)),
         )
+
+    def _around(self, item: Node) -> Iterator[PeerExtensions]:
+        """What the path item and the document tell other generators, the nearer first."""
+        for holder, node in (("a path item", item), ("the root", self.source.root)):
+            stated = {key: node.value[key] for key in PEER_EXTENSIONS if key in node.value}
+            if stated:
+                yield PeerExtensions(holder, self.source.at(node.pointer), stated)
 
     def _check_target(self, path: str, method: str, node: Node) -> None:
         at = self.source.at(node.pointer)

@@ -27,10 +27,14 @@ class Shop:
         manifest: str = "",
         method: str = "get",
         issued: dict[str, str] | None = None,
+        *,
+        of_path: dict[str, Any] | None = None,
+        of_document: dict[str, Any] | None = None,
     ) -> ServerPlan:
-        root = self.make.document()
+        root = {**self.make.document(), **(of_document or {})}
+        pets = {"operationId": "allPets", "responses": RESPONSES, **extensions}
         root["paths"] = {
-            "/pets": {method: {"operationId": "allPets", "responses": RESPONSES, **extensions}},
+            "/pets": {method: pets, **(of_path or {})},
             "/toys": {"get": {"operationId": "allToys", "responses": RESPONSES}},
         }
         intent = read_manifest((HEAD + manifest).encode(), self.problems)
@@ -98,3 +102,88 @@ def test_hints_make_a_tool_look_dangerous_and_never_harmless(shop: Shop) -> None
 def test_prompts_are_told_of_and_left(shop: Shop) -> None:
     shop.plan({"x-mcp-prompts": [{"name": "greet", "template": "Hello"}]})
     assert shop.notes() == ["`x-mcp-prompts` is not followed on `GET /pets`"]
+
+
+@pytest.mark.parametrize(
+    ("extensions", "of_path", "of_document", "tools"),
+    [
+        ({}, {"x-mcp": False}, {}, ["all_toys"]),
+        ({"x-mcp": True}, {"x-mcp": False}, {}, ["all_pets", "all_toys"]),
+        ({"x-mcp": {"enabled": True}}, {}, {"x-mcp": False}, ["all_pets"]),
+        ({}, {"x-mcp": True}, {"x-mcp": False}, ["all_pets"]),
+        ({}, {"x-speakeasy-mcp": {"disabled": False}}, {"x-mcp": False}, ["all_pets"]),
+        ({"x-mcp": {"name": "all_pets"}}, {"x-mcp": {"skip": True}}, {}, ["all_toys"]),
+    ],
+)
+def test_what_stands_nearer_decides_of_a_tool(
+    shop: Shop,
+    extensions: dict[str, Any],
+    of_path: dict[str, Any],
+    of_document: dict[str, Any],
+    tools: list[str],
+) -> None:
+    plan = shop.plan(extensions, of_path=of_path, of_document=of_document)
+    assert [tool.name for tool in plan.tools] == tools
+
+
+def test_annotations_inside_an_extension_are_read(shop: Shop) -> None:
+    plan = shop.plan({"x-mcp": {"annotations": {"readOnlyHint": False}}})
+    assert (
+        next(tool for tool in plan.tools if tool.name == "all_pets").annotations["readOnlyHint"]
+        is False
+    )
+
+
+def test_scopes_are_toolsets(shop: Shop) -> None:
+    scoped = {"x-speakeasy-mcp": {"scopes": ["read", "shop.pets"]}}
+    found = {toolset.name: toolset.tools for toolset in shop.plan(scoped).toolsets}
+    assert found["read"] == found["shop.pets"] == ("all_pets",)
+    assert shop.notes() == []
+
+
+def test_the_manifest_says_what_is_in_a_toolset_that_a_scope_names(shop: Shop) -> None:
+    plan = shop.plan(
+        {"x-speakeasy-mcp": {"scopes": ["read"]}}, "toolsets: {read: {tools: [allToys]}}\n"
+    )
+    assert next(one.tools for one in plan.toolsets if one.name == "read") == ("all_toys",)
+
+
+@pytest.mark.parametrize(
+    ("extensions", "told", "helped"),
+    [
+        ({"x-gram": {"responseFilterType": "jq"}}, "responseFilterType", "`result: {select: "),
+        ({"x-gram": {"scopes": ["read"]}}, "scopes", "where mcpgen has an equal"),
+        ({"x-speakeasy-mcp": {"scopes": ["a,b"]}}, "scopes", "where mcpgen has an equal"),
+        ({"x-mcp": {"cache": {"ttl": 5}}}, "cache", "where mcpgen has an equal"),
+        ({"x-mcp-annotations": {"audience": ["user"]}}, "audience", "where mcpgen has an equal"),
+    ],
+)
+def test_what_has_no_equal_is_told(
+    shop: Shop, extensions: dict[str, Any], told: str, helped: str
+) -> None:
+    shop.plan(extensions)
+    (key,) = extensions
+    note = next(note for note in shop.problems if note.severity is Severity.NOTE)
+    assert note.message == f"`{told}` of `{key}` is not followed on `GET /pets`"
+    assert note.help.startswith(helped)
+    assert note.at is not None
+    assert note.at.pointer == "/paths/~1pets/get"
+
+
+def test_a_filter_that_is_none_needs_no_word(shop: Shop) -> None:
+    shop.plan({"x-gram": {"responseFilterType": "none"}})
+    assert shop.notes() == []
+
+
+def test_what_stands_where_no_operation_is_is_told_once(shop: Shop) -> None:
+    shop.plan(
+        {},
+        of_path={"x-gram": {"name": "pets"}},
+        of_document={"x-mcp": {"protocolVersion": "2025-06-18", "tools": []}},
+    )
+    assert sorted(shop.notes()) == [
+        "`name` of `x-gram` is not followed at a path item",
+        "`protocolVersion` of `x-mcp`, `tools` of `x-mcp` is not followed at the root",
+    ]
+    places = [note.at.pointer for note in shop.problems if note.at is not None]
+    assert sorted(places) == ["", "/paths/~1pets"]
