@@ -66,6 +66,45 @@ def test_a_client_without_a_user_lends_its_model(revision: str) -> None:
     tell(revision, story, {"sampling/createMessage": lambda asked: said})
 
 
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_a_model_looks_things_up_until_it_has_an_answer(revision: str) -> None:
+    cities = ["Lyon", "Atlantis"]
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        assert [tool["name"] for tool in asked["tools"]] == ["look_up"]
+        told = asked["messages"][-1]["content"]
+        if asked["messages"][-1]["role"] == "user" and isinstance(told, list):
+            assert [block.get("isError", False) for block in told] == [False, True]
+            said: Any = told[0]["content"][0]
+        else:
+            use = {"type": "tool_use", "name": "look_up"}
+            said = [{**use, "id": city, "input": {"city": city}} for city in cities]
+        return {"role": "assistant", "content": said, "model": "m"}
+
+    async def story(client: Client) -> None:
+        result = await client.call_tool("test_sampling_with_tools", {"question": "How many?"})
+        assert result["content"][0]["text"] == "522,000 people live in Lyon."
+
+    tell(revision, story, {"sampling/createMessage": answer})
+
+
+@pytest.mark.parametrize("revision", [LEGACY, MODERN])
+def test_a_model_that_never_has_an_answer_is_asked_five_times(revision: str) -> None:
+    use = {"type": "tool_use", "id": "1", "name": "look_up", "input": {}}
+    asked: list[dict[str, Any]] = []
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        asked.append(request)
+        return {"role": "assistant", "content": use, "model": "m"}
+
+    async def story(client: Client) -> None:
+        result = await client.call_tool("test_sampling_with_tools", {"question": "How many?"})
+        assert result["isError"] is True
+        assert len(asked) == 5
+
+    tell(revision, story, {"sampling/createMessage": answer})
+
+
 def test_progress_comes_before_the_result() -> None:
     async def story(client: Client) -> None:
         params = {"name": "test_tool_with_progress", "_meta": {"progressToken": "p"}}

@@ -26,7 +26,7 @@ _MAX_ROUNDS = 10
 _DECLARED_FOR: Mapping[str, JsonObject] = {
     "elicitation/create": {"elicitation": {"form": {}, "url": {}}},
     "roots/list": {"roots": {}},
-    "sampling/createMessage": {"sampling": {}},
+    "sampling/createMessage": {"sampling": {"tools": {}}},
 }
 
 Answer = Callable[[JsonObject], JsonObject]
