@@ -41,7 +41,7 @@ _CALLER = re.compile(r"\b(?:authenticated|current) user\b", re.IGNORECASE)
 _WHO_CALLS = frozenset({"account", "me", "my", "myself", "self", "user"})  # segments of a path
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+|\n")
 _LAST_NAMES = re.compile(r"(?:/\{[^}]*\})+$")
-_NAMED = re.compile(r"([^/{}]+)/\{")
+_NAMED = re.compile(r"([^/{}]*)/\{([^}]*)\}")
 
 _Tool = ToolPlan | WorkflowPlan
 _Fields = dict[str, Counter[str]]
@@ -91,8 +91,8 @@ def _fixed_part(tool: _Tool) -> str:
 
 
 def _names(tool: _Tool) -> tuple[str, ...]:
-    """What a call names one of, by the last word before each name: `issue` for /sub-issues/{id}."""
-    named = (words(part)[-1:] for part in _NAMED.findall(_path(tool)))
+    """What a call names one of: `issu`, `team` for /sub-issues/{id}/{team_slug}."""
+    named = ((*words(part)[-1:], *words(name)) for part, name in _NAMED.findall(_path(tool)))
     return tuple(dict.fromkeys(chain.from_iterable(named)))
 
 

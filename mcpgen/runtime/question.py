@@ -60,7 +60,8 @@ _BEFORE_THE_VERB = re.compile(
 )
 _CLAUSE = re.compile(r"[.;:?!,]\s+|\s+-+\s+|\band (?=\w+ (?:it|them|that|a|the)\b)", re.IGNORECASE)
 _OBLIGES = re.compile(
-    r"\b(?:should|must|shall|only .* may|any ?more|any longer|not needed)\b", re.IGNORECASE
+    r"\b(?:should|must|shall|(?:only|just) .* (?:may|can)|any ?more|any longer|not needed)\b",
+    re.IGNORECASE,
 )
 _ASKS = frozenset(
     WORD.findall(
@@ -82,7 +83,7 @@ _NO_VERBS = (
 
 _SAYS_MY = re.compile(r"\b(?:my|mine|i|me)\b", re.IGNORECASE)
 _SLASHED = re.compile(r"(?<![\w/.])[A-Za-z][\w.-]*/[A-Za-z][\w.-]*(?![\w/])")  # acme/web
-_NAMED = re.compile(r'([A-Za-z]+)\s+(?:#?\d[\w.-]*|"[^"]*"|[A-Z][A-Z0-9]*_[A-Z0-9_]+)')
+_NAMED = re.compile(r'([A-Za-z]+)\s+(?:#?\d[\w.-]*|"[^"]*"|[A-Za-z0-9]+_[A-Za-z0-9_]+)')
 
 
 @cache

@@ -24,7 +24,7 @@ from mcpgen.runtime.thesaurus import alike
 _ALIKE = 0.7  # what a word counts that is alike to one that was asked
 # How much a tool gains, as exponents, that
 _ABOUT = 0.45  # is about nothing else than what was asked
-_EFFECT = 0.35  # does what the question asks for
+_EFFECT = 0.4  # does what the question asks for
 _NAMES = 0.25  # is about one of what the question has a name or a number for
 _LISTS = 0.2  # lists what is asked for in the plural
 _VERB = 0.12  # says so in the question's words
