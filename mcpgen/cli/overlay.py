@@ -41,4 +41,11 @@ def suggest(
         printer.raw(
             yaml.safe_dump(suggestion.overlay, sort_keys=False, allow_unicode=True, width=100)
         )
+    elif not suggestion.exit_code:
+        printer.note(
+            "no-repairs",
+            "there is nothing for an overlay to state",
+            why="reading the document repaired nothing by itself",
+            help="what is told of it besides, a person has to decide",
+        )
     return printer.finish(ExitCode(suggestion.exit_code).outcome, suggestion.exit_code)

@@ -81,6 +81,10 @@ class Printer:
         """Print a problem that the command itself found, outside any document."""
         self.problems([Diagnostic(code, Severity.ERROR, message, None, why, help)])
 
+    def note(self, code: str, message: str, *, why: str = "", help: str = "") -> None:
+        """Print a note of the command itself."""
+        self.problems([Diagnostic(code, Severity.NOTE, message, None, why, help)])
+
     def finish(self, outcome: str, exit_code: int) -> int:
         """Count several problems, or print the whole JSON object; give `exit_code` back."""
         if self.as_json:

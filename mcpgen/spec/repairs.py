@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from mcpgen.diagnostics import Diagnostic
@@ -15,6 +16,8 @@ _DROPPED_ITEMS = {
     "unknown-security-scheme": "security",
     "unused-path-parameter": "parameters",
 }
+_UNDECLARED_IN = {"missing-path-parameter": "path", "missing-query-parameter": "query"}
+_UNDECLARED = re.compile(r"`\{(?P<name>.+)\}` of the path is not declared")
 _NOT_DROPPED = "is a number in quotes"  # read as the number that it is
 
 
@@ -62,6 +65,11 @@ def _changed(
     """The actions of a repair that gave a value in place of another."""
     held = _value_at(root, parts)
     told = {"description": problem.message}
+    if problem.code in _UNDECLARED_IN and (named := _UNDECLARED.match(problem.message)):
+        location = _UNDECLARED_IN[problem.code]
+        of_text = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}
+        parameter = {"name": named["name"], "in": location, "required": True, **of_text}
+        return [{"target": _path(parts), **told, "update": {"parameters": [parameter]}}]
     if problem.code == "path-parameter-optional":
         return [{"target": _path(parts), **told, "update": {"required": True}}]
     if problem.code == "duplicate-required" and isinstance(held, list):

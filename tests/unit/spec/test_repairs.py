@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -76,4 +77,36 @@ def test_a_sound_document_needs_none(
     )
     Path("shop.yaml").write_text(text)
     assert run(["overlay", "suggest", "shop.yaml"]) == 0
-    assert "actions" not in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("note[no-repairs]: there is nothing for an overlay to state")
+
+
+@pytest.mark.parametrize("version", ['openapi: "3.1.0"', 'swagger: "2.0"'])
+def test_a_path_parameter_that_was_taken_for_a_string_is_declared(
+    version: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kind = "type: string" if "swagger" in version else "schema: {type: string}"
+    Path("shop.yaml").write_text(
+        f"{version}\ninfo: {{title: Shop, version: '1'}}\n"
+        + ("host: shop.example\n" if "swagger" in version else "")
+        + "paths:\n  /pets/{petId}/toys/{toy}:\n    get:\n"
+        f"      parameters: [{{name: size, in: query, {kind}}}]\n"
+        "      responses: {'200': {description: done}}\n"
+    )
+    assert run(["overlay", "suggest", "shop.yaml"]) == 0
+    overlay = capsys.readouterr().out
+    Path("mend.yaml").write_text(overlay)
+    Path("one.yaml").write_text(
+        "server: {name: one}\nsources: [{document: shop.yaml, overlays: [mend.yaml]}]\n"
+        "models: false\n"
+    )
+    assert run(["new", "one.yaml"]) == 0
+    assert "missing-path-parameter" not in capsys.readouterr().err
+    (tools,) = Path("one-mcp/src/one_mcp/_generated/tools").glob("*.json")
+    (tool,) = json.loads(tools.read_bytes())["tools"].values()
+    assert {item["name"] for item in tool["request"]["parameters"]} == {"petId", "toy", "size"}
