@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -82,22 +82,33 @@ def stated_as(operation: Operation, policy: Policy) -> tuple[str, ...]:
 
 
 def chosen_names(
-    entries: Mapping[str, OperationEntry], policy: Policy, problems: Problems
+    entries: Mapping[str, OperationEntry],
+    selected: Sequence[Operation],
+    policy: Policy,
+    problems: Problems,
 ) -> dict[str, str]:
-    """The tool names that the manifest gives, by operation key; two operations never share one."""
-    chosen: dict[str, str] = {}
-    for key, entry in entries.items():
-        if entry.name is None:
-            continue
-        if entry.name in chosen.values():
+    """The tool names that the manifest gives, by operation key; two operations never share one.
+
+    A name that another of the `selected` operations was issued before is taken too.
+    """
+    chosen = {key: entry.name for key, entry in entries.items() if entry.name is not None}
+    operations = {operation.key: operation for operation in selected}
+    owners = {
+        name: f"is the tool of `{key}` already"
+        for key in operations
+        if key not in chosen and (name := policy.issued_names.get(key))
+    }
+    for key, name in chosen.items():
+        if name in owners:
+            stated = stated_as(operations[key], policy) if key in operations else ()
             problems.error(
                 "name-collision",
-                f"two operations are called `{entry.name}`",
-                at=policy.intent.locate(("operations", key, "name")),
-                why="a client could call only one of them",
+                f"`{name}` {owners[name]}",
+                at=policy.intent.locate(("operations", next(iter(stated), key), "name")),
+                why="a client could call only one of them, and a name that was issued never moves",
                 help="give each a name of its own",
             )
-        chosen[key] = entry.name
+        owners.setdefault(name, f"is what `{key}` is called too")
     return chosen
 
 

@@ -28,7 +28,12 @@ from mcpgen.plan.arguments import plan_arguments, selectable, takes_file, why_un
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
 from mcpgen.plan.environment import environment
-from mcpgen.plan.intent import chosen_names, entries_by_key, stated_as, with_hints
+from mcpgen.plan.intent import (
+    chosen_names,
+    entries_by_key,
+    stated_as,
+    with_hints,
+)
 from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.media_types import base_type, is_json, ranked
 from mcpgen.plan.models import model_modules
@@ -136,7 +141,7 @@ class _Planning:
 
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
         """Plan a tool for each operation that can have one, by operation, with all its names."""
-        chosen = chosen_names(self.entries, self.policy, self.problems)
+        chosen = chosen_names(self.entries, selected, self.policy, self.problems)
         limit, reserved = (
             tool_name_limit(self.policy.manifest.server.name),
             alias_names(self.policy),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
@@ -258,7 +259,7 @@ class _Reading:
                 if parameter.value is None:
                     return self._argument(reusable, place)
                 return self._argument(replace(reusable, value=parameter.value), tokens)
-        if parameter.reference or not parameter.name or not parameter.in_:
+        if parameter.reference or not parameter.name or parameter.in_ is UNSET:
             self._refuse(
                 f"`{parameter.reference}` is no reusable parameter of this document"
                 if parameter.reference
@@ -267,7 +268,7 @@ class _Reading:
                 "write `name`, `in` and `value` here",
             )
         value = self._reader.value(parameter.value, (*tokens, "value"))
-        return StepArgument(parameter.name, parameter.in_, value, (*tokens, "value"))
+        return StepArgument(parameter.name, str(parameter.in_), value, (*tokens, "value"))
 
     def _body(self, body: arazzo.RequestBody, tokens: Tokens) -> list[StepArgument]:
         payload = deepcopy(body.payload)

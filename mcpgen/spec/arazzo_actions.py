@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import UNSET
+
 from mcpgen.ir.workflow import Action, Criterion, Tokens
 from mcpgen.spec import arazzo_document as arazzo
 from mcpgen.spec.workflows import ExpressionReader
@@ -102,7 +104,7 @@ class ActionReader:
         written += [each for each in of_workflow if each.action.name not in names]
         return tuple(
             Action(
-                action.type,
+                str(action.type),
                 self.criteria(action.criteria, (*at, "criteria")),
                 at,
                 target=action.step_id,
@@ -138,8 +140,9 @@ class ActionReader:
         self, action: arazzo.Action, at: Tokens, step: arazzo.Step, kind: _Kind
     ) -> bool:
         """Whether the steps can be written out so; says why where they cannot."""
-        if action.type not in kind.types:
-            message = f"an action of type `{action.type}` says nothing under `{kind.key}`"
+        if action.type is UNSET or action.type not in kind.types:
+            named = "without a type" if action.type is UNSET else f"of type `{action.type}`"
+            message = f"an action {named} says nothing under `{kind.key}`"
             self._refuse(message, at, f"its type is {' or '.join(map(_quoted, kind.types))}")
         elif action.workflow_id and action.type != "end":
             self._refuse(

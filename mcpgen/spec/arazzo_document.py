@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from mcpgen.ir.manifest import JsonSchema, Text
 
@@ -27,7 +27,7 @@ class Parameter(_Object, frozen=True, rename={"in_": "in"}):
     """A Parameter Object, or a Reusable Object that stands for one."""
 
     name: str = ""
-    in_: Literal["", "path", "query", "header", "cookie"] = ""
+    in_: Literal["path", "query", "header", "cookie"] | UnsetType = UNSET
     value: Any = None
     reference: str = ""
 
@@ -59,7 +59,7 @@ class Action(_Object, frozen=True):
     """A Success or Failure Action Object, or a Reusable Object that stands for one."""
 
     name: str = ""
-    type: Literal["", "end", "goto", "retry"] = ""
+    type: Literal["end", "goto", "retry"] | UnsetType = UNSET
     step_id: str = ""
     workflow_id: str = ""
     retry_after: Annotated[float, Meta(ge=0, le=60)] = 0.0  # seconds

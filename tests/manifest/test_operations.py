@@ -168,3 +168,16 @@ def test_a_request_is_tried_as_often_and_waits_as_long_as_the_manifest_says(shop
     result, sent = shop.call("get_order", {"order_id": 7})
     assert "no complete answer within 0.05 seconds" in text_of(result)
     assert len(sent) == 1
+
+
+def test_a_name_that_another_tool_was_issued_is_refused(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = shop.contract("books")
+    assert shop.generate("operations: {listBooks: {name: get_book}}\n", "-q") == 3
+    told = capsys.readouterr().err
+    assert "error[name-collision]: `get_book` is the tool of `GET /books/{isbn}` already" in told
+    assert "/operations/listBooks/name" in told
+    assert shop.contract("books") == before
+    swapped = "operations: {listBooks: {name: get_book}, getBook: {name: list_books}}\n"
+    assert shop.generate(swapped, "-q") == 0
