@@ -27,31 +27,32 @@ def scratch_folder() -> Iterator[Path]:
     lock with the process; on Windows, which knows no such locks, what they left stays.
     """
     if sys.platform == "win32":
-        with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-            yield Path(folder)
+        with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+            yield Path(name)
         return
-    _remove_abandoned()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as folder, _opened(folder) as handle:
-        with contextlib.suppress(OSError):  # a file system that knows no such locks
-            _lock(handle)
-        yield Path(folder)
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        _remove_if_abandoned(left)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        folder = Path(name)
+        with _opened(folder) as handle:
+            with contextlib.suppress(OSError):  # a file system that knows no such locks
+                _lock(handle)
+            yield folder
 
 
-def _remove_abandoned() -> None:
-    with os.scandir(tempfile.gettempdir()) as entries:
-        ours = [entry for entry in entries if entry.name.startswith(_PREFIX)]
-    for entry in ours:
-        # Its run may be at work, or be ending; another user's is none of ours.
-        with contextlib.suppress(OSError):
-            is_old = time.time() - entry.stat().st_mtime > _NOT_LOCKED_YET_SECONDS
-            if is_old and entry.stat().st_uid == os.getuid():
-                with _opened(entry.path) as handle:
-                    _lock(handle)
-                    shutil.rmtree(entry.path)
+def _remove_if_abandoned(folder: Path) -> None:
+    # Its run may be at work, or be ending; another user's is none of ours.
+    with contextlib.suppress(OSError):
+        status = folder.stat()
+        is_old = time.time() - status.st_mtime > _NOT_LOCKED_YET_SECONDS
+        if is_old and status.st_uid == os.getuid():
+            with _opened(folder) as handle:
+                _lock(handle)
+                shutil.rmtree(folder)
 
 
 @contextmanager
-def _opened(folder: str) -> Iterator[int]:
+def _opened(folder: Path) -> Iterator[int]:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield handle

@@ -89,3 +89,14 @@ def test_a_folder_that_cannot_be_removed_stops_nothing(
     with scratch_folder() as folder:
         assert folder.is_dir()
         monkeypatch.undo()
+
+
+def test_a_temporary_directory_that_cannot_be_listed_is_used_all_the_same(temporary: Path) -> None:
+    temporary.chmod(0o300)
+    try:
+        if os.access(temporary, os.R_OK):
+            pytest.skip("root may list every folder")
+        with scratch_folder() as folder:
+            (folder / "file").touch()
+    finally:
+        temporary.chmod(0o700)
