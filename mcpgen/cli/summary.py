@@ -98,14 +98,19 @@ def _show_environment(printer: Printer, settings: tuple[EnvironmentVariable, ...
 
 
 def next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
-    """Give the three commands that a person types next: try it, install it, serve it."""
+    """Give the commands that a person types next: try it, where it has a tool, install, serve."""
     where = shlex.quote(shown_path(target))
-    tool = _easiest(plan.tools)
-    arguments = "".join(
-        f" --arg {shlex.quote(argument.name)}=…" for argument in tool.arguments if argument.required
-    )
+    trying: tuple[str, ...] = ()
+    if plan.tools:
+        tool = _easiest(plan.tools)
+        arguments = "".join(
+            f" --arg {shlex.quote(argument.name)}=…"
+            for argument in tool.arguments
+            if argument.required
+        )
+        trying = (f"mcpgen call {tool.name} {where} --mock{arguments}",)
     return (
-        f"mcpgen call {tool.name} {where} --mock{arguments}",
+        *trying,
         f"pip install -e {_installable(shown_path(target))}",
         f"{plan.distribution} --check-env",
     )

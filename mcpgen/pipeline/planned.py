@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -87,6 +87,7 @@ def plan_project(
     if not manifest.sources and not manifest.tools:
         by_hand = _with_declared(plan_by_hand(manifest), target, intent, problems)
         return Planned(by_hand, Inputs())
+    _check_there(target, intent, documents or {}, problems)
     reading = _Reading(target, lock, options, problems, progress)
     overlays: dict[str, bytes] = {}
     read = [
@@ -117,6 +118,34 @@ def plan_project(
         arazzo={path: read_file(target, path) or b"" for path in manifest.arazzo_documents},
     )
     return Planned(plan, inputs)
+
+
+def _check_there(
+    target: Path, intent: LocatedManifest, given: Collection[str], problems: Problems
+) -> None:
+    """Hold that the files of the sources are there, but for the documents that are `given`.
+
+    Raises:
+        RejectedError: one is not; told where the manifest names it.
+    """
+    named: dict[tuple[str, ...], str] = {}
+    for number, source in enumerate(intent.manifest.sources):
+        of_source = ("sources", str(number))
+        if source.document not in given:
+            named[*of_source, "document"] = source.document
+        for place, overlay in enumerate(source.overlays):
+            named[*of_source, "overlays", str(place)] = overlay
+    missing = {tokens: path for tokens, path in named.items() if not (target / path).exists()}
+    for tokens, path in missing.items():
+        problems.error(
+            "unreadable",
+            f"`{path}` is missing",
+            at=intent.locate(tokens),
+            why="the manifest names it, and tools are made of what it says",
+            help="correct the path, or take the file back from version control",
+        )
+    if missing:
+        raise RejectedError
 
 
 def read_source(

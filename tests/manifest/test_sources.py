@@ -233,3 +233,29 @@ def test_overlays_change_the_tools_and_leave_the_document(
 
     assert "Each pet of the shop" in contract.read_text()
     assert run(["check", "one-mcp"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("sources", "pointer"),
+    [
+        ("[{document: gone.yaml}]", "/sources/0/document"),
+        ("[{document: shop.yaml, overlays: [gone.yaml]}]", "/sources/0/overlays/0"),
+    ],
+)
+def test_a_file_that_is_missing_is_told_where_the_manifest_names_it(
+    sources: str, pointer: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "one.yaml").write_text(f"server: {{name: one}}\nsources: {sources}\n")
+    assert run(["new", "one.yaml", "--defaults"]) == 3
+    told = capsys.readouterr().err
+    assert "error[unreadable]: `gone.yaml` is missing\n  --> one.yaml:2:" in told
+    assert pointer in told
+    assert not (folder / "one-mcp").exists()
+
+
+def test_a_manifest_without_any_tool_makes_a_server_of_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "one.yaml").write_text("server: {name: one}\nsources: []\n")
+    assert run(["new", "one.yaml", "--defaults"]) == 0
+    assert "mcpgen call" not in capsys.readouterr().out
