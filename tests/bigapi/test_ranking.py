@@ -1,6 +1,6 @@
 """The right tool is among the first five, for the questions of several sets (`queries.tsv`).
 
-All of them are development data by now: the ranking was made to do well on them, and its weights
+All but `held` are development data by now: the ranking was made to do well on them, and its weights
 were chosen by cross validation over them. `first` was written before there was a ranking;
 `documentation` and `unseen` from the pages of GitHub's documentation; the `drawn` sets for
 operations drawn at random, with names and numbers as people give them. When the ranking met them
@@ -8,6 +8,10 @@ first it found 70 % of `documentation`, 82 % of `unseen` and 73 % of `drawn`; wh
 anew, 75 % of the first 60 of `drawn_again`, 86 % of the last 50, and 88 % of `drawn_last`. That is
 what to expect of questions that nobody has looked at; what is demanded here is what it finds by
 now.
+
+`held` was written by somebody who had not seen the ranking or the other questions, for operations
+drawn at random, mostly from GitHub's documentation, and kept shut until the ranking was done. It
+was asked once, and found 55 of 60 (92 %). Nothing may be tuned on it.
 """
 
 from __future__ import annotations
@@ -39,6 +43,7 @@ FOUND = {  # of how many, at least how many
     ("drawn", "github"): (100, 94),
     ("drawn_again", "github"): (110, 103),
     ("drawn_last", "github"): (155, 143),
+    ("held", "github"): (60, 54),
 }
 
 
