@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.runtime.transports.stdio import MAX_ROOM_BYTES
 from tests.runtime.stdio_process import (
     REPOSITORY,
     SECONDS,
@@ -89,7 +90,10 @@ def test_a_signal_between_the_first_call_and_its_handler_is_heard(tmp_path: Path
 def test_a_signal_ends_a_server_whose_client_reads_nothing(
     tmp_path: Path, is_repeated: bool
 ) -> None:
-    folder = write_package(tmp_path, listed=2000)  # more than a pipe holds
+    folder = write_package(tmp_path, listed=1000)
+    listing = folder / "small_mcp/_generated/listing.jsonl"
+    long = "x" * (2 * MAX_ROOM_BYTES // 1000)  # so that no pipe can hold a page
+    listing.write_text(listing.read_text().replace("A tool of a test.", long))
     with StdioProcess(folder, python=script(IMPATIENT)) as server:
         server.send(request(1, "tools/list"))
         server.wait_for_output()
