@@ -90,11 +90,13 @@ except ChildProcessError: print("none is left")
 @needs_fork
 def test_a_child_that_is_ended_takes_its_temporary_folder_along(tmp_path: Path) -> None:
     script = f"""
-import tempfile
+import glob, tempfile
 def work():
-    with tempfile.TemporaryDirectory(dir={str(tmp_path)!r}): signal.pause()
+    with tempfile.TemporaryDirectory(dir={str(tmp_path)!r}) as folder:
+        open(folder + "/in use", "w").close()
+        signal.pause()
 with Forked(work):
-    while not os.listdir({str(tmp_path)!r}): pass
+    while not glob.glob({str(tmp_path)!r} + "/*/in use"): pass
 print(os.listdir({str(tmp_path)!r}))
 """
     assert told_by(script) == "[]"
