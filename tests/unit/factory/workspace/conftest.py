@@ -42,13 +42,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def workspace(server: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A workspace of the servers `ant`, `bee` and `cat`, as the current folder."""
+    """A workspace of the servers `ant`, `bee` and `cat`, as the current folder.
+
+    Its cache is as making the server left it. One that tests share would know the stamps of the
+    tests before, whose servers are the same to the byte.
+    """
     root = tmp_path / "shop"
+    own_cache = shutil.copytree(cache, tmp_path / "cache")
     for name in ("cat", "ant", "bee"):
         shutil.copytree(server, root / "servers" / name)
     (root / "mcpgen-workspace.yaml").write_text(SETTINGS)
     (root / "README.md").write_text(README)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(own_cache))
     monkeypatch.setattr("sys.platform", "linux")  # whose user cache that variable moves
     monkeypatch.chdir(root)
     return root
