@@ -119,14 +119,12 @@ class DeclaredFeatures:
         return None, {}
 
     async def complete(self, params: JsonObject, context: Context) -> Completion:
-        """Suggest the values of an argument that begin as what was typed."""
+        """Suggest what a function of `handlers/` does, else the values that begin as was typed."""
         reference, argument = params["ref"], params["argument"]
         owner = reference.get("name") or reference.get("uri")
-        entry = self._declared.prompts.get(owner) or self._declared.templates.get(owner)
-        if entry is None:
-            if self._features is None:
-                return Completion(())
+        if self._features is not None and self._features.has_completion(owner, argument["name"]):
             return await self._features.complete(params, context)
+        entry = self._declared.prompts.get(owner) or self._declared.templates.get(owner) or {}
         typed = argument["value"].casefold()
         values = entry.get("values", {}).get(argument["name"], ())
         return Completion(tuple(it for it in values if it.casefold().startswith(typed)))

@@ -22,6 +22,7 @@ from mcpgen.runtime.content import (
     ToolResult,
 )
 from mcpgen.runtime.dialects import dialect_of
+from mcpgen.runtime.docstrings import summary_of
 from mcpgen.runtime.errors import (
     ClientCannotError,
     ConfigurationError,
@@ -35,7 +36,7 @@ from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, encode_json
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.uri_template import UriTemplate
-from mcpgen.runtime.signatures import Signature, place_of, summary_of
+from mcpgen.runtime.signatures import Signature, place_of
 
 if TYPE_CHECKING:
     from mcpgen.runtime.context import Context
@@ -46,23 +47,31 @@ _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _CONTENT: Final = (Text, Image, Audio, EmbeddedResource, ResourceLink)
 
 
-class _Feature:
-    """One function and what the list says of it."""
+class _Function:
+    """A function that somebody wrote, async or not."""
 
-    def __init__(self, listed: JsonObject, function: Callable[..., Any]) -> None:
-        self.listed = {key: value for key, value in listed.items() if value not in ("", None, [])}
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.signature = Signature.of(function)
 
     async def run(self, *positional: object, **keywords: object) -> Any:
         result = self.function(*positional, **keywords)
         return await result if isinstance(result, Awaitable) else result
 
 
+class _Feature(_Function):
+    """One function, its arguments, and what the list says of it."""
+
+    def __init__(self, listed: JsonObject, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self.listed = {key: value for key, value in listed.items() if value not in ("", None, [])}
+        self.signature = Signature.of(function)
+
+
 class _Tool(_Feature):
     def __init__(self, listed: JsonObject, function: Callable[..., Any]) -> None:
         super().__init__(listed, function)
-        self.listed.setdefault("inputSchema", self.signature.input_schema())
+        if "inputSchema" not in self.listed:
+            self.listed["inputSchema"] = self.signature.input_schema()
         self.result_key = ""
         if "outputSchema" not in self.listed:
             schema, self.result_key = self.signature.output_schema()
@@ -118,8 +127,9 @@ class Features:
             \"\"\"Greet somebody by name.\"\"\"
             return f"Hello, {name}"
 
-    A function takes the context first and its arguments by keyword, may be async or not, and
-    says in its docstring what clients are told.
+    A function takes the context first and then its arguments, which are given by name; it may be
+    async or not, and says in its docstring what clients are told. One that cannot be served so is
+    refused with `ConfigurationError` where it is decorated.
     """
 
     def __init__(
@@ -143,7 +153,7 @@ class Features:
         self._prompts: dict[str, _Feature] = {}
         self._resources: dict[str, _Feature] = {}
         self._templates: dict[str, tuple[UriTemplate, _Feature]] = {}
-        self._completions: dict[tuple[str, str], _Feature] = {}
+        self._completions: dict[tuple[str, str], _Function] = {}
 
     # -- what the author of handlers uses ------------------------------------------------------
 
@@ -186,7 +196,7 @@ class Features:
     def prompt(
         self, name: str = "", *, title: str = "", description: str = ""
     ) -> Callable[[Function], Function]:
-        """Make the decorated function a prompt; its keywords are strings.
+        """Make the decorated function a prompt; its arguments come as texts.
 
         It gives a text, `PromptMessage`s, or a `PromptResult`.
         """
@@ -197,9 +207,11 @@ class Features:
                 "name": name or function.__name__,
                 "title": title,
                 "description": description or summary_of(function),
-                "arguments": Signature.of(function).prompt_arguments(),
             }
-            _add(self._prompts, listed["name"], _Feature(listed, function), "prompt")
+            feature = _Feature(listed, function)
+            if arguments := feature.signature.prompt_arguments():
+                feature.listed["arguments"] = arguments
+            _add(self._prompts, listed["name"], feature, "prompt")
             return function
 
         return register
@@ -217,7 +229,7 @@ class Features:
         """Make the decorated function read a resource.
 
         It gives text, bytes, `ResourceContents`, or several of these. A `{variable}` in the URI
-        makes it a resource template (RFC 6570) whose variables are the function's keywords.
+        makes it a resource template (RFC 6570) whose variables are the function's arguments.
         """
         _check_called(uri, "resource(URI)")
 
@@ -230,9 +242,12 @@ class Features:
             }
             if "{" in uri:
                 feature = _Feature({"uriTemplate": uri, **listed}, function)
-                _add(self._templates, uri, (_template(uri), feature), "resource template")
+                template = _template(uri)
+                feature.signature.check_names(template.variables, f"the variables of `{uri}`")
+                _add(self._templates, uri, (template, feature), "resource template")
             else:
                 feature = _Feature({"uri": uri, **listed, "size": size}, function)
+                feature.signature.check_names((), f"the variables of `{uri}`")
                 _add(self._resources, uri, feature, "resource")
             return function
 
@@ -249,7 +264,7 @@ class Features:
 
         def register(function: Function) -> Function:
             key = (prompt or template, argument)
-            _add(self._completions, key, _Feature({}, function), "completion")
+            _add(self._completions, key, _Function(function), "completion")
             return function
 
         return register
@@ -327,6 +342,31 @@ class Features:
             changing_lists=self._changing,
             extensions=self._extensions,
         )
+
+    def check_completions(self, offering: Offering) -> None:
+        """Hold every completion to an argument of a prompt or a template that is offered.
+
+        Raises:
+            ConfigurationError: one is for an argument that there is not.
+        """
+        arguments = {
+            (prompt["name"], argument["name"])
+            for prompt in _items(offering.prompts)
+            for argument in prompt.get("arguments", ())
+        }
+        for listed in _items(offering.resource_templates):
+            uri = listed["uriTemplate"]
+            arguments |= {(uri, name) for name in UriTemplate(uri).variables}
+        for key in self._completions.keys() - arguments:
+            owner, argument = key
+            raise ConfigurationError(
+                f"{place_of(self._completions[key].function)}: it completes `{argument}` of"
+                f" `{owner}`, and no prompt or resource template has that"
+            )
+
+    def has_completion(self, owner: str, argument: str) -> bool:
+        """Tell whether a function completes this argument of a prompt or template."""
+        return (owner, argument) in self._completions
 
     def has_tool(self, name: str) -> bool:
         """Tell whether this tool is one of these features."""
@@ -410,6 +450,10 @@ def _listing(kind: str, features: Iterable[_Feature]) -> Listing:
     return Listing(kind, (encode_json(feature.listed) for feature in features))
 
 
+def _items(listing: Listing | None) -> Iterable[JsonObject]:
+    return () if listing is None else listing.items.values()
+
+
 def _check_called(name: object, decorator: str) -> None:
     """Refuse a function where the decorator's own argument belongs: it would not be registered."""
     if callable(name):
@@ -423,7 +467,7 @@ def _add(table: dict[Any, Any], key: Any, feature: Any, kind: str) -> None:
     table[key] = feature
 
 
-def _feature(entry: _Feature | tuple[UriTemplate, _Feature]) -> _Feature:
+def _feature(entry: _Function | tuple[UriTemplate, _Function]) -> _Function:
     return entry[1] if isinstance(entry, tuple) else entry
 
 

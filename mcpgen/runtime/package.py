@@ -154,7 +154,11 @@ class ServerPackage:
         if self.features is not None:
             aliases = contract.get("aliases", {})
             offering = self.features.extend(offering, self._listing, aliases)
-        return offering if self.declared is None else self.declared.extend(offering)
+        if self.declared is not None:
+            offering = self.declared.extend(offering)
+        if self.features is not None:
+            self.features.check_completions(offering)
+        return offering
 
     def _load_declared(self) -> Declared | None:
         """Read the resources and prompts of the manifest; most servers have none."""

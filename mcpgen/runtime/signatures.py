@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
@@ -19,6 +19,7 @@ from mcpgen.runtime.content import (
     Text,
     ToolResult,
 )
+from mcpgen.runtime.docstrings import parameter_texts
 from mcpgen.runtime.errors import ConfigurationError
 
 _NO_JSON: Final = (
@@ -34,15 +35,17 @@ _NO_JSON: Final = (
 
 
 class Signature:
-    """The keywords of a function and what it returns, as JSON sees them."""
+    """The arguments of a function and what it returns, as JSON sees them."""
 
     def __init__(
         self,
+        described: str,
         types: Mapping[str, Any],
         defaults: Mapping[str, Any],
         returns: Any,
         descriptions: Mapping[str, str],
     ) -> None:
+        self._described = described
         self._types = types
         self._defaults = defaults
         self._returns = returns
@@ -50,49 +53,75 @@ class Signature:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Signature:
-        """Read a function's keyword-only parameters.
+        """Read a function's parameters: the context, and the arguments after it.
 
         Raises:
-            ConfigurationError: one has no type, or its type cannot be found.
+            ConfigurationError: it does not take the context first, has a parameter that cannot be
+                given by its name or has no type, or a type cannot be found; says where it is.
         """
-        name = getattr(function, "__name__", repr(function))
+        described = f"{place_of(function)}: `{getattr(function, '__name__', function)}`"
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise ConfigurationError(f"{described} yields; what it gives is returned, at once")
         try:
             hints = get_type_hints(function, include_extras=True)
-        except NameError as error:
-            raise ConfigurationError(f"the types of `{name}` cannot be found: {error}") from None
+        except (NameError, TypeError) as error:
+            raise ConfigurationError(f"{described} has a type that is not found: {error}") from None
         types, defaults = {}, {}
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.kind is not parameter.KEYWORD_ONLY:
-                continue
+        for parameter in _arguments(function, hints, described):
             if parameter.name not in hints:
-                raise ConfigurationError(f"`{parameter.name}` of `{name}` has no type")
+                raise ConfigurationError(f"{described}: `{parameter.name}` has no type")
             types[parameter.name] = _without_absent(hints[parameter.name])
             if parameter.default is not parameter.empty:
                 defaults[parameter.name] = parameter.default
-        return cls(types, defaults, hints.get("return", Any), _descriptions(function))
+        returns = hints.get("return", Any)
+        return cls(described, types, defaults, returns, parameter_texts(function))
+
+    def check_names(self, names: Iterable[str], described: str) -> None:
+        """Hold the arguments to names that values come under.
+
+        Raises:
+            ConfigurationError: a name is none of the arguments, or an argument without a default
+                none of the names.
+        """
+        known = frozenset(names)
+        if unknown := sorted(known - self._types.keys()):
+            raise ConfigurationError(
+                f"{self._described} has no argument `{unknown[0]}`, which is one of {described}"
+            )
+        if missing := sorted(set(self._required()) - known):
+            raise ConfigurationError(
+                f"{self._described}: nothing gives it `{missing[0]}`, which is none of {described}"
+            )
 
     def input_schema(self) -> JsonObject:
-        """Give the schema of the keywords: an object that allows no others."""
-        schemas, components = _schemas(list(self._types.values()))
+        """Give the schema of the arguments: an object that allows no others.
+
+        Raises:
+            ConfigurationError: there is no schema of a type, or a default does not fit its type.
+        """
+        named = {f"`{name}`": annotation for name, annotation in self._types.items()}
+        schemas, components = self._schemas(named)
         properties: JsonObject = {}
         for name, schema in zip(self._types, schemas, strict=True):
-            default = self._defaults.get(name, ABSENT)
             properties[name] = {
                 **({"description": self._descriptions[name]} if name in self._descriptions else {}),
                 **schema,
-                **({} if default is ABSENT else {"default": msgspec.to_builtins(default)}),
+                **self._default(name),
             }
         schema = {"type": "object", "properties": properties, "additionalProperties": False}
-        required = [name for name in self._types if name not in self._defaults]
-        if required:
+        if required := self._required():
             schema["required"] = required
         return {**schema, "$defs": components} if components else schema
 
     def output_schema(self) -> tuple[JsonObject | None, str]:
-        """Give the schema of the result, and the key it is under if it is no object itself."""
+        """Give the schema of the result, and the key it is under if it is no object itself.
+
+        Raises:
+            ConfigurationError: there is no schema of the type.
+        """
         if not _is_json(self._returns):
             return None, ""
-        (schema,), components = _schemas([self._returns])
+        (schema,), components = self._schemas({"the result": self._returns})
         name = schema.get("$ref", "").rpartition("/")[2]
         if components.get(name, schema).get("type") == "object":
             root, key = components.get(name, schema), ""
@@ -107,7 +136,7 @@ class Signature:
         return ({**root, "$defs": components} if components else root), key
 
     def prompt_arguments(self) -> list[JsonObject]:
-        """Give the keywords as a prompt lists them."""
+        """Give the arguments as a prompt lists them."""
         listed = []
         for name in self._types:
             argument: JsonObject = {"name": name}
@@ -131,6 +160,37 @@ class Signature:
         """Give what the function returned as plain JSON values."""
         return msgspec.to_builtins(value)
 
+    def _required(self) -> list[str]:
+        return [name for name in self._types if name not in self._defaults]
+
+    def _default(self, name: str) -> JsonObject:
+        default = self._defaults.get(name, ABSENT)
+        if default is ABSENT:
+            return {}
+        try:
+            plain = msgspec.to_builtins(default)
+            msgspec.convert(plain, self._types[name])
+        except (TypeError, msgspec.ValidationError) as error:
+            raise ConfigurationError(
+                f"{self._described}: the default of `{name}` does not fit its type: {error}"
+            ) from None
+        return {"default": plain}
+
+    def _schemas(self, types: Mapping[str, Any]) -> tuple[list[JsonObject], JsonObject]:
+        """Give a schema for each type, which is named by what it is of, and what they share."""
+        try:
+            return _schemas_of(types.values())
+        except TypeError:
+            for named, annotation in types.items():
+                try:
+                    _schemas_of((annotation,))
+                except TypeError as error:
+                    reason = str(error).splitlines()[-1]
+                    raise ConfigurationError(
+                        f"{self._described}: there is no JSON Schema of {named}: {reason}"
+                    ) from None
+            raise
+
 
 def place_of(function: object) -> str:
     """Say in which file and line a function begins, its decorators included."""
@@ -138,29 +198,29 @@ def place_of(function: object) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(function)
 
 
-def summary_of(function: Callable[..., Any]) -> str:
-    """Give the docstring up to its sections, as one text for clients."""
-    text = inspect.getdoc(function) or ""
-    for section in ("\nArgs:", "\nReturns:", "\nRaises:"):
-        text = text.partition(section)[0]
-    return text.strip()
+def _arguments(
+    function: Callable[..., Any], hints: Mapping[str, Any], described: str
+) -> Iterator[inspect.Parameter]:
+    """Give the parameters after the context, all of which can be given by name."""
+    context, *others = inspect.signature(function).parameters.values() or (None,)
+    if context is None or not _takes_context(context, hints):
+        raise ConfigurationError(f"{described} does not take the context first: `ctx: Context`")
+    for parameter in others:
+        if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
+            shown = str(parameter).partition(":")[0]
+            raise ConfigurationError(
+                f"{described}: `{shown}` cannot be given by its name, as arguments are"
+            )
+        yield parameter
 
 
-def _descriptions(function: Callable[..., Any]) -> dict[str, str]:
-    """Read the `Args:` section of a docstring: one line or more for each name."""
-    _, _, section = (inspect.getdoc(function) or "").partition("\nArgs:\n")
-    found: dict[str, str] = {}
-    name = ""
-    for line in section.splitlines():
-        if line and not line.startswith(" "):
-            break
-        head, colon, rest = line.strip().partition(":")
-        if line.startswith("    ") and not line.startswith("     ") and colon:
-            name = head.partition(" ")[0]
-            found[name] = rest.strip()
-        elif name and line.strip():
-            found[name] += " " + line.strip()
-    return found
+def _takes_context(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> bool:
+    from mcpgen.runtime.context import Context  # which whoever names it in a type has imported
+
+    annotation = hints.get(parameter.name, Context)
+    is_context = isinstance(annotation, type) and issubclass(Context, annotation)
+    by_position = {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+    return parameter.kind in by_position and (is_context or annotation is Any)
 
 
 def _is_json(annotation: Any) -> bool:
@@ -188,6 +248,6 @@ def _without_absent(annotation: Any) -> Any:
     return Union[members] if len(members) < len(_members(annotation)) else annotation  # noqa: UP007  (a tuple of types)
 
 
-def _schemas(types: list[Any]) -> tuple[list[JsonObject], JsonObject]:
+def _schemas_of(types: Iterable[Any]) -> tuple[list[JsonObject], JsonObject]:
     schemas, components = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     return list(schemas), components

@@ -150,10 +150,21 @@ def test_they_stand_beside_those_of_handlers(served: Shop) -> None:
         "def news(ctx: Context) -> str:\n"
         '    """What is new."""\n'
         "    return 'Nothing.'\n"
+        "@features.completion(prompt='recommend', argument='length')\n"
+        "def lengths(ctx: Context, value: str, arguments: dict[str, str]) -> list[str]:\n"
+        "    return [f'{value}ort']\n"
     )
-    (resources, news, prompts), _, _ = served.talk(
-        ("resources/list", {}), read("shop://news"), ("prompts/list", {})
+    completion = {
+        "ref": {"type": "ref/prompt", "name": "recommend"},
+        "argument": {"name": "length", "value": "sh"},
+    }
+    (resources, news, prompts, completed), _, _ = served.talk(
+        ("resources/list", {}),
+        read("shop://news"),
+        ("prompts/list", {}),
+        ("completion/complete", completion),
     )
+    assert completed["completion"]["values"] == ["short"]
     assert [item["uri"] for item in resources["resources"]][-1] == "shop://news"
     assert len(resources["resources"]) == 4
     assert news["contents"][0]["text"] == "Nothing."

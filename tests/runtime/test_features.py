@@ -425,7 +425,7 @@ def test_names_differ_by_case() -> None:
 
 
 def test_a_keyword_without_a_type_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="`x` of `untyped` has no type"):
+    with pytest.raises(ConfigurationError, match=r"test_features\.py:\d+: `untyped`: `x` has no"):
 
         @Features().tool()
         def untyped(ctx, *, x):  # type: ignore[no-untyped-def]

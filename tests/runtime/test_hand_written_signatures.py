@@ -1,0 +1,239 @@
+"""Which functions can be tools, resources and prompts, and what clients are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, TypedDict
+
+import pytest
+
+from mcpgen.runtime import ConfigurationError, Context, Features
+from mcpgen.runtime.docstrings import parameter_texts, summary_of
+from mcpgen.runtime.protocol.listing import Listing
+from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.signatures import Signature
+
+EMPTY = Offering({"name": "hand", "version": "1"}, tools=Listing("tools"))
+
+
+class Cat(TypedDict):
+    lives: int
+
+
+class Dog(TypedDict):
+    legs: int
+
+
+class Opaque:
+    """No JSON Schema says what this is."""
+
+
+def test_an_argument_need_not_be_keyword_only() -> None:
+    async def find(ctx: Context, name: str, limit: int = 10, *, exact: bool = False) -> str:
+        return name
+
+    schema = Signature.of(find).input_schema()
+    assert schema["required"] == ["name"]
+    assert list(schema["properties"]) == ["name", "limit", "exact"]
+
+
+def no_context(*, name: str) -> str:
+    return name
+
+
+def other_first(name: str) -> str:
+    return name
+
+
+def nothing_at_all() -> str:
+    return ""
+
+
+def any_number(ctx: Context, *names: str) -> str:
+    return repr(names)
+
+
+def any_keyword(ctx: Context, **more: str) -> str:
+    return repr(more)
+
+
+def by_position(ctx: Context, name: str, /) -> str:
+    return name
+
+
+def yields(ctx: Context) -> Iterator[str]:
+    yield ""
+
+
+async def yields_later(ctx: Context) -> AsyncIterator[str]:
+    yield ""
+
+
+def takes_opaque(ctx: Context, *, size: int, thing: Opaque) -> str:
+    return repr(thing)
+
+
+def takes_two_shapes(ctx: Context, *, pet: Cat | Dog) -> str:
+    return repr(pet)
+
+
+def gives_opaque(ctx: Context) -> Opaque:
+    return Opaque()
+
+
+def wrong_default(ctx: Context, *, size: int = "big") -> str:  # type: ignore[assignment]  # the fault
+    return str(size)
+
+
+def default_of_no_json(ctx: Context, *, size: int = Opaque()) -> str:  # type: ignore[assignment]  # the fault
+    return str(size)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (no_context, "`no_context` does not take the context first: `ctx: Context`"),
+        (other_first, "`other_first` does not take the context first"),
+        (nothing_at_all, "`nothing_at_all` does not take the context first"),
+        (any_number, "`any_number`: `*names` cannot be given by its name"),
+        (any_keyword, "`any_keyword`: `**more` cannot be given by its name"),
+        (by_position, "`by_position`: `name` cannot be given by its name"),
+        (yields, "`yields` yields; what it gives is returned"),
+        (yields_later, "`yields_later` yields; what it gives is returned"),
+        (takes_opaque, "`takes_opaque`: there is no JSON Schema of `thing`: type "),
+        (takes_two_shapes, "there is no JSON Schema of `pet`: Type unions may not contain"),
+        (gives_opaque, "`gives_opaque`: there is no JSON Schema of the result: type "),
+        (wrong_default, "the default of `size` does not fit its type: Expected `int`, got `str`"),
+        (default_of_no_json, "the default of `size` does not fit its type: "),
+    ],
+)
+def test_a_function_that_cannot_be_a_tool_is_refused_with_its_place(
+    function: Callable[..., Any], said: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Features().tool()(function)
+    place, _, reason = str(refused.value).partition(": ")
+    assert place == f"{__file__}:{function.__code__.co_firstlineno}"
+    assert said in reason
+    assert "\n" not in reason
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("test://{id}", "has no argument `id`, which is one of the variables of `test://{id}`"),
+        ("test://all", "nothing gives it `key`, which is none of the variables of `test://all`"),
+        ("test://{key}/{more}", "has no argument `more`"),
+    ],
+)
+def test_a_resource_takes_the_variables_of_its_uri(uri: str, said: str) -> None:
+    def read(ctx: Context, *, key: str) -> str:
+        return key
+
+    with pytest.raises(ConfigurationError, match="`read`") as refused:
+        Features().resource(uri)(read)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(("prompt", "argument"), [("reveiw", "tone"), ("review", "tune")])
+def test_a_completion_is_for_an_argument_that_there_is(prompt: str, argument: str) -> None:
+    features = Features()
+
+    @features.prompt()
+    def review(ctx: Context, *, tone: str) -> str:
+        return tone
+
+    @features.completion(prompt=prompt, argument=argument)
+    def tones(ctx: Context, value: str, arguments: dict[str, str]) -> list[str]:
+        return [value]
+
+    with pytest.raises(ConfigurationError, match=f"it completes `{argument}` of `{prompt}`"):
+        features.check_completions(features.extend(EMPTY, ()))
+
+
+GOOGLE = """Move it.
+
+    With care.
+
+    Args:
+        thing (str, optional): What to move.
+        way: Where to: up
+            or down.
+
+    Returns:
+        What it was.
+
+    Example:
+        >>> move()
+    """
+GOOGLE_NARROW = """Move it.
+
+    With care.
+
+    Arguments:
+      thing: What to move.
+
+      way: Where to: up or down.
+    """
+NUMPY = """Move it.
+
+    With care.
+
+    Parameters
+    ----------
+    thing : str, optional
+        What to move.
+    way
+        Where to: up
+
+        or down.
+
+    Returns
+    -------
+    str
+        What it was.
+    """
+SPHINX = """Move it.
+
+    With care.
+
+    :param str thing: What to move.
+    :param way: Where to: up
+        or down.
+    :type way: str
+    :returns: What it was.
+    """
+
+
+@pytest.mark.parametrize("docstring", [GOOGLE, GOOGLE_NARROW, NUMPY, SPHINX])
+def test_a_docstring_of_each_usual_layout_is_read(docstring: str) -> None:
+    def move() -> None:
+        pass
+
+    move.__doc__ = docstring
+    assert summary_of(move) == "Move it.\n\nWith care."
+    assert parameter_texts(move) == {"thing": "What to move.", "way": "Where to: up or down."}
+
+
+def test_parameters_that_share_a_text_each_get_it() -> None:
+    def move() -> None:
+        """Move it.
+
+        Parameters
+        ----------
+        x, y : int
+            Where to.
+        """
+
+    assert parameter_texts(move) == {"x": "Where to.", "y": "Where to."}
+
+
+def test_words_with_colons_are_no_section() -> None:
+    def move() -> None:
+        """Move it.
+
+        Note: slowly. Raises: never.
+        """
+
+    assert summary_of(move) == "Move it.\n\nNote: slowly. Raises: never."
+    assert parameter_texts(move) == {}
