@@ -34,7 +34,7 @@ class Quoted(SafeText):
 
 
 class Markdown(SafeText):
-    """Markdown in which every stranger's character is literal text."""
+    """Markdown in which every stranger's character is shown: as text, or as code."""
 
     __slots__ = ()
 
@@ -79,14 +79,35 @@ def quoted(text: str) -> Quoted:
     return Quoted(f'"{"".join(spelled)}"')
 
 
-_MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$])")
+_MARKDOWN_CODE = re.compile(r"(?<!`)`([^`|]+)`(?!`)")
+_MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]|~&$])")
+_MARKDOWN_BLOCK = re.compile(r"\A(\d*)([-+>#.)])")
 _MARKDOWN_LINK = re.compile(r"(?i)\b(https?|ftp)(:)(?=//)|\b(www)(\.)")
 
 
 def markdown_text(text: str) -> Markdown:
-    """Spell `text` as one line of Markdown that shows it literally, fit for a table cell."""
-    escaped = _MARKDOWN_SPECIAL.sub(r"\\\1", one_line(text))
-    return Markdown(_MARKDOWN_LINK.sub(r"\1\3\\\2\4", escaped).replace("@", "&#64;"))
+    """Spell `text` as it is shown literally in a table cell or a heading of Markdown.
+
+    What stands between single backticks is shown as code.
+    """
+    prose_and_code = _MARKDOWN_CODE.split(one_line(text))
+    return Markdown(
+        "".join(
+            markdown_code(part) if number % 2 else _markdown_prose(part)
+            for number, part in enumerate(prose_and_code)
+        )
+    )
+
+
+def markdown_paragraph(text: str) -> Markdown:
+    """Spell `text` as `markdown_text` does, so that it is a paragraph where it begins a line."""
+    return Markdown(_MARKDOWN_BLOCK.sub(r"\1\\\2", markdown_text(text)))
+
+
+def _markdown_prose(text: str) -> str:
+    escaped = _MARKDOWN_SPECIAL.sub(r"\\\1", text)
+    unlinked = _MARKDOWN_LINK.sub(r"\1\3\\\2\4", escaped)
+    return unlinked.replace("@", "&#64;").replace("<", "&lt;")
 
 
 def markdown_code(text: str) -> Markdown:

@@ -14,6 +14,7 @@ from mcpgen.render.filters import (
     doc_text,
     first_sentence,
     markdown_code,
+    markdown_paragraph,
     markdown_text,
     one_line,
     quoted,
@@ -45,7 +46,7 @@ def skeleton_facts(
         "title_markdown": markdown_text(title),
         "title_docstring": doc_text(shorten(title, 60)),
         "title_json": _json(title),
-        "description_markdown": markdown_text(description),
+        "description_markdown": markdown_paragraph(description),
         "description_toml": quoted(shorten(summary, 200)),
         "short_description_json": _json(shorten(summary, _REGISTRY_TEXT_LIMIT)),
         "api": SafeText("yes" if plan.has_document else ""),
@@ -66,11 +67,12 @@ def _json(value: JsonValue, indent: int | None = None) -> SafeText:
 def _environment_file(environment: Iterable[EnvironmentVariable]) -> SafeText:
     entries: list[str] = []
     for variable in environment:
-        kind = "required" if variable.required else "optional"
+        kind = "Required" if variable.required else "Optional"
         secret = ", secret" if variable.secret else ""
         comment = shorten(one_line(variable.description), 160)
+        end = "" if comment.endswith((".", "!", "?", "…")) else "."
         example = f" Example: {one_line(variable.example)}" if variable.example else ""
-        entries.append(f"# {comment} ({kind}{secret}).{example}\n{_name(variable)}=")
+        entries.append(f"# {comment}{end} {kind}{secret}.{example}\n{_name(variable)}=")
     return SafeText("\n\n".join(entries))
 
 

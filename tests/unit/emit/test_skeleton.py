@@ -103,7 +103,7 @@ def test_the_readme_names_the_registry_entry_and_lists_the_tools() -> None:
 def test_the_environment_example_has_a_line_for_each_variable() -> None:
     lines = skeleton()[".env.example"].splitlines()
     assert "PETSTORE_API_KEY=" in lines
-    assert "# The key (optional, secret)." in lines
+    assert "# The key. Optional, secret." in lines
 
 
 def test_the_container_runs_the_server_as_nobody_in_particular() -> None:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from mcpgen.render.filters import (
     doc_text,
@@ -16,6 +17,7 @@ from mcpgen.render.filters import (
     identifier,
     literal,
     markdown_code,
+    markdown_paragraph,
     markdown_text,
     one_line,
     quoted,
@@ -75,17 +77,48 @@ def test_quoted_has_a_mark_for_what_utf8_cannot_write() -> None:
     ("text", "shown"),
     [
         ("a | b", r"a \| b"),
-        ("<script>", r"\<script\>"),
-        ("[x](javascript:1)", r"\[x\]\(javascript:1\)"),
-        ("line\n\n# head", r"line \# head"),
+        ("<script>", "&lt;script>"),
+        ("[x](javascript:1)", r"\[x\](javascript:1)"),
+        ("line\n\n# no head", "line # no head"),
         ("https://x.example", r"https\://x.example"),
-        ("<!-- /mcpgen:tools -->", r"\<\!-- /mcpgen:tools --\>"),
+        ("<!-- /mcpgen:tools -->", "&lt;!-- /mcpgen:tools -->"),
+        ("the header `X-Key` (a key)", "the header `X-Key` (a key)"),
+        ("a ` b", r"a \` b"),
         ("@team", "&#64;team"),
         ("www.x.example", r"www\.x.example"),
     ],
 )
 def test_markdown_text_shows_markup_as_text(text: str, shown: str) -> None:
     assert markdown_text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# no head", r"\# no head"),
+        ("1. no item", r"1\. no item"),
+        ("--- no rule", r"\--- no rule"),
+        ("A text `like` any", "A text `like` any"),
+    ],
+)
+def test_markdown_paragraph_begins_nothing_else(text: str, shown: str) -> None:
+    assert markdown_paragraph(text) == shown
+
+
+@given(SHOWN_TEXT | st.text("a1 `\\*_[](){}<>!#+-.|~&;@=:/\n"))
+@example("\\`a`")
+@example("``a`b`")
+@example("&amp; &#64;")
+@example("[a]: /b")
+def test_markdown_paragraph_reads_as_the_text(text: str) -> None:
+    reader = MarkdownIt("commonmark").enable(["strikethrough", "table"])
+    blocks = [token for token in reader.parse(markdown_paragraph(text)) if token.content]
+    line = one_line(text)
+    assert [block.type for block in blocks] == ["inline"] * bool(line)
+    spans = [span for block in blocks for span in block.children or ()]
+    assert {span.type for span in spans} <= {"text", "code_inline"}
+    shown = "".join(span.content for span in spans)
+    assert shown.replace("`", "").split() == line.replace("`", "").split()
 
 
 @pytest.mark.parametrize(
