@@ -6,6 +6,9 @@ import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+from msgspec import Struct
+
 
 class Severity(enum.StrEnum):
     """How much a problem stops: all, one operation's exactness, or nothing."""
@@ -15,8 +18,7 @@ class Severity(enum.StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A place in a source file.
 
     `line` and `column` count from 1; 0 means that the place has no line of its own (a file that
@@ -37,7 +39,7 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)  # a `Struct` cannot leave a field out of its comparison
 class Place:
     """Where a node stands in its document, looked up in the text only when a problem is told.
 
@@ -52,8 +54,7 @@ class Place:
         return self.locate(self.pointer)
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Struct, frozen=True):
     """One problem. `code` names the fault in kebab-case and is stable between releases."""
 
     code: str
@@ -70,11 +71,10 @@ class Diagnostic:
         return (at.file, at.line, at.column, self.code, self.message)
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(Struct):
     """The problems found so far. Stages add to it; only the command line prints it."""
 
-    _found: dict[Diagnostic, None] = field(default_factory=dict)  # each is told once
+    _found: dict[Diagnostic, None] = msgspec.field(default_factory=dict)  # each is told once
 
     def error(
         self,

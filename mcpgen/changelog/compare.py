@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.changelog.rules import RULES, Level
 from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, schema_differences
@@ -12,8 +13,7 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.surface import Surface, SurfaceTool
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change, by one rule. `message` is a sentence without the tool's name.
 
     `tool` is the name that clients know: the old one of a tool that was renamed or removed; ""
@@ -29,8 +29,7 @@ class Change:
     is_certain: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Changelog:
+class Changelog(Struct, frozen=True):
     """What changed in the tools of a server, the gravest first."""
 
     changes: tuple[Change, ...] = ()
@@ -59,8 +58,7 @@ def compare(old: Surface, new: Surface, levels: Mapping[str, Level] | None = Non
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     rule: str
     tool: str
     message: str

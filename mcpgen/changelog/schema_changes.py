@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from mcpgen.changelog.composition import (
     alternatives,
@@ -59,8 +60,7 @@ TELLING = frozenset({Kind.TEXT, Kind.EXAMPLE, Kind.DEFAULT})
 _HARMLESS = TELLING | {Kind.OPTIONAL, Kind.TYPE_WIDENED, Kind.ENUM_WIDENED, Kind.CONSTRAINT_WIDENED}
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """One difference. `path` is "body.tags[]", "" for the whole; `detail` ends its sentence."""
 
     path: str
@@ -83,8 +83,7 @@ def schema_differences(
     return tuple(sorted(comparison.found, key=lambda one: (one.path, one.kind, one.detail)))
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(Struct):
     left: int
 
 

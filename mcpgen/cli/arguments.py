@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.ir.json_types import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class TypedArguments:
+class TypedArguments(Struct, frozen=True):
     """What `--arg KEY=VALUE` and `--json OBJECT` hold; the pairs win."""
 
     pairs: tuple[str, ...] = ()

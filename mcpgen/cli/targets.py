@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mcpgen.cli.packages import GeneratedPackage, find_package
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A server that can be connected to: by `url`, or by starting `command`."""
 
     url: str = ""

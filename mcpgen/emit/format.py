@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet

@@ -10,8 +10,10 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.json_types import JsonObject
@@ -27,8 +29,7 @@ class LockTooNewError(Exception):
     """A newer mcpgen wrote `mcpgen.lock`; says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class LockedFile:
+class LockedFile(Struct, frozen=True):
     """A file as a run left it."""
 
     owner: Owner
@@ -41,8 +42,7 @@ class LockedFile:
         return found == self.sha256 or found in self.or_sha256
 
 
-@dataclass(frozen=True, slots=True)
-class LockedDocument:
+class LockedDocument(Struct, frozen=True):
     """The API description: where it came from, and what of it lies in the project.
 
     `etag` is what its server called the document that came last: the one of `fetched`, or of
@@ -62,8 +62,7 @@ class LockedDocument:
         return LockedDocument(self.source or root, root, sha256, etag)
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """The state of a generated project. Everything in it can be made anew."""
 
     mcpgen: str

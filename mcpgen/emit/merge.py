@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from mcpgen.emit.blocks import TESTS, fold, unfold
 from mcpgen.emit.diff3 import Conflict, Lines, diff3, is_clean, join, with_markers
@@ -20,8 +21,7 @@ from mcpgen.emit.merge_values import merge_values
 _UNIONS = frozenset({".dockerignore", ".gitattributes", ".gitignore"})
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """What becomes of the user's file, and what is left for them to decide."""
 
     content: bytes

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 KeyPath = tuple[str, ...]
 
@@ -23,8 +24,7 @@ _REQUIREMENTS = (
 _MISSING = object()  # stands for a key that a text does not have; None is a value of JSON
 
 
-@dataclass(slots=True)
-class Edits:
+class Edits(Struct):
     """What is to be changed in the user's settings, in the order of ours."""
 
     values: dict[KeyPath, Any] = field(default_factory=dict)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.emit.model_shapes import Shape, references
 
 _PROPERTIES_WORTH_A_SECOND_PROCESS = 1500
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """Definitions to be made, and for what they refer to elsewhere, stand-ins of the same name."""
 
     shapes: Mapping[str, Shape]

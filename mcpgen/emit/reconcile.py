@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from mcpgen.emit.base import BASE_FILE, Base, Skeletons, make_base
 from mcpgen.emit.lock import LockedFile, sha256, with_lf
@@ -19,16 +20,14 @@ ReadFile = Callable[[str], bytes | None]
 """Gives the content of the project's file at a path, or None where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class HandEdit:
+class HandEdit(Struct, frozen=True):
     """A generated file that somebody edited, and what the edit is, as a unified diff."""
 
     path: str
     diff: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unmerged:
+class Unmerged(Struct, frozen=True):
     """A file in which both sides changed the same; `offered` is where ours lies, "" for markers."""
 
     path: str
@@ -36,8 +35,7 @@ class Unmerged:
     contested: tuple[str, ...]  # the keys in question, where the file has keys
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What a run will do, and what the lock will say of each file after it."""
 
     written: FileSet
@@ -55,8 +53,7 @@ class Changes:
         return not (self.written or self.deleted)
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """What earlier runs left: the lock's files, and what to do where it does not tell enough."""
 
     files: Mapping[str, LockedFile] = field(default_factory=dict)

@@ -6,9 +6,10 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 
 class NoPackageError(Exception):
@@ -19,8 +20,7 @@ class NoPackageError(Exception):
         self.help = help
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedPackage:
+class GeneratedPackage(Struct, frozen=True):
     """A server package: where it lies, what it is called, and what it needs to run."""
 
     directory: Path

@@ -10,16 +10,14 @@ are spelled out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from mcpgen.diagnostics import Place
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class ServerVariable:
+class ServerVariable(Struct, frozen=True):
     """A placeholder of a server URL (Server Variable Object)."""
 
     name: str
@@ -28,8 +26,7 @@ class ServerVariable:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """A Server Object. `url` keeps its `{placeholders}`, relative ones resolved if they can be."""
 
     url: str
@@ -37,8 +34,7 @@ class Server:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A Parameter Object; `style` and `explode` hold even where the document is silent."""
 
     name: str  # as it goes on the wire
@@ -56,8 +52,7 @@ class Parameter:
     examples: tuple[JsonValue, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(Struct, frozen=True):
     """How one property of a form or multipart body travels (Encoding Object)."""
 
     content_type: str = ""
@@ -67,8 +62,7 @@ class Encoding:
     headers: tuple[Parameter, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MediaType:
+class MediaType(Struct, frozen=True):
     """One entry of a `content` map (Media Type Object). `schema` is None where none was given."""
 
     media_type: str  # as the document spells it: "application/json; charset=utf-8"
@@ -83,8 +77,7 @@ class MediaType:
     xml_root: str = ""  # the element that an XML body is, where the document gives its shape
 
 
-@dataclass(frozen=True, slots=True)
-class RequestBody:
+class RequestBody(Struct, frozen=True):
     """A Request Body Object; `content` is by media type, as the order of keys means nothing."""
 
     required: bool
@@ -93,8 +86,7 @@ class RequestBody:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """A Response Object. `status` is "200", "4XX" or "default"."""
 
     status: str
@@ -104,8 +96,7 @@ class Response:
     headers: tuple[Parameter, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SecurityScheme:
+class SecurityScheme(Struct, frozen=True):
     """A Security Scheme Object; `id` is its key in the document's components."""
 
     id: str
@@ -128,8 +119,7 @@ class SecurityScheme:
         return self.id.removeprefix(f"{self.source}.")
 
 
-@dataclass(frozen=True, slots=True)
-class SchemeUse:
+class SchemeUse(Struct, frozen=True):
     """A scheme that a request must satisfy, with the scopes it needs there."""
 
     scheme: str  # `SecurityScheme.id`
@@ -140,15 +130,13 @@ SecurityRequirement = tuple[SchemeUse, ...]
 """Schemes that are all needed (AND). The empty tuple is the anonymous alternative, `{}`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """Where a declared body holds the value of an input."""
 
     input: str
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """How the inputs of a tool that the manifest declares become its request.
 
     Parameters are by location and wire name. `body` is JSON whose leaves may be `Placed`; a member
@@ -168,8 +156,7 @@ PEER_EXTENSIONS = (
 """What documents tell other generators of MCP servers about operations."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeerExtensions:
+class PeerExtensions(Struct, frozen=True):
     """What stands for them at something that holds operations."""
 
     holder: str  # "a path item" or "the root"
@@ -177,8 +164,7 @@ class PeerExtensions:
     stated: Mapping[str, JsonValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One method of one path."""
 
     method: str  # upper case: "GET", "QUERY", or an additional one as the document spells it
@@ -216,8 +202,7 @@ class Operation:
         return f"{self.source}:{request}" if self.source else request
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """An operation that is not served, and the diagnostic code and sentence that say why."""
 
     operation: str  # its key
@@ -225,8 +210,7 @@ class LeftOut:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ApiSource:
+class ApiSource(Struct, frozen=True):
     """Where operations come from, and what the manifest says of them all."""
 
     name: str  # "" for a document that is the only one
@@ -235,8 +219,7 @@ class ApiSource:
     credentials: str = ""  # begins the variables of its credentials, where not the server's prefix
 
 
-@dataclass(frozen=True, slots=True)
-class WantedPrompt:
+class WantedPrompt(Struct, frozen=True):
     """A prompt that a document has for another generator (`x-mcp-prompts`)."""
 
     name: str
@@ -244,8 +227,7 @@ class WantedPrompt:
     at: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(Struct, frozen=True):
     """An API description, understood; or several, joined."""
 
     title: str

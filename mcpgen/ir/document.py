@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location
 from mcpgen.ir.api import LeftOut
 from mcpgen.ir.json_types import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True):
     """One file of a document, byte for byte.
 
     `name` is its path relative to the document's folder, with forward slashes; for the root file
@@ -23,16 +23,14 @@ class SourceFile:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Struct, frozen=True):
     """A credential that stands in a document: its text, and the place of the string with it."""
 
     tokens: tuple[str, ...]
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """An OpenAPI document as decoded JSON, with a way back to the text.
 
     After `resolve`, `root` is self-contained: every `$ref` that stands where OpenAPI has references

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class Owner(enum.StrEnum):
@@ -14,8 +15,7 @@ class Owner(enum.StrEnum):
     OWNED = "owned"  # the user's: created once, never touched again
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFile:
+class PlannedFile(Struct, frozen=True):
     """One file of the package: its path relative to the target, with forward slashes."""
 
     path: str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location
 from mcpgen.ir.surface import SurfaceTool
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A function that overrides an operation, or runs before or after it."""
 
     kind: str  # "override", "before" or "after"
@@ -19,16 +19,14 @@ class Hook:
     at: Location
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraTool:
+class ExtraTool(Struct, frozen=True):
     """A tool that is written by hand."""
 
     name: str
     at: Location
 
 
-@dataclass(frozen=True, slots=True)
-class HandWritten:
+class HandWritten(Struct, frozen=True):
     """All that was found, by file and line."""
 
     hooks: tuple[Hook, ...] = ()
@@ -57,8 +55,7 @@ class HandWritten:
         return frozenset(hook.kind for hook in self.hooks if hook.operation == operation)
 
 
-@dataclass(frozen=True, slots=True)
-class Overridden:
+class Overridden(Struct, frozen=True):
     """What is remembered of an operation since its hook was written or acknowledged.
 
     `tool` is what it was like then, None for an operation that never was. `body` is that of the
@@ -72,8 +69,7 @@ class Overridden:
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerSource:
+class HandlerSource(Struct, frozen=True):
     """A handler in `_generated/tools/`, taken apart as text."""
 
     function: str

@@ -9,7 +9,6 @@ is a runtime expression as Arazzo 1.0 has them; it stands alone, never inside a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct
@@ -402,8 +401,7 @@ class Manifest(_Entry, frozen=True):
         return None if self.workspace else "it says `workspace: false`"
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedManifest:
+class LocatedManifest(Struct, frozen=True):
     """A manifest with a way back to its text; `locate` takes keys and list indexes as texts."""
 
     manifest: Manifest

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from mcpgen.ir.json_types import JsonObject
 
 SURFACE_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceTool:
+class SurfaceTool(Struct, frozen=True):
     """One tool, as its clients see it."""
 
     operation: str  # "GET /pets/{petId}"
@@ -26,8 +26,7 @@ class SurfaceTool:
     document_name: str = ""  # what the document calls it now, where its issued name is another
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
+class Surface(Struct, frozen=True):
     """All generated tools of a server, by name, and what the server says of itself."""
 
     tools: Mapping[str, SurfaceTool]

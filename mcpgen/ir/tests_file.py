@@ -6,7 +6,6 @@ The types are the one statement of what the file may hold, as those of the manif
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -92,8 +91,7 @@ class CasesFile(_Entry, frozen=True):
     cases: tuple[CaseEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedTests:
+class LocatedTests(Struct, frozen=True):
     """The file's cases, and where each value stands."""
 
     cases: tuple[CaseEntry, ...]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
@@ -22,8 +21,7 @@ from mcpgen.ir.workflow import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """A Python type, spelled: `source` is the expression, `models` the names that it imports.
 
     "Pet | Absent" with ("Pet",); built-in types and `Literal`, `Any` are found by the renderer.
@@ -33,8 +31,7 @@ class Annotation:
     models: tuple[Identifier, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """One property of a tool's input and one keyword of its handler."""
 
     name: str  # the property of `inputSchema` and the key in `arguments`
@@ -47,8 +44,7 @@ class Argument:
     default: JsonValue | UnsetType = UNSET  # what the handler gets where a call leaves it out
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """A value that is sent with every call and is no argument."""
 
     location: str  # as of an argument
@@ -56,8 +52,7 @@ class Fixed:
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class Pagination:
+class Pagination(Struct, frozen=True):
     """How a list goes on: an argument of the tool, never sent, says how many pages are joined."""
 
     kind: str  # "link" (RFC 8288), "cursor", "last_item", "page" or "offset"
@@ -70,8 +65,7 @@ class Pagination:
     most: int = 20  # pages that one call may ask for
 
 
-@dataclass(frozen=True, slots=True)
-class Shaping:
+class Shaping(Struct, frozen=True):
     """What is done around a tool's handler, as the manifest has it."""
 
     confirm: str = ""  # what the user is asked before anything is sent
@@ -84,8 +78,7 @@ class Shaping:
     attempts: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPlan:
+class ToolPlan(Struct, frozen=True):
     """One tool: what clients see, what its handler is called, and how its arguments travel."""
 
     name: str  # ^[a-z][a-z0-9_]{0,47}$
@@ -119,8 +112,7 @@ class ToolPlan:
         return self.operation.security
 
 
-@dataclass(frozen=True, slots=True)
-class ToolGroupPlan:
+class ToolGroupPlan(Struct, frozen=True):
     """The tools of one tag: one pair of files in `_generated/tools/`."""
 
     tag: str
@@ -134,8 +126,7 @@ class ToolGroupPlan:
         return tuple(tool for tool in self.tools if tool.exposed_as == "tool")
 
 
-@dataclass(frozen=True, slots=True)
-class StepPlan:
+class StepPlan(Struct, frozen=True):
     """A step that is sure to fit its operation; every expression names where its value is from."""
 
     id: str
@@ -150,16 +141,14 @@ class StepPlan:
     on_failure: tuple[Action, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowResult:
+class WorkflowResult(Struct, frozen=True):
     """The object that a workflow gives, as a class; each of its members may be missing."""
 
     name: Identifier  # "BuyBookResult"
     members: tuple[tuple[Identifier, Annotation], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowPlan:
+class WorkflowPlan(Struct, frozen=True):
     """One workflow: what clients see of it, and its steps."""
 
     name: str
@@ -196,8 +185,7 @@ def as_listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
     return listed
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentVariable:
+class EnvironmentVariable(Struct, frozen=True):
     """A setting of the server that is read from the environment."""
 
     name: str  # "PETSTORE_API_KEY"
@@ -209,8 +197,7 @@ class EnvironmentVariable:
     example: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelModule:
+class ModelModule(Struct, frozen=True):
     """The schemas that become one module of `TypedDict`s.
 
     `definitions` maps class names to self-contained schemas whose `$ref`s are `#/$defs/<class>`;
@@ -226,8 +213,7 @@ def source_prefix(env_prefix: str, source: str) -> str:
     return f"{env_prefix}{source.upper()}_" if source else env_prefix
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredPlan:
+class DeclaredPlan(Struct, frozen=True):
     """A resource, a resource template or a prompt that no code was written for.
 
     `content` is one of `text`, `file` (in the package), `tool` (that gives it) and `messages`.
@@ -238,8 +224,7 @@ class DeclaredPlan:
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to complete arguments
 
 
-@dataclass(frozen=True, slots=True)
-class ServerPlan:
+class ServerPlan(Struct, frozen=True):
     """A whole server package."""
 
     name: str  # "petstore": ^[a-z][a-z0-9]*(-[a-z0-9]+)*$

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Toolset:
+class Toolset(Struct, frozen=True):
     """Tools that a person can have listed together: those of a tag, or as the manifest says."""
 
     name: str  # "code_scanning", as it is typed after `--toolset`
@@ -17,8 +17,7 @@ class Toolset:
     tools: tuple[str, ...]  # names, sorted
 
 
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
+class IndexEntry(Struct, frozen=True):
     """What a search knows of one tool."""
 
     name: str
@@ -35,8 +34,7 @@ class IndexEntry:
     terms: Mapping[int, str]  # stems of all that is said of it, by how much they tell, in tenths
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSearch:
+class ToolSearch(Struct, frozen=True):
     """What a server lists in place of tools that cost more than the budget."""
 
     search: str  # the names of the three tools

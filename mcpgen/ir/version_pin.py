@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 _BARE_VERSION = re.compile(r"[0-9][\w.+!*]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class VersionPin:
+class VersionPin(Struct, frozen=True):
     """Some versions of mcpgen, and no others."""
 
     text: str  # as it was written

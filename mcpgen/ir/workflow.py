@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
@@ -13,30 +14,26 @@ WORKFLOW_PREFIX = "workflow:"  # begins what names one where other tools have op
 Tokens: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A value without members: a text, a number, a boolean or null."""
 
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class InputValue:
+class InputValue(Struct, frozen=True):
     """`$inputs.order#/id`: what stands at a JSON Pointer in one of the inputs."""
 
     name: str
     pointer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemValue:
+class ItemValue(Struct, frozen=True):
     """`$item.isbn`: of the item that a step runs for."""
 
     pointer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class OutputValue:
+class OutputValue(Struct, frozen=True):
     """`$steps.find.outputs.isbn`: an output of a step, by its name."""
 
     step: str
@@ -44,8 +41,7 @@ class OutputValue:
     pointer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseValue:
+class ResponseValue(Struct, frozen=True):
     """`$response.body#/id`, `$response.header.ETag` or `$statusCode`; of `step` once that is known.
 
     `part` is "body", "header" or "status"; `selector` the pointer in the body or the header's name.
@@ -56,15 +52,13 @@ class ResponseValue:
     step: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     """A list of values."""
 
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectOf:
+class ObjectOf(Struct, frozen=True):
     """An object of values."""
 
     members: tuple[tuple[str, Value], ...]
@@ -74,15 +68,13 @@ Expression: TypeAlias = InputValue | ItemValue | OutputValue | ResponseValue
 Value: TypeAlias = Literal | Expression | ListOf | ObjectOf
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(Struct, frozen=True):
     """A value that counts as true or not."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """`$statusCode == 200`; `operator` is one of `==`, `!=`, `<`, `<=`, `>`, `>=`."""
 
     left: Value
@@ -90,15 +82,13 @@ class Comparison:
     right: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(Struct, frozen=True):
     """`!(...)`."""
 
     condition: Condition
 
 
-@dataclass(frozen=True, slots=True)
-class Junction:
+class Junction(Struct, frozen=True):
     """Conditions of which all (`and`) or any (`or`) must hold."""
 
     word: str
@@ -108,8 +98,7 @@ class Junction:
 Condition: TypeAlias = Truth | Comparison | Negation | Junction
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """A condition, and the text that it was read from."""
 
     condition: Condition
@@ -117,8 +106,7 @@ class Criterion:
     tokens: Tokens
 
 
-@dataclass(frozen=True, slots=True)
-class StepArgument:
+class StepArgument(Struct, frozen=True):
     """What a step gives one argument: of the tool where `location` is "", else of the operation.
 
     `location` is that of an operation's parameter, or "body".
@@ -130,8 +118,7 @@ class StepArgument:
     tokens: Tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """What follows a step where all of its criteria hold.
 
     `kind` is "end", "goto" with a later step as its `target`, or "retry" up to `limit` times.
@@ -145,8 +132,7 @@ class Action:
     after_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One call as it was written; `tokens` lead to it in the file."""
 
     id: str
@@ -165,8 +151,7 @@ class Step:
     on_failure: tuple[Action, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(Struct, frozen=True):
     """A workflow as it was written; `locate` finds the place of what stands at some tokens."""
 
     name: str

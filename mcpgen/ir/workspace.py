@@ -6,7 +6,6 @@ The types are the one statement of what the file may hold, as those of the manif
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from msgspec import Meta, Struct
@@ -89,8 +88,7 @@ class WorkspaceFile(_Entry, frozen=True):
     gitattributes: FileEntry | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceSettings:
+class WorkspaceSettings(Struct, frozen=True):
     """A workspace file that can be followed, and where it says what."""
 
     file: WorkspaceFile

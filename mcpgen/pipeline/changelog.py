@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from mcpgen.changelog import RULES, Changelog, Level, compare, next_version
 from mcpgen.diagnostics import Problems, RejectedError
@@ -22,8 +23,7 @@ from mcpgen.pipeline.surfaces import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ChangelogReport:
+class ChangelogReport(Struct, frozen=True):
     """What changed, graded, since what. `changelog` is None where nothing could be compared."""
 
     problems: Problems

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
+
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedDocument, with_lf

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Problems
 
@@ -21,8 +22,7 @@ Progress = Callable[[str], None]
 DONE, STALE, USAGE, REJECTED, CONFLICT, INTERRUPTED = 0, 1, 2, 3, 4, 5
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What `new` is asked for."""
 
     name: str = ""  # "" calls the server after the API
@@ -35,8 +35,7 @@ class Options:
     cache: Path | None = None  # None: the user's cache folder
 
 
-@dataclass(frozen=True, slots=True)
-class GenerateOptions:
+class GenerateOptions(Struct, frozen=True):
     """What `generate` is asked for."""
 
     dry_run: bool = False
@@ -47,8 +46,7 @@ class GenerateOptions:
     cache: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A project in memory: everything but its lock."""
 
     plan: ServerPlan
@@ -56,16 +54,14 @@ class Project:
     skeletons: Skeletons  # where the base of a merge was lost
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True):
     """How a run changes one file, as a unified diff."""
 
     path: str
     diff: str
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """What a run found and did. With a dry run, `written` and `deleted` are what it would do.
 
     `diffs` show what it changes where that was asked for, and the hand edits that it refused.
@@ -81,8 +77,7 @@ class Report:
     changelog: Changelog | None = None  # of the tools; None where nothing could be compared
 
 
-@dataclass(frozen=True, slots=True)
-class CheckReport:
+class CheckReport(Struct, frozen=True):
     """Whether a project is current. Each reason stands in `problems`."""
 
     problems: Problems

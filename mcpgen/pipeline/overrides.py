@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedDocument, with_lf
@@ -40,8 +42,7 @@ from mcpgen.spec.workflows import read_workflows
 _JUDGED_AGAIN_BYTES: Final = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A server, planned, and what it was planned from as it lies in the project."""
 
     plan: ServerPlan
@@ -185,8 +186,7 @@ def _check_schemes(apis: Sequence[Api], intent: LocatedManifest, problems: Probl
         raise RejectedError
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     target: Path
     lock: Lock
     options: GenerateOptions

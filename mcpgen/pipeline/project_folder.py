@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lock import (
@@ -39,8 +40,7 @@ def read_file(target: Path, path: str) -> bytes | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """What a project is generated from, beside its manifest."""
 
     documents: tuple[tuple[Mapping[str, bytes], LockedDocument], ...] = ()
@@ -53,8 +53,7 @@ class Inputs:
         return {path: content for each, _ in self.documents for path, content in each.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLock:
+class FoundLock(Struct, frozen=True):
     """A project's lock, or what could be read of it."""
 
     lock: Lock

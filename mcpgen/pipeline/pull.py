@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
@@ -42,8 +44,7 @@ class PullOutcome(enum.StrEnum):
     REFUSED = "refused"  # the exit code and the problems say why
 
 
-@dataclass(frozen=True, slots=True)
-class Pull:
+class Pull(Struct, frozen=True):
     """A document that was fetched, and what it changes. Nothing of it is written yet.
 
     `changelog` is None where the tools could not be compared, or nothing came.

@@ -9,9 +9,10 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.format import format_files
@@ -51,8 +52,7 @@ if TYPE_CHECKING:
 _TOOLS_WORTH_A_PROCESS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Understood:
+class Understood(Struct, frozen=True):
     """A document that has gone through all stages that read it."""
 
     document: Document

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.pipeline.options import DONE, REJECTED, USAGE, GenerateOptions, Progress
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """An overlay, or None where reading the document repaired nothing that one can state."""
 
     problems: Problems

@@ -6,9 +6,10 @@ import importlib.metadata
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from mcpgen.changelog import SurfaceUnreadableError, read_surface
 from mcpgen.diagnostics import Location, Problems
@@ -33,8 +34,7 @@ class NoSurfaceError(Exception):
         self.exit_code = exit_code
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierSurface:
+class EarlierSurface(Struct, frozen=True):
     """What clients relied on, where that was found, and the package's version there ("": none)."""
 
     surface: Surface

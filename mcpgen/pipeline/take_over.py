@@ -6,8 +6,10 @@ import contextlib
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedFile, dump_lock, sha256
@@ -37,8 +39,7 @@ from mcpgen.pipeline.overrides import (
 from mcpgen.pipeline.project_folder import find_lock, read_file, told_by_the_disk
 
 
-@dataclass(frozen=True, slots=True)
-class TakeOver:
+class TakeOver(Struct, frozen=True):
     """What was done for one operation. With a dry run, `written` is what would be."""
 
     problems: Problems
@@ -50,8 +51,7 @@ class TakeOver:
     written: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
+class _Operation(Struct, frozen=True):
     """An operation of a project, found by whatever it was called."""
 
     key: str
@@ -59,8 +59,7 @@ class _Operation:
     tool: SurfaceTool
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """One run in one project."""
 
     target: Path
@@ -214,8 +213,7 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
     return TakeOver(run.problems, DONE, found.key, entry.override, text=text, written=done)
 
 
-@dataclass(frozen=True, slots=True)
-class _Generated:
+class _Generated(Struct, frozen=True):
     """The generated handler of an operation, as it lies in the project and as it was made."""
 
     path: str

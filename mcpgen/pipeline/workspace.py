@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
@@ -17,8 +18,7 @@ from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
+class ServerFacts(Struct, frozen=True):
     """What a generated server is, in figures. "" and None: its folder does not say."""
 
     api: str = ""

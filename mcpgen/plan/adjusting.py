@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError
 from mcpgen.ir.api import MediaType, Operation, Parameter
@@ -21,8 +21,7 @@ WirePlace = tuple[str, str]
 """A location and a wire name; a property of the body has the location "body"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adjusted:
+class Adjusted(Struct, frozen=True):
     """One operation, seen from both ends.
 
     `sent` is what the API gets: what is fixed there is required, and has one value. `offered` is

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Declared, MediaType, Operation, Parameter
@@ -34,8 +34,7 @@ BODY, CONTENT_TYPE = "body", "content_type"
 RELATED = "multipart/related"
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """An argument and its schema as it is described to clients."""
 
     argument: Argument

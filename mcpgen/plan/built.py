@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject
 
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """A finished part of a listed schema. It is shared between tools and never changed.
 
     `size` is its length as compact JSON in bytes; `height` how many levels of objects and arrays

@@ -8,8 +8,9 @@ once for each way, however many tools need it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.built import Built, leaf
@@ -39,8 +40,7 @@ class Profile(Protocol):
         """What a schema says about itself, as it is listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much of a schema is listed."""
 
     inline_bytes: int  # written out up to here
@@ -48,8 +48,7 @@ class Limits:
     depth: int  # of objects and arrays in each other, within one definition
 
 
-@dataclass(frozen=True, slots=True)
-class Bundle:
+class Bundle(Struct, frozen=True):
     """Schemas, and the definitions that they refer to."""
 
     schemas: tuple[JsonObject, ...]

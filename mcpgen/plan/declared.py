@@ -6,9 +6,9 @@ import difflib
 import mimetypes
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.json_types import JsonObject

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import PEER_EXTENSIONS, Operation, PeerExtensions
@@ -43,8 +43,7 @@ _SCOPE = re.compile(r"[A-Za-z0-9_.\-]+\Z")
 _MAX_NAMED = 3
 
 
-@dataclass(slots=True)
-class Wishes:
+class Wishes(Struct):
     """What the extensions of one operation ask for; "" and None for nothing."""
 
     name: str = ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location
 from mcpgen.ir.manifest import (
@@ -16,8 +17,7 @@ from mcpgen.ir.manifest import (
 from mcpgen.ir.workflow import Workflow
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """What the manifest says, and what earlier runs have promised.
 
     `issued_names` are the tool names that earlier runs gave, by operation key; they never move.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 
@@ -27,8 +28,7 @@ def referred_name(schema: JsonSchema) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """One level of a schema: `keywords` without `$ref` and `allOf`; its children are raw schemas.
 
     `is_exact` is False where merging said less than the schema does.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
+class _Limits(Struct, frozen=True):
     """What one client takes; None where nothing is known to be the limit."""
 
     tools: int | None = None

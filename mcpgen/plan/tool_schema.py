@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.json_types import JsonObject, JsonSchema
@@ -20,8 +21,7 @@ INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=5)
 OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=5)
 
 
-@dataclass(frozen=True, slots=True)
-class InputSchemas:
+class InputSchemas(Struct, frozen=True):
     """`listed` is what clients see; `full` is what is checked, where that says more."""
 
     listed: JsonObject
@@ -29,8 +29,7 @@ class InputSchemas:
     is_cut: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OutputSchema:
+class OutputSchema(Struct, frozen=True):
     """What `structuredContent` looks like; under `result_key` where a response is no object."""
 
     schema: JsonObject

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
@@ -26,8 +27,7 @@ _MAX_MEMBERS = 6  # of a union; a longer one helps nobody who reads a signature
 _MAX_NESTING = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """A type as an expression, as the schema of a model's property, and the classes in it."""
 
     source: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from mcpgen.ir.api import Declared, Operation, Placed
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue

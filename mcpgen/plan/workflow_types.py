@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.json_pointer import pointer_tokens
@@ -18,8 +20,7 @@ class NothingThereError(ValueError):
     """A JSON Pointer leads to nothing that the schema has; says what is there instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A schema and the definitions that it refers to."""
 
     schema: JsonSchema

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mcpgen.ir.json_pointer import json_pointer
 from mcpgen.ir.tool_plan import ToolPlan

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from keyword import iskeyword
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import LeftOut

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -162,7 +161,7 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         "request": _request(plan, tool),
     }
     if tool.pagination is not None:
-        described = dataclasses.asdict(tool.pagination)
+        described = msgspec.structs.asdict(tool.pagination)
         del described["most"]  # the input schema says it
         entry["pagination"] = {
             "argument": "max_pages",
@@ -425,9 +424,7 @@ _NOT_FOR_THE_MOCK = frozenset(
 
 
 _FIELDS_FOR_THE_MOCK: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(
-        field.name for field in dataclasses.fields(kind) if field.name not in _NOT_FOR_THE_MOCK
-    )
+    kind: tuple(name for name in kind.__struct_fields__ if name not in _NOT_FOR_THE_MOCK)
     for kind in (
         Encoding,
         MediaType,

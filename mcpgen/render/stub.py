@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.hand_written import HandlerSource
 from mcpgen.render.filters import literal
@@ -12,8 +13,7 @@ from mcpgen.render.filters import literal
 _RUNTIME = {"override": "mcpgen.runtime", "Context": "mcpgen.runtime"}
 
 
-@dataclass(frozen=True, slots=True)
-class Stub:
+class Stub(Struct, frozen=True):
     """A function, and what it imports: name -> module, "" for a module itself."""
 
     function: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import msgspec
 
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
@@ -57,7 +57,7 @@ def _workflow(workflow: WorkflowPlan) -> SurfaceTool:
 def _members(tool: SurfaceTool) -> dict[str, object]:
     """Leave out what the tool does not have."""
     return {
-        field.name: value
-        for field in dataclasses.fields(tool)
-        if (value := getattr(tool, field.name)) not in (None, (), "")
+        name: value
+        for name, value in msgspec.structs.asdict(tool).items()
+        if value not in (None, (), "")
     }

@@ -9,9 +9,8 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from mcpgen.ir.api import Placed
 from mcpgen.ir.identifiers import Identifier
@@ -51,16 +50,14 @@ _REQUEST_MAPS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ImportView:
+class ImportView(Struct, frozen=True):
     """`from <module> import <names>`."""
 
     module: Source
     names: Source
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerView:
+class HandlerView(Struct, frozen=True):
     """One tool's handler. `request` is the arguments of its one call, one a line."""
 
     tool_name: Source
@@ -72,8 +69,7 @@ class HandlerView:
     statement: Source  # "return await", or "await" where nothing comes back
 
 
-@dataclass(frozen=True, slots=True)
-class HandlerModule:
+class HandlerModule(Struct, frozen=True):
     """`_generated/tools/<module>.py`."""
 
     title: DocText
@@ -84,8 +80,7 @@ class HandlerModule:
     handlers: tuple[HandlerView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CallView:
+class CallView(Struct, frozen=True):
     """What one operation's handler takes and gives, as a type."""
 
     name: Source
@@ -94,8 +89,7 @@ class CallView:
     returns: Source
 
 
-@dataclass(frozen=True, slots=True)
-class CallsModule:
+class CallsModule(Struct, frozen=True):
     """`_generated/calls.py`: the types of the handlers, for `handlers/` to write around them."""
 
     title: DocText
@@ -105,8 +99,7 @@ class CallsModule:
     calls: tuple[CallView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsView:
+class ModelsView(Struct, frozen=True):
     """`_generated/models/__init__.py`: every model, wherever it is defined."""
 
     title: DocText
@@ -114,15 +107,13 @@ class ModelsView:
     names: tuple[Source, ...]  # as literals
 
 
-@dataclass(frozen=True, slots=True)
-class PackageView:
+class PackageView(Struct, frozen=True):
     """The docstrings of the packages inside `_generated/`."""
 
     title: DocText
 
 
-@dataclass(frozen=True, slots=True)
-class TestsView:
+class TestsView(Struct, frozen=True):
     """The module that runs the generated tests."""
 
     package: Source  # its name, as a literal
@@ -224,18 +215,12 @@ def _tag(group: ToolGroupPlan) -> str:
     return shorten(one_line(group.tag).replace("`", "'"), 40) or str(group.module)
 
 
-@dataclass(slots=True)
-class NamesUsed:
+class NamesUsed(Struct):
     """What a module has to import, collected while its handlers are spelled."""
 
-    typing: set[str]
-    runtime: set[str]
-    models: set[Identifier]
-
-    def __init__(self) -> None:
-        self.typing = set()
-        self.runtime = set()
-        self.models = set()
+    typing: set[str] = field(default_factory=set)
+    runtime: set[str] = field(default_factory=set)
+    models: set[Identifier] = field(default_factory=set)
 
     def spell(self, annotation: Annotation) -> Source:
         """Spell a type and remember what it needs."""

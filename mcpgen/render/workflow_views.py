@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.tool_plan import ServerPlan, StepPlan, WorkflowPlan, WorkflowResult
 from mcpgen.ir.workflow import (
@@ -42,8 +43,7 @@ from mcpgen.render.views import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowView:
+class WorkflowView(Struct, frozen=True):
     """One workflow; `statements` are its steps, in their order."""
 
     name: Source
@@ -56,8 +56,7 @@ class WorkflowView:
     result: Source
 
 
-@dataclass(frozen=True, slots=True)
-class ResultView:
+class ResultView(Struct, frozen=True):
     """The class of what one workflow gives; `members` are its lines."""
 
     name: Source
@@ -65,8 +64,7 @@ class ResultView:
     members: tuple[Source, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkflowsModule:
+class WorkflowsModule(Struct, frozen=True):
     """`_generated/workflows.py`."""
 
     title: DocText

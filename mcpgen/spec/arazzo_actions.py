@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from mcpgen.ir.workflow import Action, Criterion, Tokens
 from mcpgen.spec import arazzo_document as arazzo
@@ -18,8 +17,7 @@ Refuse = Callable[[str, Tokens, str], None]
 _BY_HAND = "leave it out, and `mcpgen eject` the workflow to write it in `handlers/`"
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """The actions of one outcome: what the document calls them, and what types they have."""
 
     key: str  # of a step
@@ -28,8 +26,7 @@ class _Kind:
     reusable: Mapping[str, arazzo.Action]
 
 
-@dataclass(frozen=True, slots=True)
-class _Written:
+class _Written(Struct, frozen=True):
     """An action as it stands somewhere, a reference followed."""
 
     action: arazzo.Action

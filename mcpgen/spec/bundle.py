@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
+
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location
 from mcpgen.ir.document import Document
@@ -17,8 +18,7 @@ from mcpgen.spec.references import Target
 FILES_KEY = "x-mcpgen-files"
 
 
-@dataclass(slots=True)
-class Rewrites:
+class Rewrites(Struct):
     """What differs between the bundle and the files, by `id` of the object that holds it."""
 
     references: dict[tuple[int, str], str] = field(default_factory=dict)  # by object and key

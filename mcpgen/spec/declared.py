@@ -7,10 +7,10 @@ told at the manifest's places.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.api import Api, ApiSource, Declared, Server

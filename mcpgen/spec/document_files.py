@@ -6,9 +6,10 @@ import posixpath
 import re
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.document import Document, SourceFile
@@ -38,8 +39,7 @@ class BrokenReferenceError(Exception):
         self.is_unsafe = is_unsafe
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenFile:
+class OpenFile(Struct, frozen=True, eq=False):
     """One file of the document, decoded; `name` is relative to the root file's folder."""
 
     name: str

@@ -8,9 +8,10 @@ import re
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from typing import IO
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.spec.limits import Limits
@@ -21,8 +22,7 @@ _CHUNK_BYTES = 64 * 1024
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,200}"\Z')
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """The bytes, and the URL that gave them after redirects, without credentials or query.
 
     `etag` is what the server calls them (RFC 9110, section 8.8.3); "" if it does not say.

@@ -6,15 +6,15 @@ Only what can hold or be a reference is listed; the meta-schema judges everythin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 """Fixed fields of a Path Item that hold operations (`query` since 3.2)."""
 
 
-@dataclass(slots=True, eq=False)
-class Kind:
+class Kind(Struct, eq=False):
     """One kind of object, map or array, and the kinds of what it holds; compared by identity.
 
     `fields` are fixed keys, `others` is for every further key of a map, `items` for the elements
@@ -85,8 +85,7 @@ def _schema_kind() -> Kind:
     return schema
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(Struct, frozen=True):
     """The kinds of one family of versions, and where its named components stand."""
 
     document: Kind

@@ -11,8 +11,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.json_pointer import json_pointer, pointer_tokens
@@ -71,8 +72,7 @@ def read_json(source: SourceText, problems: Problems, limits: Limits) -> JsonVal
     return value
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """What the decoder's hooks notice; they are not told where they are."""
 
     max_digits: int
@@ -168,8 +168,7 @@ def _report_numbers(source: SourceText, odd: set[str], problems: Problems) -> No
         )
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A container that the walk over the text is inside of."""
 
     keys: dict[str, tuple[int, int]] | None  # to the places of key and value; None in an array

@@ -8,9 +8,10 @@ import importlib.metadata
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.outside_process import OutsideProcess
@@ -20,16 +21,14 @@ _JUDGE: Final = "openapi-spec-validator"
 _SECONDS: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(Struct, frozen=True):
     """One thing that the judge found: its place in the document, and its own words."""
 
     tokens: tuple[str, ...]
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """A verdict, or the reason why there is none."""
 
     objections: tuple[Objection, ...] = ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.document import Document, SourceFile

@@ -6,10 +6,10 @@ Each reader takes the value of a keyword and its place, and gives the keywords t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 import jsonschema_rs
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.lower_source import Source, escape, object_of
@@ -53,8 +53,7 @@ def kind(value: JsonValue) -> str:
     return "an array" if isinstance(value, list) else "an object"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A keyword of the schema at `pointer`, and where its problems go."""
 
     keyword: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import OperationRefusedError, Place, Problems
 from mcpgen.ir.document import Document
@@ -14,8 +15,7 @@ from mcpgen.ir.json_types import JsonObject, JsonValue
 _MAX_REFERENCES_IN_A_ROW = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A value of the document and the JSON Pointer that leads to it."""
 
     value: JsonValue

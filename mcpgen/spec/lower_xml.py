@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mcpgen.ir.api import MediaType, Operation
 from mcpgen.ir.json_types import JsonObject, JsonSchema

@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Placed
@@ -25,8 +24,7 @@ _OF_INPUTS = frozenset(
 _LOCATIONS = (("path", "path"), ("query", "query"), ("headers", "header"))
 
 
-@dataclass(frozen=True, slots=True)
-class MappedParameter:
+class MappedParameter(Struct, frozen=True):
     """A parameter of the request; `input` is "" where its value is fixed."""
 
     place: tuple[str, str]  # its location and wire name
@@ -44,8 +42,7 @@ class MappedParameter:
         return {"name": name, "in": location, "required": self.required, "schema": self.schema}
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
+class Mapped(Struct, frozen=True):
     """A request, with its inputs in their places."""
 
     parameters: tuple[MappedParameter, ...]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.grammar import METHODS
 
 
-@dataclass(frozen=True, slots=True)
-class RawOperation:
+class RawOperation(Struct, frozen=True):
     """An operation as the document has it, and its path item for what they share."""
 
     method: str  # upper case, or an additional one as it is spelled

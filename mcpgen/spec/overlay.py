@@ -6,11 +6,11 @@ The document's own files stay as they are. What an overlay wrote is told at the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, TypeAlias
 
 import jsonpath
 from msgspec import UNSET, Meta, Struct
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.document import Document

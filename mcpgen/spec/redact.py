@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.document import Document, SourceFile

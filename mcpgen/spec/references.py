@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from mcpgen.ir.json_pointer import json_pointer, pointer_tokens
 from mcpgen.ir.json_types import JsonValue
@@ -15,8 +16,7 @@ from mcpgen.spec.grammar import Grammar, Kind
 _MAX_REFS_ON_THE_WAY = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What a reference leads to."""
 
     file: OpenFile

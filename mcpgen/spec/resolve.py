@@ -8,8 +8,10 @@ is charged to exactly the operations that reach it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.api import LeftOut
@@ -26,8 +28,7 @@ from mcpgen.spec.secrets import find_secrets
 _MAX_OPERATIONS_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
+class _Fault(Struct, frozen=True):
     code: str
     message: str
     at: Location
@@ -36,8 +37,7 @@ class _Fault:
     is_fatal: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class _Unit:
+class _Unit(Struct, eq=False):
     kind: Kind
     node: JsonValue
     file: OpenFile

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Protocol
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.document import Secret
@@ -28,8 +29,7 @@ class Positions(Protocol):
         """The place of the value, or the last one on the way to it."""
 
 
-@dataclass(slots=True)
-class ReadFile:
+class ReadFile(Struct):
     """A decoded file with a way back to its text."""
 
     value: JsonValue

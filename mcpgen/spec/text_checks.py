@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.json_pointer import Path, path_tokens
 from mcpgen.ir.json_types import JsonObject
@@ -39,8 +40,7 @@ _INSTRUCTION_WORDS = (
 _PROSE = frozenset({"description", "summary", "title"})
 
 
-@dataclass(frozen=True, slots=True)
-class TextFinding:
+class TextFinding(Struct, frozen=True):
     """A suspicious string: where, what about it, and a harmless excerpt."""
 
     code: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import jsonschema_rs
 import msgspec
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.json_types import JsonObject
@@ -20,8 +20,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 _WHY = "mcpgen follows this file to the letter, or not at all"
 
 
-@dataclass(frozen=True, slots=True)
-class TypedFile(Generic[T]):
+class TypedFile(Struct, Generic[T], frozen=True):
     """What a file says, and where it says so."""
 
     value: T

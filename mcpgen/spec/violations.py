@@ -5,17 +5,16 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.references import describe
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """One departure from the letter of a schema: where, and a sentence on what was expected."""
 
     tokens: tuple[str, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.json_types import JsonObject, JsonValue
@@ -25,8 +25,7 @@ from mcpgen.spec.expressions import KINDS, ExpressionError, read_condition, read
 ReadArazzo = Callable[[str, WorkflowEntry, str, Location], Workflow]
 
 
-@dataclass(frozen=True, slots=True)
-class ExpressionReader:
+class ExpressionReader(Struct, frozen=True):
     """Reads the values and conditions of one file; what is wrong with them is told by its place."""
 
     locate: Callable[[Tokens], Location]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import enum
 import re
 from array import array
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.json_pointer import json_pointer
@@ -85,8 +85,7 @@ class _Sink(enum.Enum):
     NOWHERE = enum.auto()  # its key was refused
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A container that is being filled."""
 
     node: dict[str, Any] | list[Any]
@@ -102,8 +101,7 @@ class _Open:
     height: int = 1  # containers from here down to the deepest, this one included
 
 
-@dataclass(frozen=True, slots=True)
-class _Anchored:
+class _Anchored(Struct, frozen=True):
     node: JsonValue
     size: int  # nodes, aliases expanded
     height: int

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from aiohttp import ClientSession, web
+from msgspec import Struct, field
 
 from mcpgen.runtime.testing.description import base_path
 from mcpgen.runtime.upstream.redaction import Redactor
@@ -30,8 +30,7 @@ class CassetteError(Exception):
     """A file is no cassette; says why."""
 
 
-@dataclass(slots=True)
-class Cassette:
+class Cassette(Struct):
     """Exchanges, in the order in which they were recorded."""
 
     exchanges: list[JsonObject] = field(default_factory=list)

@@ -9,9 +9,10 @@ import asyncio
 import os
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+
+from msgspec import Struct
 
 from mcpgen.factory.packages import GeneratedPackage, NoPackageError
 from mcpgen.factory.testing.cassettes import Cassette, Player, Recorder
@@ -26,8 +27,7 @@ from mcpgen.runtime.upstream.redaction import Redactor
 _GROUP = "the API"
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(Struct, frozen=True):
     """What is called, and whether it is written down or read from what was."""
 
     with_writes: bool = False

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 _EQUAL_TEXT = re.compile(r"""content\[0\]\.text\s*={2,3}\s*(['"])(?P<text>.*)\1\Z""")
 _PART_OF_TEXT = re.compile(
@@ -25,8 +25,7 @@ class NoConfigurationError(Exception):
     """What was read is no configuration of mcp-jest; says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedCases:
+class ImportedCases(Struct, frozen=True):
     """The file that holds the cases, and what of the configuration is not in it."""
 
     content: bytes

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from msgspec import UNSET, to_builtins
+from msgspec import UNSET, Struct, to_builtins
 
 from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.factory.testing.results import Group
@@ -25,8 +24,7 @@ from mcpgen.runtime.testing.replies import Reply
 _PLACES = ("path", "query", "header", "cookie")
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """What came of the call of a case."""
 
     case: CaseEntry

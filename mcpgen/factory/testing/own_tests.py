@@ -6,8 +6,10 @@ Both are the owner's files, so `mcpgen test --update` may rewrite them; it rewri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.packages import GeneratedPackage
@@ -29,8 +31,7 @@ from mcpgen.runtime.testing.client import NoAnswerError, RpcError
 from mcpgen.runtime.testing.connections import ConnectionLostError
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(Struct, frozen=True):
     """A file that was rewritten to say what the server does now."""
 
     path: str
@@ -38,8 +39,7 @@ class Updated:
     after: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class OwnTests:
+class OwnTests(Struct, frozen=True):
     """What came of the owner's expectations, and which files say something else now."""
 
     groups: tuple[Group, ...] = ()

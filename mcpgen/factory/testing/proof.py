@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.packages import find_package
@@ -24,16 +26,14 @@ from mcpgen.pipeline.tests_file import read_own_cases
 _CHECK = "tests"
 
 
-@dataclass(frozen=True, slots=True)
-class Mutating:
+class Mutating(Struct, frozen=True):
     """How many mutants are tried, and how many at a time."""
 
     most: int  # 0: all
     jobs: int
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """What came of the tests and, where it was asked for, of the mutants."""
 
     suite: SuiteResult

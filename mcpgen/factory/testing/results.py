@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 _NO_TEST = "no test was selected"
 
 
-@dataclass(slots=True)
-class Group:
+class Group(Struct):
     """The tests of one tool, of the server as a whole, or of one file of the user's."""
 
     name: str
@@ -24,8 +25,7 @@ class Group:
         return len(self.passed) + len(self.failed)
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteResult:
+class SuiteResult(Struct, frozen=True):
     """How a run of a server's tests ended."""
 
     passed: bool

@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from mcpgen.factory.testing.junit import read_report
 from mcpgen.factory.testing.results import SuiteResult

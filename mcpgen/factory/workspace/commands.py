@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Problems
@@ -25,8 +26,7 @@ from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import DONE, STALE, USAGE, GenerateOptions, Progress
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """Which servers of which workspace, and how many at a time."""
 
     here: Path
@@ -36,8 +36,7 @@ class Request:
     cache: Path | None = None  # None: the user's cache folder
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceReport:
+class WorkspaceReport(Struct, frozen=True):
     """What became of the servers, in the order of their paths, and of the files at the root."""
 
     root: Path
@@ -48,8 +47,7 @@ class WorkspaceReport:
     root_files: Mapping[str, str] = field(default_factory=dict)  # path -> "written", "to write"
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """The servers of a workspace, a row each, and those that are left out."""
 
     root: Path

@@ -7,9 +7,9 @@ import importlib.metadata
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from msgspec import Struct
 from packaging.version import Version
 
 from mcpgen.diagnostics import Location, Problems
@@ -32,8 +32,7 @@ servers: {patterns}
 """
 
 
-@dataclass(frozen=True, slots=True)
-class FirstFile:
+class FirstFile(Struct, frozen=True):
     """What the file says, and the servers that it is about."""
 
     root: Path

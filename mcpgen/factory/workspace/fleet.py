@@ -6,8 +6,9 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
@@ -19,8 +20,7 @@ from mcpgen.pipeline.options import Progress
 BUG = 70
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What became of one server."""
 
     server: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, listed
@@ -24,8 +25,7 @@ class WorkspaceRefusedError(Exception):
         self.exit_code = exit_code
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """A member of the workspace."""
 
     path: str  # from the workspace's folder, with "/"
@@ -33,16 +33,14 @@ class Server:
     owners: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Apart:
+class Apart(Struct, frozen=True):
     """A server that lies in the workspace's folders and is no member, and why."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Workspace:
+class Workspace(Struct, frozen=True):
     """The servers of a workspace, by path."""
 
     root: Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
@@ -28,8 +28,8 @@ def pinned_anew(workspace: Workspace, to: str) -> Workspace:
             help='give one version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
         )
         raise WorkspaceRefusedError(problems, USAGE) from None
-    settings = dataclasses.replace(workspace.settings, mcpgen=pin)
-    return dataclasses.replace(workspace, settings=settings)
+    settings = replace(workspace.settings, mcpgen=pin)
+    return replace(workspace, settings=settings)
 
 
 def write_pin(workspace: Workspace) -> None:

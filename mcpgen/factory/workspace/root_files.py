@@ -7,8 +7,9 @@ The inventory of servers in the README, their owners in CODEOWNERS, and what is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
@@ -21,8 +22,7 @@ _GENERATED = (
 _UNKNOWN = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A part of a file that mcpgen writes: the lines between two markers."""
 
     file: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 
 from mcpgen.changelog import Level
@@ -37,8 +37,7 @@ _ENDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """What a workspace asks of each of its servers."""
 
     mcpgen: VersionPin
@@ -175,7 +174,7 @@ def _ended(exit_code: int, well: str) -> str:
 def _placed(problems: Iterable[Diagnostic], server: Server) -> tuple[Diagnostic, ...]:
     """Give problems with their files named from the workspace's folder."""
     return tuple(
-        dataclasses.replace(problem, at=_seen_from_root(problem.at, server))
+        replace(problem, at=_seen_from_root(problem.at, server))
         if problem.at is not None
         else problem
         for problem in problems
@@ -185,10 +184,10 @@ def _placed(problems: Iterable[Diagnostic], server: Server) -> tuple[Diagnostic,
 def _seen_from_root(at: Location, server: Server) -> Location:
     file = Path(at.file)
     if not file.is_absolute():
-        return dataclasses.replace(at, file=f"{server.path}/{at.file}")
+        return replace(at, file=f"{server.path}/{at.file}")
     if file.is_relative_to(server.target):
         inside = file.relative_to(server.target).as_posix()
-        return dataclasses.replace(at, file=f"{server.path}/{inside}".removesuffix("/."))
+        return replace(at, file=f"{server.path}/{inside}".removesuffix("/."))
     return at
 
 

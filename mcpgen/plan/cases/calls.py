@@ -7,9 +7,7 @@ that loses, renames or misplaces something cannot agree with its cases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from mcpgen.ir.api import Api, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
@@ -35,8 +33,7 @@ _NOT_EMPTY: JsonObject = {"minItems": 1, "minLength": 1, "minProperties": 1}
 _VARIANTS = 4
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """Arguments of a call, by their names, and the request that they make, by its own."""
 
     arguments: JsonObject = field(default_factory=dict)

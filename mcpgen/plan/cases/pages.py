@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import Pagination, ToolPlan
@@ -20,8 +21,7 @@ _SCALARS = ({"string"}, {"integer"})
 _NAMES_IN_LINKS = ("page", "cursor", "after", "offset", "page_token", "since")
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A page of an answer, and what the request for it has beside the smallest one's."""
 
     query: JsonObject

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from mcpgen.ir.api import MediaType, Parameter
 from mcpgen.ir.json_types import JsonSchema, JsonValue
@@ -28,8 +29,7 @@ _WITH_PARTS = frozenset({Kind.FORM, Kind.MULTIPART})
 _Fits = Callable[[JsonValue], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """What takes the place of a value: the first of `texts` that is allowed there, or `other`."""
 
     what: str

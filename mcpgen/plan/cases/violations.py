@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.shapes import Shapes, json_type, referred_name
@@ -23,8 +24,7 @@ _RULES_OF_TYPES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """A value that breaks one rule, at a place inside it ("" for the value itself)."""
 
     place: str  # a JSON Pointer

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import StepPlan, WorkflowPlan
 from mcpgen.ir.workflow import (
@@ -31,8 +33,7 @@ from mcpgen.runtime.workflow_values import compare, value_at, without_absent
 _NO_STEP = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """The API answers a step with an error: from its request number `at` on, `times` requests."""
 
     step: str

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, Level, compare
 from mcpgen.ir.surface import Surface, SurfaceTool

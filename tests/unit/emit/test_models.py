@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
+from msgspec.structs import replace
 
 from mcpgen.emit import models
 from mcpgen.emit.format import format_files

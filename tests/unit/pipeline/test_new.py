@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mcpgen.emit.lock import parse_lock
 from mcpgen.pipeline import commands as pipeline

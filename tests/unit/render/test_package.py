@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from mcpgen.emit.format import format_files
 from mcpgen.ir.api import Encoding, MediaType, Server

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.tool_plan import Annotation, ToolPlan

@@ -7,10 +7,11 @@ import logging
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from mcpgen.factory.testing.mutation.contracts import OPERATORS as CONTRACT_OPERATORS
 from mcpgen.factory.testing.mutation.contracts import contract_mutants
@@ -38,8 +39,7 @@ class UnsoundSuiteError(Exception):
     """The tests fail without any fault, so that they cannot judge one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Campaign:
+class Campaign(Struct, frozen=True):
     """The verdicts on the mutants of one package that were tried."""
 
     possible: int  # mutants that there are, tried or not

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from mcpgen.factory.testing.mutation.mutants import Mutant, TextChange
 from mcpgen.factory.testing.mutation.package import PackageFiles
@@ -25,8 +26,7 @@ _MAPS = ("path_params", "query", "headers", "cookies")
 _ELSEWHERE = {"path_params": "query", "query": "headers", "headers": "query", "cookies": "query"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Handler:
+class _Handler(Struct, frozen=True):
     """One handler: its file, its node, and the call of the API in it."""
 
     file: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 Tokens: TypeAlias = tuple[str, ...]
 
@@ -21,8 +22,7 @@ class Gone(Enum):
 GONE = Gone.GONE
 
 
-@dataclass(frozen=True, slots=True)
-class TextChange:
+class TextChange(Struct, frozen=True):
     """Other text in place of what stands from `start` to `end`, in characters of the file."""
 
     file: str  # below the project's folder
@@ -36,8 +36,7 @@ class TextChange:
         return (source[: self.start] + self.text + source[self.end :]).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class JsonChange:
+class JsonChange(Struct, frozen=True):
     """Another value in place of the one at a JSON Pointer's tokens; `GONE` takes it away.
 
     In a file of JSON lines the first token is the number of the line, from 0.
@@ -61,8 +60,7 @@ class JsonChange:
 Change: TypeAlias = TextChange | JsonChange
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """A package with one fault. `tool` is "" where the fault is the whole server's."""
 
     operator: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from mcpgen.factory.packages import NoPackageError
 from mcpgen.factory.testing.mutation.mutants import Tokens
@@ -14,8 +15,7 @@ from mcpgen.factory.testing.mutation.mutants import Tokens
 JsonObject = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class PackageFiles:
+class PackageFiles(Struct, frozen=True, dict=True):
     """The files of a package that decide what its tools do, by their paths below the project."""
 
     project: Path

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from mcpgen.factory.testing.mutation.mutants import Mutant
 from mcpgen.factory.testing.mutation.package import PackageFiles
@@ -23,8 +24,7 @@ _OF_THE_WHOLE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the tests said of a mutant. `killer` is the case or check that failed; "": none did."""
 
     mutant: Mutant
