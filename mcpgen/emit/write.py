@@ -3,180 +3,99 @@
 New contents go to `.mcpgen/stage/`; then a journal names what is to happen; only then is each file
 moved into its place, the lock last. A run that is cut before the journal changed nothing; one that
 is cut after it is rolled forward by the next. The journal knows what each file was, so that an edit
-made between the two runs is not lost either.
+made between the two runs is not lost either. It is believed only as far as it could be ours: it may
+have come with a folder that somebody else made.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import shutil
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+
+import msgspec
 
 from mcpgen.emit.lock import sha256
 from mcpgen.emit.ownership import RESCUE_FOLDER, STATE_FOLDER
 from mcpgen.ir.file_set import FileSet
 
-if sys.platform != "win32":
-    import fcntl
-
-_JOURNAL = f"{STATE_FOLDER}/journal.json"
+JOURNAL_FILE = f"{STATE_FOLDER}/journal.json"
 _STAGE = f"{STATE_FOLDER}/stage"
-_RUNNING = f"{STATE_FOLDER}/running"
 
 
-class OutsideTargetError(Exception):
-    """A file would land outside the project's folder."""
+class RefusedError(Exception):
+    """A project cannot be written, or not to the end, for a reason that a person can mend."""
 
 
-class BusyError(Exception):
-    """Another run is writing this project; says which process."""
+class OutsideTargetError(RefusedError):
+    """A file would land outside the project's folder; says which. Nothing was written."""
 
 
-@contextmanager
-def exclusive(target: Path) -> Iterator[None]:
-    """Hold the project for one run; `target` exists.
-
-    Raises:
-        BusyError: another run holds it.
-    """
-    mark = target / _RUNNING
-    mark.parent.mkdir(exist_ok=True)
-    try:
-        _take(mark)
-        try:
-            yield
-        finally:
-            mark.unlink(missing_ok=True)
-    finally:
-        with contextlib.suppress(OSError):
-            mark.parent.rmdir()  # where the run made it and put nothing there
+class CutShortError(RefusedError):
+    """The disk refused in the middle; says what. The next run goes on from there."""
 
 
-def _take(mark: Path) -> None:
-    """Put our process id into a new file at `mark`, which appears whole or not at all.
-
-    A file that is made first and filled then would, if its process died between, name nobody who
-    could be seen to be dead.
-    """
-    own = mark.with_name(f"{mark.name}.{os.getpid()}")
-    own.unlink(missing_ok=True)
-    try:
-        _write_through(own, str(os.getpid()).encode(), 0o666)
-        while True:
-            try:
-                _put(own, mark)
-                break
-            except FileExistsError:
-                _refuse_or_clear(mark)
-    finally:
-        own.unlink(missing_ok=True)
-    for left in mark.parent.glob(f"{mark.name}.*"):
-        if not _is_running(_process(left)):
-            left.unlink(missing_ok=True)
+class JournalDamagedError(RefusedError):
+    """What should tell how to finish an interrupted run is not what mcpgen writes."""
 
 
-def _put(own: Path, mark: Path) -> None:
-    """Let the file `own` appear at `mark`.
+class _Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run is going to do; by path, the hash of what was there before (None: nothing)."""
 
-    Raises:
-        FileExistsError: there is one.
-    """
-    try:
-        os.link(own, mark)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without hard links: whole in all but the rarest case
-        handle = os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-        with os.fdopen(handle, "wb") as file:
-            file.write(own.read_bytes())
-
-
-def _refuse_or_clear(mark: Path) -> None:
-    """Raise if the process that `mark` names runs; remove a mark that a dead one left."""
-    with _looked_at_alone(mark.parent):
-        if not mark.exists():
-            return
-        owner = _process(mark)
-        if _is_running(owner):
-            raise BusyError(f"process {owner} is writing this project")
-        mark.unlink(missing_ok=True)
-
-
-@contextmanager
-def _looked_at_alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time look at a mark and clear it; the system ends it with the process.
-
-    Else one that has seen the mark of a dead process could remove the mark that another has put
-    there since.
-    """
-    if sys.platform == "win32":  # where a mark is believed, and none is cleared
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):  # a file system that knows no such locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _process(mark: Path) -> int:
-    """Read who put a mark; 0 where it says nothing or is gone."""
-    try:
-        return int(mark.read_text())
-    except (FileNotFoundError, ValueError):
-        return 0
-
-
-def _is_running(process: int) -> bool:
-    if process <= 0:
-        return False
-    if os.name == "nt":  # no signal 0 there: believe the mark
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    writes: tuple[str, ...]
+    deletes: tuple[str, ...]
+    before: Mapping[str, str | None]
 
 
 def is_interrupted(target: Path) -> bool:
     """Whether an earlier run was cut after it had begun to change the project."""
-    return (target / _JOURNAL).is_file()
+    return (target / JOURNAL_FILE).is_file()
 
 
 def roll_forward(target: Path) -> bool:
-    """Finish an interrupted run; say whether there was one."""
-    journal = target / _JOURNAL
-    if not journal.is_file():
+    """Finish an interrupted run; say whether there was one.
+
+    Raises:
+        JournalDamagedError: no run of mcpgen's left what is there; nothing was done of it.
+        CutShortError: the disk refused again.
+    """
+    if not is_interrupted(target):
         shutil.rmtree(target / _STAGE, ignore_errors=True)
         return False
-    _apply(target, json.loads(journal.read_text(encoding="utf-8")))
+    _carry_out(target, _read_journal(target))
     return True
+
+
+def _read_journal(target: Path) -> _Journal:
+    try:
+        journal = msgspec.json.decode((target / JOURNAL_FILE).read_bytes(), type=_Journal)
+        _check_places(target, journal.writes, journal.deletes)
+    except (msgspec.DecodeError, RecursionError):
+        raise JournalDamagedError(f"{JOURNAL_FILE} is not what mcpgen writes") from None
+    except OutsideTargetError as error:
+        raise JournalDamagedError(f"{JOURNAL_FILE} leads out of the project: {error}") from None
+    return journal
 
 
 def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
     """Write `files` in their order, and delete; hold `target` with `exclusive` meanwhile.
 
+    A file that is a link within `target` stays one: what it leads to is written.
+
     Raises:
         OutsideTargetError: a path leads out of `target`; nothing was written.
         OSError: the disk refused while staging; nothing was written.
+        CutShortError: the disk refused later.
     """
-    paths = [file.path for file in files]
+    paths = tuple(file.path for file in files)
+    _check_places(target, paths, deleted)
     for path in (*paths, *deleted):
-        _check_inside(target, path)
         _check_free(target, path)
     before = {path: _digest(target / path) for path in (*paths, *deleted)}
+    journal = _Journal(paths, tuple(deleted), before)
     stage = target / _STAGE
     try:
         shutil.rmtree(stage, ignore_errors=True)
@@ -185,34 +104,48 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
             _write_through(
                 stage / str(number), file.content, 0o777 if file.is_executable else 0o666
             )
+        _write_through(stage / "journal.json", msgspec.json.encode(journal), 0o666)
     except OSError:
         shutil.rmtree(stage, ignore_errors=True)
         raise
-    journal = {"writes": paths, "deletes": list(deleted), "before": before}
-    _write_through(stage / "journal.json", json.dumps(journal).encode(), 0o666)
-    (stage / "journal.json").replace(target / _JOURNAL)
+    (stage / "journal.json").replace(target / JOURNAL_FILE)
     _sync_folder(target / STATE_FOLDER)
-    _apply(target, journal)
+    _carry_out(target, journal)
 
 
-def _apply(target: Path, journal: Mapping[str, Any]) -> None:
-    """Do what the journal says, as far as it is not done yet."""
-    writes, deletes, before = journal["writes"], journal["deletes"], journal["before"]
-    for number, path in enumerate(writes):
+def _carry_out(target: Path, journal: _Journal) -> None:
+    """Do what the journal says, as far as it is not done yet.
+
+    Raises:
+        CutShortError: the disk refused.
+    """
+    try:
+        _apply(target, journal)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise CutShortError(f"{where}{error.strerror or error}") from error
+
+
+def _apply(target: Path, journal: _Journal) -> None:
+    for number, path in enumerate(journal.writes):
         content, place = target / _STAGE / str(number), target / path
         if content.exists():  # else it is in its place already, and this is a second attempt
+            place = place.resolve() if place.is_symlink() else place
             place.parent.mkdir(parents=True, exist_ok=True)
             if place.exists():
-                _keep_a_later_edit(target, path, (before[path], _digest(content)))
+                _keep_a_later_edit(target, path, (journal.before.get(path), _digest(content)))
                 shutil.copymode(place, content)
             content.replace(place)
-    for path in deletes:
-        if _digest(target / path) in (before[path], None):  # else somebody wrote it since
+    for path in journal.deletes:
+        if _digest(target / path) in (
+            journal.before.get(path),
+            None,
+        ):  # else somebody wrote it since
             (target / path).unlink(missing_ok=True)
             _remove_empty_folders(target, PurePosixPath(path).parent)
-    for folder in {(target / path).parent for path in writes}:
+    for folder in {(target / path).parent for path in journal.writes}:
         _sync_folder(folder)
-    (target / _JOURNAL).unlink()
+    (target / JOURNAL_FILE).unlink()
     shutil.rmtree(target / _STAGE, ignore_errors=True)
 
 
@@ -240,12 +173,33 @@ def _remove_empty_folders(target: Path, folder: PurePosixPath) -> None:
                 (target / each).rmdir()
 
 
+def _check_places(target: Path, writes: Sequence[str], deletes: Sequence[str]) -> None:
+    """Refuse what would change anything outside the project.
+
+    Raises:
+        OutsideTargetError: a path would.
+    """
+    for path in (*writes, *deletes):
+        _check_inside(target, path)
+    for path in writes:  # of a link that is deleted, what it leads to stays
+        _check_link(target, path)
+
+
 def _check_inside(target: Path, path: str) -> None:
     relative = PurePosixPath(path)
     if relative.is_absolute() or ".." in relative.parts or "\\" in path or ":" in path:
-        raise OutsideTargetError(path)
+        raise OutsideTargetError(f"{path} is no path inside the project")
     if not (target / path).parent.resolve().is_relative_to(target.resolve()):
-        raise OutsideTargetError(f"{path} lies behind a symbolic link")
+        raise OutsideTargetError(
+            f"{path} lies behind a symbolic link that leads out of the project"
+        )
+
+
+def _check_link(target: Path, path: str) -> None:
+    """Refuse to write through a link that leads out, or to put a file in its place."""
+    place = target / path
+    if place.is_symlink() and not place.resolve().is_relative_to(target.resolve()):
+        raise OutsideTargetError(f"{path} is a symbolic link that leads out of the project")
 
 
 def _check_free(target: Path, path: str) -> None:

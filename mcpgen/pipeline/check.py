@@ -12,8 +12,9 @@ from mcpgen.emit.overridden import OVERRIDDEN_FILE
 from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import Owner
+from mcpgen.pipeline.disk import tell_interrupted, tell_unreadable
 from mcpgen.pipeline.evidence import EVIDENCE_FOLDER, read_evidence, was_made_otherwise
-from mcpgen.pipeline.options import CONFLICT, DONE, INTERRUPTED, STALE, USAGE, CheckReport
+from mcpgen.pipeline.options import CONFLICT, DONE, STALE, USAGE, CheckReport
 from mcpgen.pipeline.overrides import check_overrides, tell_lost
 from mcpgen.pipeline.project_folder import (
     ANSWERS_FILE,
@@ -35,15 +36,22 @@ def check(
     `inputs_decide` nothing more is looked at, or told, once an input has changed.
     """
     problems = Problems()
-    if is_interrupted(target):
-        problems.error(
-            "interrupted",
-            "an earlier run was cut while it was writing",
-            at=Location(target.as_posix()),
-            why="some files are already new and some are still old",
-            help="run `mcpgen generate`; it finishes that run first",
+    try:
+        if is_interrupted(target):
+            return CheckReport(problems, tell_interrupted(target, problems), target)
+        return _check(
+            target,
+            problems,
+            ignore_toolchain=ignore_toolchain,
+            inputs_decide=inputs_decide,
         )
-        return CheckReport(problems, INTERRUPTED, target)
+    except OSError as error:
+        return CheckReport(problems, tell_unreadable(error, target, problems), target)
+
+
+def _check(
+    target: Path, problems: Problems, *, ignore_toolchain: bool, inputs_decide: bool
+) -> CheckReport:
     found = find_lock(target, problems)
     if found is None:
         return CheckReport(problems, USAGE, target)

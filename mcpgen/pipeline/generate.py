@@ -6,18 +6,19 @@ import contextlib
 from pathlib import Path
 
 from mcpgen.changelog import Changelog, compare
-from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.exclusive import exclusive
 from mcpgen.emit.lock import Lock
 from mcpgen.emit.overridden import OVERRIDDEN_FILE
 from mcpgen.emit.reconcile import Changes, Earlier, reconcile, unified_diff
-from mcpgen.emit.write import BusyError, exclusive, is_interrupted, roll_forward
+from mcpgen.emit.write import RefusedError, is_interrupted, roll_forward
 from mcpgen.ir.file_set import Owner
 from mcpgen.pipeline.changelog import levels_of
+from mcpgen.pipeline.disk import tell_interrupted, tell_refused
 from mcpgen.pipeline.known_current import is_known_current, note_current
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
-    INTERRUPTED,
     REJECTED,
     STALE,
     USAGE,
@@ -36,7 +37,6 @@ from mcpgen.pipeline.project_folder import (
     find_lock,
     make_lock,
     read_file,
-    told_by_the_disk,
 )
 from mcpgen.pipeline.surfaces import last_surface
 from mcpgen.pipeline.tell_changes import tell
@@ -53,7 +53,7 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
     problems = Problems()
     if options.dry_run:
         if is_interrupted(target):
-            return Report(problems, _interrupted(target, problems), target)
+            return Report(problems, tell_interrupted(target, problems), target)
         return _generate(target, options, problems, progress)
     try:
         with contextlib.ExitStack() as stack:
@@ -66,19 +66,8 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
             if report.exit_code == DONE:
                 note_current(target, options.cache)
             return report
-    except (OSError, BusyError) as error:
-        return Report(problems, told_by_the_disk(error, target, problems), target)
-
-
-def _interrupted(target: Path, problems: Problems) -> int:
-    problems.error(
-        "interrupted",
-        "an earlier run was cut while it was writing",
-        at=Location(target.as_posix()),
-        why="some files are already new and some are still old",
-        help="`mcpgen generate` finishes that run first",
-    )
-    return INTERRUPTED
+    except (OSError, RefusedError) as error:
+        return Report(problems, tell_refused(error, target, problems), target)
 
 
 def _generate(

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.emit.exclusive import exclusive
 from mcpgen.emit.lock import LockedDocument
 from mcpgen.emit.reconcile import Earlier, reconcile
-from mcpgen.emit.write import BusyError, exclusive
+from mcpgen.emit.write import RefusedError
+from mcpgen.pipeline.disk import tell_refused
 from mcpgen.pipeline.known_current import note_current
 from mcpgen.pipeline.new_declared import is_manifest, make_from_manifest
 from mcpgen.pipeline.options import DONE, REJECTED, USAGE, Options, Progress, Project, Report
@@ -18,7 +20,6 @@ from mcpgen.pipeline.project_folder import (
     commit,
     make_lock,
     refuse_target,
-    told_by_the_disk,
 )
 
 
@@ -146,8 +147,8 @@ def _write(
         target.mkdir(parents=True, exist_ok=True)
         with exclusive(target):
             written = commit(target, changes, lock)
-    except (OSError, BusyError) as error:
-        return Report(problems, told_by_the_disk(error, target, problems), target, plan)
+    except (OSError, RefusedError) as error:
+        return Report(problems, tell_refused(error, target, problems), target, plan)
     return Report(problems, DONE, target, plan, written)
 
 

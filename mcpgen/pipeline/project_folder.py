@@ -23,9 +23,9 @@ from mcpgen.emit.lock import (
 )
 from mcpgen.emit.ownership import LOCK_FILE, RESCUE_FOLDER, SURFACE_FILE
 from mcpgen.emit.reconcile import Changes
-from mcpgen.emit.write import BusyError, write
+from mcpgen.emit.write import write
 from mcpgen.ir.file_set import Owner, PlannedFile
-from mcpgen.pipeline.options import INTERRUPTED, USAGE, Project
+from mcpgen.pipeline.options import Project
 
 ANSWERS_FILE = ".copier-answers.yml"
 MANIFEST_FILE = "mcpgen.yaml"
@@ -192,6 +192,7 @@ def commit(target: Path, changes: Changes, lock: Lock) -> tuple[str, ...]:
 
     Raises:
         OSError: the disk refused; nothing was written.
+        RefusedError: as `write` does.
     """
     locked = PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED)
     files = changes.written
@@ -200,25 +201,3 @@ def commit(target: Path, changes: Changes, lock: Lock) -> tuple[str, ...]:
     if files or changes.deleted:
         write(target, files, changes.deleted)
     return tuple(file.path for file in files)
-
-
-def told_by_the_disk(error: OSError | BusyError, target: Path, problems: Problems) -> int:
-    """Say why nothing could be written, and give the exit code that tells it."""
-    at = Location(target.as_posix())
-    if isinstance(error, BusyError):
-        problems.error(
-            "busy",
-            str(error),
-            at=at,
-            why="two runs at once would write over each other",
-            help="wait until it ends",
-        )
-        return INTERRUPTED
-    problems.error(
-        "target-unwritable",
-        f"cannot write to {target}: {error.strerror or error}",
-        at=at,
-        why="a project is written as a whole or not at all; nothing was",
-        help="make room, or name a folder that you can write to",
-    )
-    return USAGE

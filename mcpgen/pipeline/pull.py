@@ -12,18 +12,19 @@ from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.emit.exclusive import BusyError, exclusive
 from mcpgen.emit.lock import Lock, LockedDocument, dump_lock, sha256
 from mcpgen.emit.ownership import LOCK_FILE, RESCUE_FOLDER
 from mcpgen.emit.reconcile import rescue_copy
-from mcpgen.emit.write import BusyError, exclusive, is_interrupted, write
+from mcpgen.emit.write import RefusedError, is_interrupted, write
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.changelog import levels_of
+from mcpgen.pipeline.disk import tell_interrupted, tell_refused
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
-    INTERRUPTED,
     REJECTED,
     STALE,
     USAGE,
@@ -31,7 +32,7 @@ from mcpgen.pipeline.options import (
     Progress,
 )
 from mcpgen.pipeline.origin import found_source, recorded_source
-from mcpgen.pipeline.project_folder import find_lock, read_file, told_by_the_disk
+from mcpgen.pipeline.project_folder import find_lock, read_file
 from mcpgen.pipeline.surfaces import last_surface
 
 
@@ -103,10 +104,10 @@ def write_pull(fetched: Pull) -> int:
         with exclusive(target):
             is_same = read_file(target, LOCK_FILE) == fetched.lock_before
             if is_interrupted(target) or not is_same:
-                raise BusyError("another run changed this project meanwhile")  # noqa: TRY301  as told of the first
+                raise BusyError("another run changed this project meanwhile")
             write(target, fetched.files, ())
-    except (OSError, BusyError) as error:
-        return told_by_the_disk(error, target, problems)
+    except (OSError, RefusedError) as error:
+        return tell_refused(error, target, problems)
     return DONE
 
 
@@ -192,13 +193,7 @@ class _Pulling:
 
     def _read_lock(self) -> Lock:
         if is_interrupted(self._target):
-            self._problems.error(
-                "interrupted",
-                "an earlier run was cut while it was writing",
-                at=Location(self._target.as_posix()),
-                help="run `mcpgen generate`; it finishes that run first",
-            )
-            raise _RefusedError(INTERRUPTED)
+            raise _RefusedError(tell_interrupted(self._target, self._problems))
         found = find_lock(self._target, self._problems)
         if found is None:
             raise _RefusedError(USAGE)

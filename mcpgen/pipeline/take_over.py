@@ -12,13 +12,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.emit.exclusive import exclusive
 from mcpgen.emit.lock import Lock, LockedFile, dump_lock, sha256
 from mcpgen.emit.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
 from mcpgen.emit.ownership import LOCK_FILE
-from mcpgen.emit.write import BusyError, exclusive, roll_forward, write
+from mcpgen.emit.write import RefusedError, roll_forward, write
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, Overridden
 from mcpgen.ir.surface import SurfaceTool
+from mcpgen.pipeline.disk import tell_refused
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
@@ -36,7 +38,7 @@ from mcpgen.pipeline.overrides import (
     read_project_surface,
     without_words,
 )
-from mcpgen.pipeline.project_folder import find_lock, read_file, told_by_the_disk
+from mcpgen.pipeline.project_folder import find_lock, read_file
 
 
 class TakeOver(Struct, frozen=True):
@@ -105,8 +107,8 @@ def _run(
             return work(_Run(target, found.lock, options, problems, progress))
     except RejectedError:
         return TakeOver(problems, REJECTED)
-    except (OSError, BusyError) as error:
-        return TakeOver(problems, told_by_the_disk(error, target, problems))
+    except (OSError, RefusedError) as error:
+        return TakeOver(problems, tell_refused(error, target, problems))
 
 
 def _override(run: _Run, name: str, *, replaces: bool) -> TakeOver:

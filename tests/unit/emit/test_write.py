@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
 from mcpgen.emit import write as writing
 from mcpgen.emit.write import (
-    BusyError,
+    CutShortError,
+    JournalDamagedError,
     OutsideTargetError,
-    exclusive,
     is_interrupted,
     roll_forward,
     write,
@@ -159,76 +159,6 @@ def test_an_executable_is_one(tmp_path: Path) -> None:
     assert not os.access(tmp_path / "data", os.X_OK)
 
 
-def test_two_runs_do_not_meet(tmp_path: Path) -> None:
-    with exclusive(tmp_path):
-        second = exclusive(tmp_path)
-        with pytest.raises(BusyError, match=f"process {os.getpid()}"):
-            second.__enter__()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_mark_of_a_dead_process_holds_nobody(tmp_path: Path) -> None:
-    (tmp_path / ".mcpgen").mkdir()
-    process = os.posix_spawn("/bin/true", ["true"], {})
-    os.waitpid(process, 0)
-    (tmp_path / ".mcpgen/running").write_text(str(process))
-    with exclusive(tmp_path):
-        assert (tmp_path / ".mcpgen/running").read_text() == str(os.getpid())
-
-
-def test_two_runs_do_not_meet_where_the_disk_knows_no_links(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(writing.os, "link", refuse)
-    test_two_runs_do_not_meet(tmp_path)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a mark is believed there")
-def test_a_dead_mark_is_looked_at_by_one_process_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the slower of two would remove the mark that the quicker one put meanwhile."""
-    import fcntl
-
-    others: list[str] = []
-
-    def is_running(process: int) -> bool:
-        folder = os.open(tmp_path / ".mcpgen", os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            others.append("may look")
-        except BlockingIOError:
-            others.append("wait")
-        finally:
-            os.close(folder)
-        return False
-
-    (tmp_path / ".mcpgen").mkdir()
-    (tmp_path / ".mcpgen/running").write_text("4711")
-    monkeypatch.setattr(writing, "_is_running", is_running)
-    with exclusive(tmp_path):
-        assert others[0] == "wait"
-
-
-def test_a_full_disk_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_space(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(writing.os, "fsync", no_space)
-    with pytest.raises(OSError, match="No space"), exclusive(tmp_path):
-        pass
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_mark_goes_when_a_run_fails(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), exclusive(tmp_path):
-        raise RuntimeError
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_edit_made_after_the_cut_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,17 +194,105 @@ def test_what_is_in_the_way_is_found_before_anything_is_written(tmp_path: Path, 
     assert tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("content", ["", "x"])
-def test_a_mark_that_names_nobody_holds_nobody(tmp_path: Path, content: str) -> None:
-    (tmp_path / ".mcpgen").mkdir()
-    (tmp_path / ".mcpgen/running").write_text(content)
-    (tmp_path / ".mcpgen/running.999999999").write_text("999999999")
-    with exclusive(tmp_path):
-        assert [path.name for path in (tmp_path / ".mcpgen").iterdir()] == ["running"]
-
-
 def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
     old_project(tmp_path)
     (tmp_path / "a/one.txt").chmod(0o755)
     write(tmp_path, NEW, [])
     assert (tmp_path / "a/one.txt").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("is_refused", ["replace", "unlink"])
+def test_what_the_disk_refuses_in_the_middle_is_finished_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_refused: str
+) -> None:
+    old_project(tmp_path)
+    with monkeypatch.context() as patch:
+        real = getattr(Path, is_refused)
+
+        def refuse(self: Path, *rest: object, **more: object) -> object:
+            if {self.name, *(getattr(each, "name", "") for each in rest)} & {"two.txt", "x.txt"}:
+                raise PermissionError(13, "Permission denied", str(self))
+            return real(self, *rest, **more)
+
+        patch.setattr(Path, is_refused, refuse)
+        with pytest.raises(CutShortError, match="Permission denied"):
+            write(tmp_path, NEW, ["gone/deep/x.txt"])
+    assert is_interrupted(tmp_path)
+    assert roll_forward(tmp_path)
+    assert tree(tmp_path) == AFTER
+
+
+def left_journal(target: Path, journal: object) -> None:
+    (target / ".mcpgen/stage").mkdir(parents=True)
+    (target / ".mcpgen/stage/0").write_text("from elsewhere")
+    text = journal if isinstance(journal, str) else json.dumps(journal)
+    (target / ".mcpgen/journal.json").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("writes", "deletes"),
+    [(["../out.txt"], []), ([], ["../out.txt"]), (["link/out.txt"], []), (["out.txt"], [])],
+)
+def test_no_journal_leads_out(tmp_path: Path, writes: list[str], deletes: list[str]) -> None:
+    """It may have come with a folder from somebody else."""
+    target, out = tmp_path / "t", tmp_path / "out.txt"
+    target.mkdir()
+    out.write_text("mine")
+    (target / "link").symlink_to(tmp_path)
+    (target / "out.txt").symlink_to(out)
+    before = "b6d9a56a6d7bb3a7eaa2d3e4a8f6b1b0"
+    left_journal(target, {"writes": writes, "deletes": deletes, "before": {"../out.txt": before}})
+    with pytest.raises(JournalDamagedError, match=r"journal\.json leads out"):
+        roll_forward(target)
+    assert out.read_text() == "mine"
+    assert (target / "out.txt").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt", "t"]
+
+
+@pytest.mark.parametrize("journal", ["{", [], {"writes": ["a"]}, "[" * 100_000])
+def test_a_journal_that_no_run_left_is_not_followed(tmp_path: Path, journal: object) -> None:
+    old_project(tmp_path)
+    left_journal(tmp_path, journal)
+    before = tree(tmp_path)
+    with pytest.raises(JournalDamagedError, match="not what mcpgen writes"):
+        roll_forward(tmp_path)
+    assert tree(tmp_path) == before
+
+
+def test_a_file_that_nobody_was_told_of_is_not_deleted(tmp_path: Path) -> None:
+    old_project(tmp_path)
+    left_journal(tmp_path, {"writes": [], "deletes": ["mine.txt"], "before": {}})
+    assert roll_forward(tmp_path)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_a_link_within_the_project_stays_one(tmp_path: Path) -> None:
+    old_project(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/two.txt").write_text("old two")
+    (tmp_path / "two.txt").symlink_to("docs/two.txt")
+    write(tmp_path, NEW, [])
+    assert (tmp_path / "two.txt").is_symlink()
+    assert (tmp_path / "docs/two.txt").read_text() == "new two"
+
+
+def test_a_link_that_leads_out_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
+    target, outside = tmp_path / "t", tmp_path / "outside.txt"
+    old_project(target)
+    outside.write_text("not the project's")
+    (target / "two.txt").symlink_to(outside)
+    before = tree(target)
+    with pytest.raises(OutsideTargetError, match=r"two\.txt is a symbolic link"):
+        write(target, NEW, [])
+    assert tree(target) == before
+    assert (target / "two.txt").is_symlink()
+
+
+def test_of_a_link_that_is_deleted_stays_what_it_leads_to(tmp_path: Path) -> None:
+    target, outside = tmp_path / "t", tmp_path / "outside.txt"
+    old_project(target)
+    outside.write_text("not the project's")
+    (target / "gone.txt").symlink_to(outside)
+    write(target, NEW, ["gone.txt"])
+    assert not (target / "gone.txt").is_symlink()
+    assert outside.read_text() == "not the project's"

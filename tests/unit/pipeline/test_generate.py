@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mcpgen.emit.exclusive import exclusive
 from mcpgen.pipeline import commands as pipeline
 from tests.unit.pipeline.conftest import silent
 
@@ -213,9 +215,56 @@ def test_a_cut_run_is_finished_first(
 
 
 def test_another_run_is_waited_for_by_telling(project: Path, regenerate: Regenerate) -> None:
-    (project / ".mcpgen/running").write_text(str(os.getppid()))
-    report = regenerate()
+    with exclusive(project):
+        report = regenerate()
     assert (report.exit_code, codes(report)) == (5, ["busy"])
+
+
+def test_a_journal_that_leads_out_is_refused_and_told(
+    project: Path, regenerate: Regenerate
+) -> None:
+    victim = project.parent / "victim.txt"
+    (project / ".mcpgen/stage").mkdir()
+    (project / ".mcpgen/stage/0").write_text("from elsewhere")
+    journal = '{"writes": ["../victim.txt"], "deletes": [], "before": {}}'
+    (project / ".mcpgen/journal.json").write_text(journal)
+    report = regenerate()
+    assert (report.exit_code, codes(report)) == (5, ["journal-damaged"])
+    assert not victim.exists()
+
+
+def test_a_lock_that_leads_out_is_refused_and_told(project: Path, regenerate: Regenerate) -> None:
+    victim = project.parent / "victim.txt"
+    victim.write_text("mine")
+    digest = hashlib.sha256(b"mine").hexdigest()
+    lock = json.loads((project / "mcpgen.lock").read_text())
+    lock["files"]["../victim.txt"] = {"class": "generated", "sha256": digest}
+    (project / "mcpgen.lock").write_text(json.dumps(lock))
+    report = regenerate()
+    assert (report.exit_code, codes(report)) == (2, ["outside-target"])
+    assert victim.read_text() == "mine"
+
+
+def test_what_the_disk_refuses_in_the_middle_is_not_told_as_nothing_written(
+    project: Path, regenerate: Regenerate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_document(project, "Fetch one pet", "Get a pet")
+    real = Path.replace
+    moves: list[object] = []
+
+    def refuse_the_third(self: Path, target: object) -> Path:
+        moves.append(target)
+        if len(moves) == 3:
+            raise PermissionError(13, "Permission denied", str(target))
+        return real(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", refuse_the_third)
+        report = regenerate()
+    assert (report.exit_code, codes(report)) == (5, ["interrupted"])
+    assert pipeline.check(project).exit_code == 5
+    assert regenerate().exit_code == 0
+    assert pipeline.check(project).exit_code == 0
 
 
 def test_a_folder_that_mcpgen_did_not_make_is_refused(tmp_path: Path) -> None:
