@@ -24,6 +24,7 @@ _LONGEST_NAME = 80
 _MOST_NESTING = 40
 _MOST_LIFTED = 500  # out of one definition, so that nested `allOf`s cannot multiply without end
 _PREFIX = "#/$defs/"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ALTERNATIVES = frozenset({"anyOf", "oneOf", "enum", "const"})
 _SHOWN = _ALTERNATIVES.union(
     ("$ref", "additionalProperties", "allOf", "items", "properties", "required", "type")
@@ -250,7 +251,7 @@ def _referred(schema: JsonObject) -> str | None:
 
 def _is_text(value: Any) -> bool:
     """Whether a value is a string that UTF-8 can write."""
-    return isinstance(value, str) and not any("\ud800" <= ch <= "\udfff" for ch in value)
+    return isinstance(value, str) and not _SURROGATE.search(value)
 
 
 def pascal_case(text: str) -> str:

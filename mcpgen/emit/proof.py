@@ -95,12 +95,13 @@ def _prove_code(
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but names and constants, which are most of them; thrice as quick as `ast.walk`."""
+    """All nodes but names and constants, most of them; four times as quick as `ast.walk`."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         yield node
-        for value in vars(node).values():
+        for name in node._fields:
+            value = getattr(node, name)
             if isinstance(value, list):
                 waiting += [item for item in value if isinstance(item, ast.AST)]
             elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
