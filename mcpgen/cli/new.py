@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,44 @@ from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
+
+if TYPE_CHECKING:
+    from mcpgen.pipeline.options import Options
+
+_Source = Annotated[
+    str | None,
+    typer.Argument(metavar="SOURCE", help="An OpenAPI document: a file or a URL; or a manifest."),
+]
+_Directory = Annotated[
+    Path | None,
+    typer.Argument(metavar="DIR", help="Where the package goes; NAME-mcp here by default."),
+]
+_Empty = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Make a server without a document, whose handlers you write; DIR may follow.",
+    ),
+]
+_Name = Annotated[str, typer.Option(help="What the server is called; by default as the API is.")]
+_Defaults = Annotated[bool, typer.Option("--defaults", help="Ask nothing; take every default.")]
+_Data = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="Answer a question of the project skeleton."),
+]
+_Include = Annotated[
+    list[str] | None,
+    typer.Option(metavar="GLOB", help="Serve only what matches; a tag, path or operationId."),
+]
+_Exclude = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="Leave such operations out.")
+]
+_NoModels = Annotated[
+    bool, typer.Option("--no-models", help="Write no TypedDicts; quicker on huge documents.")
+]
+_Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse the document if an operation is left out.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,47 +58,17 @@ def add_to(app: typer.Typer) -> None:
 
 def new(
     printer: Printer,
-    source: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SOURCE", help="An OpenAPI document: a file or a URL; or a manifest."
-        ),
-    ] = None,
-    directory: Annotated[
-        Path | None,
-        typer.Argument(metavar="DIR", help="Where the package goes; NAME-mcp here by default."),
-    ] = None,
+    source: _Source = None,
+    directory: _Directory = None,
     *,
-    empty: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Make a server without a document, whose handlers you write; DIR may follow.",
-        ),
-    ] = "",
-    name: Annotated[
-        str, typer.Option(help="What the server is called; by default as the API is.")
-    ] = "",
-    defaults: Annotated[
-        bool, typer.Option("--defaults", help="Ask nothing; take every default.")
-    ] = False,
-    data: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="Answer a question of the project skeleton."),
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GLOB", help="Serve only what matches; a tag, path or operationId."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(metavar="GLOB", help="Leave such operations out.")
-    ] = None,
-    no_models: Annotated[
-        bool, typer.Option("--no-models", help="Write no TypedDicts; quicker on huge documents.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse the document if an operation is left out.")
-    ] = False,
+    empty: _Empty = "",
+    name: _Name = "",
+    defaults: _Defaults = False,
+    data: _Data = None,
+    include: _Include = None,
+    exclude: _Exclude = None,
+    no_models: _NoModels = False,
+    strict: _Strict = False,
 ) -> int:
     """Make a server package from an API description, or an empty one."""
     from mcpgen.cli import questions
@@ -90,10 +98,9 @@ def new(
             help="`mcpgen new openapi.yaml`, with the path or the URL of your API description",
         )
 
-    from mcpgen.cli.summary import summarise
-    from mcpgen.pipeline import commands as pipeline
+    from mcpgen.pipeline.options import Options
 
-    options = pipeline.Options(
+    options = Options(
         name=name,
         include=tuple(include or ()),
         exclude=tuple(exclude or ()),
@@ -101,6 +108,13 @@ def new(
         strict=strict,
         answers=answers,
     )
+    return _new_from(printer, source, directory, options)
+
+
+def _new_from(printer: Printer, source: str, directory: Path | None, options: Options) -> int:
+    from mcpgen.cli.summary import summarise
+    from mcpgen.pipeline import commands as pipeline
+
     with printer.progress() as progress:
         report = pipeline.new(source, directory, options, progress)
     printer.problems(report.problems)

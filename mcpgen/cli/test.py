@@ -28,6 +28,81 @@ _LIVE = "Against the real API"
 _MUTANTS = "What the tests are worth"
 
 
+_Directory = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+]
+_Select = Annotated[
+    str, typer.Option("-k", metavar="EXPR", help="Only tests whose names fit, as in pytest.")
+]
+_Update = Annotated[
+    bool,
+    typer.Option(
+        "--update",
+        help="Record anew what mcpgen.tests.yaml expects, and the tools of handlers/. What"
+        " `mcpgen generate` wrote stays as it is.",
+    ),
+]
+_JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report in JUnit's XML.")]
+_ImportMcpJest = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Make mcpgen.tests.yaml of a configuration of mcp-jest."),
+]
+_Mutate = Annotated[
+    bool,
+    typer.Option(
+        "--mutate",
+        help="Put faults in, one by one: do the tests fail?",
+        rich_help_panel=_MUTANTS,
+    ),
+]
+_Limit = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Try N faults, of each kind in turn; 0: all.",
+        min=0,
+        rich_help_panel=_MUTANTS,
+    ),
+]
+_Jobs = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Faults at a time; by default a core each.",
+        min=1,
+        rich_help_panel=_MUTANTS,
+    ),
+]
+_Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Call the real API through the tools that only read.",
+        rich_help_panel=_LIVE,
+    ),
+]
+_LiveWrites = Annotated[
+    bool,
+    typer.Option("--live-writes", help="Call the others as well.", rich_help_panel=_LIVE),
+]
+_Tool = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Call these tools, whatever they do.", rich_help_panel=_LIVE),
+]
+_Record = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write down what the API says, masked.", rich_help_panel=_LIVE
+    ),
+]
+_Replay = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Answer from a record, without network.", rich_help_panel=_LIVE
+    ),
+]
+
+
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command("test")(command(run_tests))
@@ -35,84 +110,20 @@ def add_to(app: typer.Typer) -> None:
 
 def run_tests(
     printer: Printer,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-    ] = Path(),
+    directory: _Directory = Path(),
     *,
-    select: Annotated[
-        str, typer.Option("-k", metavar="EXPR", help="Only tests whose names fit, as in pytest.")
-    ] = "",
-    update: Annotated[
-        bool,
-        typer.Option(
-            "--update",
-            help="Record anew what mcpgen.tests.yaml expects, and the tools of handlers/. What"
-            " `mcpgen generate` wrote stays as it is.",
-        ),
-    ] = False,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a report in JUnit's XML.")
-    ] = None,
-    import_mcp_jest: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Make mcpgen.tests.yaml of a configuration of mcp-jest."),
-    ] = None,
-    mutate: Annotated[
-        bool,
-        typer.Option(
-            "--mutate",
-            help="Put faults in, one by one: do the tests fail?",
-            rich_help_panel=_MUTANTS,
-        ),
-    ] = False,
-    limit: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Try N faults, of each kind in turn; 0: all.",
-            min=0,
-            rich_help_panel=_MUTANTS,
-        ),
-    ] = _DEFAULT_MUTANTS,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Faults at a time; by default a core each.",
-            min=1,
-            rich_help_panel=_MUTANTS,
-        ),
-    ] = None,
-    live: Annotated[
-        bool,
-        typer.Option(
-            "--live",
-            help="Call the real API through the tools that only read.",
-            rich_help_panel=_LIVE,
-        ),
-    ] = False,
-    live_writes: Annotated[
-        bool,
-        typer.Option("--live-writes", help="Call the others as well.", rich_help_panel=_LIVE),
-    ] = False,
-    tool: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Call these tools, whatever they do.", rich_help_panel=_LIVE
-        ),
-    ] = None,
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write down what the API says, masked.", rich_help_panel=_LIVE
-        ),
-    ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Answer from a record, without network.", rich_help_panel=_LIVE
-        ),
-    ] = None,
+    select: _Select = "",
+    update: _Update = False,
+    junit: _JUnit = None,
+    import_mcp_jest: _ImportMcpJest = None,
+    mutate: _Mutate = False,
+    limit: _Limit = _DEFAULT_MUTANTS,
+    jobs: _Jobs = None,
+    live: _Live = False,
+    live_writes: _LiveWrites = False,
+    tool: _Tool = None,
+    record: _Record = None,
+    replay: _Replay = None,
 ) -> int:
     """Run the tests of a package, those that were generated and its own."""
     from mcpgen.factory.testing.live import Live

@@ -20,7 +20,6 @@ class RawOperation(Struct, frozen=True):
     tokens: tuple[str, ...]  # where the operation itself stands
     node: JsonObject
     path_item: JsonObject
-    path_item_tokens: tuple[str, ...]
 
     @property
     def key(self) -> str:
@@ -39,12 +38,12 @@ def operations(root: JsonObject) -> Iterator[RawOperation]:
             continue
         for key in METHODS:
             if isinstance(node := item.get(key), dict):
-                yield RawOperation(key.upper(), path, (*tokens, key), node, item, tokens)
+                yield RawOperation(key.upper(), path, (*tokens, key), node, item)
         further = item.get("additionalOperations")
         for method, node in further.items() if isinstance(further, dict) else ():
             if isinstance(node, dict):
                 place = (*tokens, "additionalOperations", method)
-                yield RawOperation(method, path, place, node, item, tokens)
+                yield RawOperation(method, path, place, node, item)
 
 
 def follow(

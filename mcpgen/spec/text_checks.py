@@ -13,7 +13,7 @@ from mcpgen.ir.json_types import JsonObject
 
 # Tags, bidirectional controls, zero-width characters; joiners are kept inside words, where several
 # scripts need them. A mark at the very front is a byte order mark that somebody pasted.
-HIDDEN: re.Pattern[str] = re.compile(
+_HIDDEN: re.Pattern[str] = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]|(?<!\\w)[\u200c\u200d]|[\u200c\u200d](?!\\w)"
 )
@@ -74,13 +74,8 @@ def suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
                 yield from _hidden(key, (path, key))
 
 
-def without_hidden(text: str) -> str:
-    """The text without its hidden characters."""
-    return HIDDEN.sub("", text)
-
-
 def _hidden(text: str, path: Path) -> Iterator[TextFinding]:
-    found = HIDDEN.findall(_EMOJI_JOINER.sub("", text))
+    found = _HIDDEN.findall(_EMOJI_JOINER.sub("", text))
     if found:
         names = sorted({f"U+{ord(character):04X}" for character in found})
         yield TextFinding(

@@ -43,11 +43,6 @@ def shape(result: object, revision: Revision) -> JsonObject:
     return shaper(result, revision)
 
 
-def error_text(text: str) -> JsonObject:
-    """Give a tool result that tells the model what went wrong."""
-    return {"content": [{"type": "text", "text": text}], "isError": True}
-
-
 def content_block(block: Content, revision: Revision) -> JsonObject:
     """Give one content block; text where `revision` has no such block."""
     return _block(block, revision, revision.content_types)

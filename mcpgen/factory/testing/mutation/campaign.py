@@ -25,7 +25,6 @@ from mcpgen.factory.testing.mutation.server import OPERATORS as SERVER_OPERATORS
 from mcpgen.factory.testing.mutation.server import server_mutants
 from mcpgen.factory.testing.mutation.trial import Bench, Verdict
 
-MOST_MUTANTS: Final = 200
 OPERATORS: Final = {
     **{name: (does, "handlers") for name, (does, _) in HANDLER_OPERATORS.items()},
     **{name: (does, "contracts") for name, (does, _) in CONTRACT_OPERATORS.items()},
