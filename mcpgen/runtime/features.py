@@ -349,6 +349,8 @@ class Features:
         Raises:
             ConfigurationError: one is for an argument that there is not.
         """
+        if not self._completions:
+            return  # and no list is decoded
         arguments = {
             (prompt["name"], argument["name"])
             for prompt in _items(offering.prompts)
