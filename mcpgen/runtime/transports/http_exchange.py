@@ -20,6 +20,7 @@ REQUEST_HEAD: Final = "mcpgen.request_head"
 """Names another: the `RequestHead` of a request whose header fields the server has seen before."""
 
 CLOSE: Final[Header] = (b"connection", b"close")
+_NO_CONTENT: Final = 204
 _JSON: Final[Header] = (b"content-type", b"application/json")
 _EVENT_STREAM: Final = (
     (b"content-type", b"text/event-stream"),
@@ -132,9 +133,12 @@ class HttpExchange:
         headers: Sequence[Header] = (),
     ) -> None:
         """Answer with JSON, or with an empty body."""
-        if not headers and self.reply_at_once(status, body):
+        has_content = status != _NO_CONTENT
+        if has_content and not headers and self.reply_at_once(status, body):
             return
-        fields = [(b"content-length", b"%d" % len(body)), *self._usual, *headers]
+        fields = [*self._usual, *headers]
+        if has_content:  # RFC 9110, 8.6: never the length of what cannot be
+            fields.append((b"content-length", b"%d" % len(body)))
         if body:
             fields.append(_JSON)
         await self._send({"type": "http.response.start", "status": status, "headers": fields})

@@ -148,6 +148,7 @@ def test_delete_ends_a_session_at_once(revision: str) -> None:
         await served.tools.started.wait()
         ended = await served.client.send("DELETE", headers=served.client.session_headers).complete()
         assert ended.status == 204
+        assert "content-length" not in ended.headers  # RFC 9110, 8.6
         answer = await waiting.complete()
         assert answer.json["error"]["code"] == -32603
         assert served.tools.cancelled == 1
