@@ -20,6 +20,7 @@ from mcpgen.emit.write import RefusedError, roll_forward, write
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, Overridden
 from mcpgen.ir.surface import SurfaceTool
+from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.pipeline.disk import tell_refused
 from mcpgen.pipeline.options import (
     CONFLICT,
@@ -138,7 +139,7 @@ def _find(run: _Run, name: str) -> _Operation | None:
     called = {name: key for key, (name, _) in operations.items()}
     key = name if name in operations else called.get(name, "")
     if not key:  # an operationId, for which the document must be read
-        key = next((key for key, its_id in _operation_ids(run).items() if its_id == name), "")
+        key = _key_of(run, name)
     if key not in operations:
         known = [*operations, *called]
         close = difflib.get_close_matches(name, known, n=1)
@@ -151,8 +152,21 @@ def _find(run: _Run, name: str) -> _Operation | None:
     return _Operation(key, *operations[key])
 
 
-def _operation_ids(run: _Run) -> dict[str, str]:
-    """Give the operationIds, by operation key; none where the document is no longer understood."""
+def _key_of(run: _Run, name: str) -> str:
+    """Give the key of the operation that the manifest would call so; "" where there is none."""
+    from mcpgen.plan.intent import names_of  # with the stages that read the document
+
+    served = (tool.operation for tool in _tools(run))
+    return next((operation.key for operation in served if name in names_of(operation)), "")
+
+
+def _operation_id(run: _Run, key: str) -> str:
+    served = (tool.operation for tool in _tools(run))
+    return next((operation.operation_id for operation in served if operation.key == key), "")
+
+
+def _tools(run: _Run) -> tuple[ToolPlan, ...]:
+    """Give the planned tools; none where the document is no longer understood."""
     from mcpgen.pipeline.planned import plan_project, read_intent
 
     unheard = Problems()
@@ -160,8 +174,8 @@ def _operation_ids(run: _Run) -> dict[str, str]:
         intent = read_intent(run.target, unheard)
         plan = plan_project(run.target, run.lock, intent, run.options, unheard, run.progress).plan
     except RejectedError:
-        return {}
-    return {tool.operation.key: tool.operation.operation_id for tool in plan.tools}
+        return ()
+    return plan.tools
 
 
 def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:
@@ -205,7 +219,7 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
     entry = Overridden(
         f"{module}:{function}",
         without_words(found.tool),
-        _operation_ids(run).get(found.key, ""),
+        _operation_id(run, found.key),
         body=made.original.body if has_body else "",
     )
     restored = (_restored(run, made, found.tool_name),) if made.is_edited else ()

@@ -270,8 +270,9 @@ class _Adjusting:
     def _without(self, operation: Operation) -> Operation:
         location, wire_name = self.place
         if location == "body":
+            # Were it only not named, a body that is open to other members would let it through.
             return self._with_content(operation, lambda found: {
-                name: schema for name, schema in found.items() if name != wire_name
+                name: False if name == wire_name else schema for name, schema in found.items()
             })  # fmt: skip
         return replace(
             operation,
@@ -295,7 +296,9 @@ class _Adjusting:
             return item
         keywords = self.shapes.of(item.schema).keywords
         properties = change(keywords.get("properties", {}))
-        required = [name for name in keywords.get("required", ()) if name in properties]
+        required = [
+            name for name in keywords.get("required", ()) if properties.get(name) is not False
+        ]
         schema = {**keywords, "properties": properties, "required": required}
         if not required:
             del schema["required"]

@@ -14,6 +14,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import LocatedManifest, PromptEntry, ResourceEntry
 from mcpgen.ir.tool_plan import DeclaredPlan, ServerPlan, ToolPlan
+from mcpgen.plan.intent import names_of, stated_as
 from mcpgen.runtime.protocol.uri_template import UriTemplate
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")
@@ -43,8 +44,7 @@ class _Declaring:
         self._locate = intent.locate
         self._has_file = has_file
         self._problems = problems
-        tools = {tool.operation.operation_id: tool for tool in plan.tools}
-        self._tools = tools | {tool.operation.key: tool for tool in plan.tools}
+        self._tools = {name: tool for tool in plan.tools for name in names_of(tool.operation)}
 
     def plan(self) -> ServerPlan:
         server = self._manifest.server
@@ -141,9 +141,7 @@ class _Declaring:
         return DeclaredPlan(_without_empty(listing), {"tool": tool.name}, _without_empty(values))
 
     def _entry_of(self, tool: ToolPlan) -> tuple[str, ...]:
-        names = (tool.operation.operation_id, tool.operation.key)
-        name = next(name for name in names if name in self._manifest.operations)
-        return ("operations", name, "expose")
+        return ("operations", stated_as(tool.operation, self._manifest), "expose")
 
     # -- what the manifest writes out -----------------------------------------------------------
 
@@ -229,7 +227,7 @@ class _Declaring:
         tokens = ("resources", name, "operation")
         tool = self._tools.get(entry.operation)
         if tool is None:
-            near = difflib.get_close_matches(entry.operation, filter(None, self._tools), n=1)
+            near = difflib.get_close_matches(entry.operation, self._tools, n=1)
             self._refuse(
                 tokens,
                 f"`{entry.operation}` is no operation that is served",

@@ -115,10 +115,9 @@ class InputProfile:
         return built.described(_sentences(told))
 
     def _typed(self, keywords: JsonObject, name: str, build: Build) -> Built:
-        if name == "object":
-            return self._object(keywords, build)
-        if name == "array":
-            return self._array(keywords, build)
+        if name in ("object", "array"):
+            built = (self._object if name == "object" else self._array)(keywords, build)
+            return built.inexact() if "enum" in keywords else built  # which values is only checked
         schema: JsonObject = {"type": name} if name else {}
         told: list[str] = []
         is_exact = True
@@ -180,6 +179,9 @@ class InputProfile:
         extra = keywords.get("additionalProperties", True)
         others = extra if isinstance(extra, dict) else True
         for name, schema in sorted({**dict.fromkeys(required, others), **declared}.items()):
+            if schema is False and name not in required:
+                is_exact &= extra is False  # it must be left out, which else is only checked
+                continue
             child = build(schema)
             if name not in required and not self.keeps_null:
                 child = _without_null(child)

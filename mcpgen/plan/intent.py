@@ -10,7 +10,7 @@ import msgspec
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import LeftOut, Operation
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.manifest import OperationEntry
+from mcpgen.ir.manifest import Manifest, OperationEntry
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.wiring import entry_of
 
@@ -27,8 +27,7 @@ def entries_by_key(
     warning, as that operation has its own.
     """
     described = [operation for operation in operations if operation.declared is None]
-    keys = {operation.key: operation.key for operation in described}
-    keys |= {qualified_id(item): item.key for item in described if item.operation_id}
+    keys = {name: operation.key for operation in described for name in names_of(operation)}
     missing = {item.operation for item in left_out}
     found = {
         operation.key: entry_of(policy.manifest, operation.declared)
@@ -69,16 +68,25 @@ def entries_by_key(
     return found
 
 
-def qualified_id(operation: Operation) -> str:
-    """An operationId, told from those of other documents where there are any."""
+def names_of(operation: Operation) -> tuple[str, ...]:
+    """The names by which the manifest can mean an operation.
+
+    They are its operationId, told from those of other documents where there are any, and its key;
+    where the manifest declares it, its tool comes before the key.
+    """
+    if operation.declared is not None:
+        return (operation.declared.tool, operation.key)
+    if not operation.operation_id:
+        return (operation.key,)
     source = operation.source
-    return f"{source}:{operation.operation_id}" if source else operation.operation_id
+    qualified = f"{source}:{operation.operation_id}" if source else operation.operation_id
+    return (qualified, operation.key)
 
 
-def stated_as(operation: Operation, policy: Policy) -> tuple[str, ...]:
-    """The keys by which `operations:` of the manifest speaks of an operation."""
-    names = policy.manifest.operations
-    return tuple(name for name in (qualified_id(operation), operation.key) if name in names)
+def stated_as(operation: Operation, manifest: Manifest) -> str:
+    """The key by which `operations:` of the manifest speaks of an operation, or would."""
+    stated = [name for name in names_of(operation) if name in manifest.operations]
+    return stated[0] if stated else operation.key
 
 
 def chosen_names(
@@ -100,11 +108,11 @@ def chosen_names(
     }
     for key, name in chosen.items():
         if name in owners:
-            stated = stated_as(operations[key], policy) if key in operations else ()
+            stated = stated_as(operations[key], policy.manifest) if key in operations else key
             problems.error(
                 "name-collision",
                 f"`{name}` {owners[name]}",
-                at=policy.intent.locate(("operations", next(iter(stated), key), "name")),
+                at=policy.intent.locate(("operations", stated, "name")),
                 why="a client could call only one of them, and a name that was issued never moves",
                 help="give each a name of its own",
             )

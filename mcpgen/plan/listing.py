@@ -11,6 +11,7 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import ToolsetEntry
 from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.tool_search import ToolSearch, Toolset
+from mcpgen.plan.intent import names_of
 from mcpgen.plan.peers import scopes_of
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.search_index import tag_of
@@ -76,7 +77,7 @@ def _of_names(
 ) -> set[str]:
     known: dict[str, set[str]] = {}
     for tool in _tools_of(groups):
-        for name in (tool.operation.operation_id, tool.operation.key, tool.name):
+        for name in (*names_of(tool.operation), tool.name):
             known[name] = {tool.name}
     tokens = ("toolsets", toolset, "tools")
     return _looked_up(entry.tools, known, "tool", tokens, policy, problems)

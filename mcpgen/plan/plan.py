@@ -301,7 +301,7 @@ class _Planning:
 
     def _place_of(self, operation: Operation) -> At:
         """The place of what stands in the manifest's entry for an operation."""
-        tokens = ("operations", *stated_as(operation, self.policy))
+        tokens = ("operations", stated_as(operation, self.policy.manifest))
         if operation.declared is not None:
             tokens = ("tools", operation.declared.tool)
         return lambda *inside: self.policy.intent.locate((*tokens, *inside))

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest import Match, OperationEntry, SelectRule
-from mcpgen.plan.intent import stated_as
+from mcpgen.plan.intent import names_of, stated_as
 from mcpgen.plan.policy import Policy
 
 
@@ -59,15 +59,16 @@ _PLAIN = OperationEntry()
 
 def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> None:
     """Report an entry for an operation that the rules leave out."""
-    for name in stated_as(operation, policy):
-        if policy.manifest.operations[name].expose != "off":
-            problems.error(
-                "rules-contradict",
-                f"`select` leaves `{operation.key}` out, and this entry says what it becomes",
-                at=policy.intent.locate(("operations", name)),
-                why="the entry would silently change nothing",
-                help="remove the entry, or let a rule before the others include the operation",
-            )
+    name = stated_as(operation, policy.manifest)
+    entry = policy.manifest.operations.get(name)
+    if entry is not None and entry.expose != "off":
+        problems.error(
+            "rules-contradict",
+            f"`select` leaves `{operation.key}` out, and this entry says what it becomes",
+            at=policy.intent.locate(("operations", name)),
+            why="the entry would silently change nothing",
+            help="remove the entry, or let a rule before the others include the operation",
+        )
 
 
 def _is_wanted(operation: Operation, rules: Iterable[SelectRule], *, default: bool) -> bool:
@@ -109,7 +110,7 @@ def _has_extension(operation: Operation, wanted: str) -> bool:
 def _texts(operation: Operation) -> Iterable[str]:
     yield from operation.tags or (operation.tag,)
     yield operation.path
-    yield operation.key
+    yield from names_of(operation)
     if operation.operation_id:
         yield operation.operation_id
 

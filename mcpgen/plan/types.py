@@ -115,7 +115,7 @@ class Types:
 
     def _is_class(self, shape: Shape) -> bool:
         is_object = set(shape.types) - {"null"} == {"object"}
-        return self._models and is_object and bool(shape.keywords.get("properties"))
+        return self._models and is_object and bool(_members(shape.keywords))
 
     def _of_shape(
         self, shape: Shape, direction: Direction, hint: str, owner: str, depth: int
@@ -151,7 +151,7 @@ class Types:
             return Typed(f"list[{item.source}]", schema, item.models)
         if name == "object":
             extra = keywords.get("additionalProperties")
-            if not isinstance(extra, dict) or not extra or keywords.get("properties"):
+            if not isinstance(extra, dict) or not extra or _members(keywords):
                 return _ANY_OBJECT
             value = self._typed(extra, direction, f"{hint}Value", depth + 1)
             values = value.schema or True
@@ -172,7 +172,7 @@ class Types:
         schema = self.definitions[class_name]
         uses: set[Identifier] = set()
         properties: JsonObject = {}
-        for name, value in sorted(shape.keywords["properties"].items()):
+        for name, value in sorted(_members(shape.keywords).items()):
             typed = self._typed(value, direction, f"{class_name}{pascal_case(name)}", 1)
             properties[name] = typed.schema
             uses |= typed.models
@@ -217,6 +217,12 @@ def _homes(schemas: Mapping[str, JsonSchema]) -> dict[int, tuple[str, str]]:
             for key, value in sorted(schema.get("properties", {}).items(), reverse=True)
         ]
     return homes
+
+
+def _members(keywords: JsonObject) -> JsonObject:
+    """The properties that an object may have: `false` says of one that it must be left out."""
+    properties = keywords.get("properties", {})
+    return {name: schema for name, schema in properties.items() if schema is not False}
 
 
 def _null() -> Typed:

@@ -36,7 +36,7 @@ from mcpgen.ir.workflow import (
     Workflow,
 )
 from mcpgen.plan.descriptions import clean, one_line
-from mcpgen.plan.intent import qualified_id
+from mcpgen.plan.intent import names_of
 from mcpgen.plan.naming import argument_name, identifier, pascal_case
 from mcpgen.plan.token_cost import token_cost
 from mcpgen.plan.tool_schema import ToolSchemas
@@ -85,9 +85,7 @@ class _Planning:
     ) -> None:
         self._workflow = workflow
         self._tools: dict[str, ToolPlan] = {
-            **{qualified_id(tool.operation): tool for tool in tools.values()},
-            **{tool.name: tool for tool in tools.values() if tool.operation.declared is not None},
-            **tools,
+            name: tool for tool in tools.values() for name in names_of(tool.operation)
         }
         self._left_out = {item.operation for item in left_out}
         self._schemas = schemas

@@ -259,3 +259,52 @@ def test_a_manifest_without_any_tool_makes_a_server_of_none(
     (folder / "one.yaml").write_text("server: {name: one}\nsources: []\n")
     assert run(["new", "one.yaml", "--defaults"]) == 0
     assert "mcpgen call" not in capsys.readouterr().out
+
+
+ONE_ID_TWICE = """\
+server: {name: two}
+sources:
+  - {document: shop.yaml, name: shop, prefix: shop}
+  - {document: crm.yaml, name: crm, prefix: crm}
+select: [{include: "shop:listPets"}, {include: "crm:listPets"}]
+operations: {"crm:listPets": {expose: resource}}
+resources: {stock: {uri: "two://stock", operation: "shop:listPets"}}
+toolsets: {stock: {tools: ["shop:listPets"]}}
+"""
+
+
+def test_operations_of_two_documents_with_one_id_are_told_apart(folder: Path) -> None:
+    (folder / "twice.yaml").write_text(ONE_ID_TWICE)
+    assert run(["new", "twice.yaml"]) == 0
+    project = folder / "two-mcp"
+    generated = project / "src/two_mcp/_generated"
+    resources = json.loads((generated / "resources.json").read_bytes())
+    assert {it["listing"]["uri"]: it["tool"] for it in resources} == {
+        "two://pets": "crm_list_pets",
+        "two://stock": "shop_list_pets",
+    }
+    toolsets = json.loads((generated / "toolsets.json").read_bytes())
+    assert toolsets["stock"]["tools"] == ["shop_list_pets"]
+
+    assert run(["override", "shop:listPets", str(project)]) == 0
+    (written,) = (project / "src/two_mcp/handlers").glob("shop*.py")
+    assert '@override("shop:GET /pets")' in written.read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("operation: ", "`listPets` is no operation that is served"),
+        ("tools: [", "`listPets` is no tool of this server"),
+    ],
+)
+def test_an_id_without_its_document_is_of_no_operation(
+    folder: Path, capsys: pytest.CaptureFixture[str], key: str, said: str
+) -> None:
+    manifest = ONE_ID_TWICE.replace(f'{key}"shop:listPets"', f"{key}listPets")
+    (folder / "twice.yaml").write_text(manifest)
+    assert run(["new", "twice.yaml"]) == 3
+    told = capsys.readouterr().err
+    assert said in told
+    assert ":listPets`?" in told
+    assert not (folder / "two-mcp").exists()

@@ -14,6 +14,7 @@ from mcpgen.plan.policy import Policy
 from mcpgen.render.contracts import group_contract
 from mcpgen.render.views import handler_module
 from mcpgen.runtime.testing import read_cases
+from mcpgen.runtime.validation import SchemaValidator
 from mcpgen.spec.manifest import read_manifest
 
 HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n  addPet:\n"
@@ -22,7 +23,7 @@ HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n
 class Adjusted:
     """The plan of one operation under a manifest's `parameters`."""
 
-    def __init__(self, make: Any, parameters: str) -> None:
+    def __init__(self, make: Any, parameters: str, *, is_open: bool = False) -> None:
         root = make.document(
             {
                 "operationId": "addPet",
@@ -49,7 +50,7 @@ class Adjusted:
                         "status": {"type": "string", "enum": ["new", "sold"]},
                         "note": {"type": "string"},
                     },
-                    "additionalProperties": False,
+                    "additionalProperties": is_open,
                 }
             },
         )
@@ -115,6 +116,23 @@ def test_what_is_hidden_is_neither_offered_nor_sent(make: Any) -> None:
     assert "note" not in properties["body"]["properties"]
     assert "format" not in adjusted.request
     assert "format" not in adjusted.sent("largest").expect["request"]["query"]
+
+
+@pytest.mark.parametrize("wish", ["{hidden: true}", "{fixed: mine}"])
+def test_a_body_that_is_open_to_others_is_closed_to_what_is_not_offered(
+    make: Any, wish: str
+) -> None:
+    adjusted = Adjusted(make, f"{{body.note: {wish}}}", is_open=True)
+    tool = adjusted.tool
+    assert "note" not in tool.input_schema["properties"]["body"]["properties"]
+    checked = SchemaValidator(tool.full_input_schema or tool.input_schema)
+    body = {"name": "Rex", "status": "new", "more": 1}
+    assert not checked.problems({"shop": "s", "body": body})
+    (problem,) = checked.problems({"shop": "s", "body": {**body, "note": "yours"}})
+    assert problem == '`/body/note` must be left out, not "yours"'
+    (module,) = adjusted.plan.models
+    (offered,) = [it for it in module.definitions.values() if "status" in it["properties"]]
+    assert list(offered["properties"]) == ["name", "status"]
 
 
 def test_a_default_is_sent_where_the_call_gives_none(make: Any) -> None:

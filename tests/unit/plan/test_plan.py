@@ -409,6 +409,10 @@ VALUES = st.recursive(
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(json_schemas(), st.lists(VALUES, min_size=1, max_size=8))
 @example({"not": {"type": "object", "required": ["a b"]}}, [{"a b": None}])
+@example({"type": "array", "enum": [[1]]}, [[1], [2]])
+@example({"type": "object", "const": {"id": 1}}, [{"id": 1}, {"id": 2}])
+@example({"properties": {"id": False, "q": True}}, [{"id": 1}, {"q": 1}])
+@example({"properties": {"id": False}, "additionalProperties": False}, [{"id": 1}, {}])
 def test_what_is_listed_alone_says_what_the_document_says(
     make: Any, schema: Any, values: list[Any]
 ) -> None:
