@@ -60,7 +60,9 @@ def _taken(mark: Path) -> int:
         BusyError: another process has it locked.
     """
     while True:
-        mark.parent.mkdir(exist_ok=True)
+        # Not `exist_ok`, which looks again, when the run before may have removed the folder.
+        with contextlib.suppress(FileExistsError):
+            mark.parent.mkdir()
         try:
             handle = os.open(mark, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except FileNotFoundError:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from mcpgen.emit.format import format_files
 from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.ir.text_lines import text_lines
 
 
 def names_in(content: bytes | None) -> frozenset[str]:
@@ -40,17 +41,20 @@ def with_function(
 
     Raises:
         SyntaxError: `content` is no Python.
+        UnicodeDecodeError: it is no UTF-8.
     """
     if content is None:
         begun = f'"""{docstring}"""\n\n{_import_lines(imports, frozenset())}\n\n{text}'
         return _formatted(PlannedFile(path, begun.encode(), Owner.OWNED))
     before = content.decode()
-    lines = before.splitlines(keepends=True)
-    needed = _import_lines(imports, names_in(content))
-    last = _last_line_of_head(ast.parse(content))
+    newline = "\r\n" if "\r\n" in before else "\n"
+    lines = text_lines(before)
+    needed = _import_lines(imports, names_in(content)).replace("\n", newline)
+    last = _last_line_of_head(ast.parse(content), lines)
     head, rest = "".join(lines[:last]), "".join(lines[last:])
-    gap = "" if not needed or not head or head.endswith("\n") else "\n"
-    joined = f"{head}{gap}{needed}{rest}".rstrip("\n") + f"\n\n\n{text}"
+    gap = "" if not needed or not head or head.endswith(("\r", "\n")) else newline
+    added = f"\n\n\n{text}".replace("\n", newline)
+    joined = f"{head}{gap}{needed}{rest}".rstrip("\r\n") + added
     file = PlannedFile(path, joined.encode(), Owner.OWNED)
     was = PlannedFile(path, content, Owner.OWNED)
     return _formatted(file) if _formatted(was) == was else file
@@ -69,12 +73,15 @@ def _import_lines(imports: Mapping[str, str], bound: frozenset[str]) -> str:
     )
 
 
-def _last_line_of_head(tree: ast.Module) -> int:
-    """Count the lines up to the end of the first imports, or else of the docstring."""
-    last = 0
+def _last_line_of_head(tree: ast.Module, lines: Sequence[str]) -> int:
+    """Count the lines up to the end of the first imports, else of the docstring, else of comments.
+
+    The first comments may say how to run the file, or in what encoding it is.
+    """
+    last = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
     for node in tree.body:
-        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if not isinstance(node, ast.Import | ast.ImportFrom) and not (is_docstring and not last):
+        is_docstring = node is tree.body[0] and ast.get_docstring(tree) is not None
+        if not isinstance(node, ast.Import | ast.ImportFrom) and not is_docstring:
             break
         last = node.end_lineno or last
     return last

@@ -32,6 +32,7 @@ def read_project_handlers(target: Path, problems: Problems) -> HandWritten:
     files = {
         path.relative_to(target).as_posix(): path.read_bytes()
         for path in target.glob("src/*/handlers/*.py")
+        if path.is_file()  # not a link to nowhere, by which an editor marks what it has open
     }
     return read_handlers(files, problems)
 
@@ -367,4 +368,5 @@ def handler_modules(target: Path) -> list[Path]:
         path
         for folder in generated
         for path in (*sorted(folder.glob("tools/*.py")), *folder.glob("workflows.py"))
+        if path.is_file()
     ]

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.exclusive import exclusive
-from mcpgen.emit.lock import Lock, LockedFile, dump_lock, sha256
+from mcpgen.emit.lock import Lock, LockedFile, dump_lock, sha256, with_lf
 from mcpgen.emit.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
-from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.emit.ownership import LOCK_FILE, SURFACE_FILE
 from mcpgen.emit.write import RefusedError, roll_forward, write
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, Overridden
-from mcpgen.ir.surface import SurfaceTool
+from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.pipeline.disk import tell_refused
 from mcpgen.pipeline.options import (
@@ -40,6 +40,7 @@ from mcpgen.pipeline.overrides import (
     without_words,
 )
 from mcpgen.pipeline.project_folder import find_lock, read_file
+from mcpgen.spec.handlers import short_path, tell_unreadable_module
 
 
 class TakeOver(Struct, frozen=True):
@@ -67,6 +68,7 @@ class _Run(Struct, frozen=True):
 
     target: Path
     lock: Lock
+    surface: Surface
     options: GenerateOptions
     problems: Problems
     progress: Progress
@@ -105,7 +107,17 @@ def _run(
                 return TakeOver(problems, USAGE)
             if found.is_recovered:
                 return TakeOver(problems, STALE if found.is_lost else CONFLICT)
-            return work(_Run(target, found.lock, options, problems, progress))
+            surface = read_project_surface(target)
+            if surface is None:
+                problems.error(
+                    "surface-lost",
+                    f"{SURFACE_FILE} is missing, or is not what mcpgen writes",
+                    at=Location(SURFACE_FILE),
+                    why="it says which tools the project has",
+                    help="run `mcpgen generate`",
+                )
+                return TakeOver(problems, STALE)
+            return work(_Run(target, found.lock, surface, options, problems, progress))
     except RejectedError:
         return TakeOver(problems, REJECTED)
     except (OSError, RefusedError) as error:
@@ -126,16 +138,7 @@ def _override(run: _Run, name: str, *, replaces: bool) -> TakeOver:
 
 
 def _find(run: _Run, name: str) -> _Operation | None:
-    surface = read_project_surface(run.target)
-    if surface is None:
-        run.problems.error(
-            "surface-lost",
-            "the project does not say which tools it has",
-            at=Location(OVERRIDDEN_FILE),
-            help="run `mcpgen generate`",
-        )
-        return None
-    operations = by_operation(surface)
+    operations = by_operation(run.surface)
     called = {name: key for key, (name, _) in operations.items()}
     key = name if name in operations else called.get(name, "")
     if not key:  # an operationId, for which the document must be read
@@ -179,17 +182,13 @@ def _tools(run: _Run) -> tuple[ToolPlan, ...]:
 
 
 def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:
-    # Imported here: `check` does without templates and the formatter.
-    from mcpgen.emit.handler_file import names_in, with_function
-    from mcpgen.render.stub import override_stub
-
     try:
         made = _find_generated(run, found)
-    except SyntaxError as error:
+    except (SyntaxError, UnicodeDecodeError) as error:
         made = None
         run.problems.error(
             "hand-edit",
-            f"the module of `{found.tool_name}` was edited, and is no Python: {error.msg}",
+            f"the module of `{found.tool_name}` was edited, and is no Python: {error}",
             help="mend it, so that the edit can move to `handlers/`",
         )
     if made is None:
@@ -199,25 +198,14 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
             help="`mcpgen generate --force` writes it anew, and keeps a copy of what was edited",
         )
         return TakeOver(run.problems, STALE, found.key)
-    module = f"handlers/{PurePosixPath(made.path).name}"
-    path = f"src/{made.package}/{module}"
-    on_disk = read_file(run.target, path)
-    function = made.handler.function
-    if function in names_in(on_disk):
-        function = f"{function}_override"
     has_body = replaces or made.is_edited
-    stub = override_stub(
-        made.handler,
-        found.key,
-        made.call_type,
-        made.package,
-        function=function,
-        replaces=has_body,
-    )
-    about = f"What this server does its own way with the `{PurePosixPath(path).stem}` tools."
-    file = with_function(path, on_disk, about, stub.text, stub.imports)
+    try:
+        function, file = _with_stub(run, found, made, has_body=has_body)
+    except (SyntaxError, ValueError) as error:
+        tell_unreadable_module(made.own_path, error, run.problems)
+        return TakeOver(run.problems, STALE, found.key)
     entry = Overridden(
-        f"{module}:{function}",
+        f"{short_path(made.own_path)}:{function}",
         without_words(found.tool),
         _operation_id(run, found.key),
         body=made.original.body if has_body else "",
@@ -227,6 +215,37 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
     text = file.content.decode()
     text = text[text.rindex("@override(") :]
     return TakeOver(run.problems, DONE, found.key, entry.override, text=text, written=done)
+
+
+def _with_stub(
+    run: _Run, found: _Operation, made: _Generated, *, has_body: bool
+) -> tuple[str, PlannedFile]:
+    """Give the module of `handlers/` with the override at its end, and what that is called.
+
+    Raises:
+        SyntaxError: what lies there is no Python.
+        ValueError: it is no text in UTF-8.
+    """
+    # Imported here: `check` does without templates and the formatter.
+    from mcpgen.emit.handler_file import names_in, with_function
+    from mcpgen.render.stub import override_stub
+
+    on_disk = read_file(run.target, made.own_path)
+    taken = names_in(on_disk)
+    function = made.handler.function
+    while function in taken:
+        function += "_override"
+    stub = override_stub(
+        made.handler,
+        found.key,
+        made.call_type,
+        made.package,
+        function=function,
+        replaces=has_body,
+    )
+    tag = PurePosixPath(made.path).stem
+    about = f"What this server does its own way with the `{tag}` tools."
+    return function, with_function(made.own_path, on_disk, about, stub.text, stub.imports)
 
 
 class _Generated(Struct, frozen=True):
@@ -244,6 +263,11 @@ class _Generated(Struct, frozen=True):
         return self.path.split("/")[1]
 
     @property
+    def own_path(self) -> str:
+        """Where its override goes."""
+        return f"src/{self.package}/handlers/{PurePosixPath(self.path).name}"
+
+    @property
     def is_edited(self) -> bool:
         return self.handler != self.original
 
@@ -253,14 +277,16 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
 
     Raises:
         SyntaxError: its module was edited, and is no Python.
+        UnicodeDecodeError: its module was edited, and is no UTF-8.
     """
     from mcpgen.spec.generated_handler import classes_in, read_handler
 
     marker = f'@tools.handler("{found.tool_name}")'
     for file in handler_modules(run.target):
-        text = file.read_text("utf-8")
-        if marker not in text:
+        content = file.read_bytes()
+        if marker.encode() not in content:
             continue
+        text = with_lf(content).decode()
         path = file.relative_to(run.target).as_posix()
         locked = run.lock.files.get(path)
         is_edited = locked is None or not locked.is_untouched(text.encode())

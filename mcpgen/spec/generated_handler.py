@@ -6,6 +6,7 @@ import ast
 from textwrap import dedent
 
 from mcpgen.ir.hand_written import HandlerSource
+from mcpgen.ir.text_lines import text_lines
 
 
 def read_handler(source: str, tool: str) -> HandlerSource | None:
@@ -61,7 +62,7 @@ def _is_for(node: ast.AsyncFunctionDef, tool: str) -> bool:
 
 
 def _taken_apart(node: ast.AsyncFunctionDef, source: str, tree: ast.Module) -> HandlerSource:
-    lines = source.splitlines(keepends=True)
+    lines = text_lines(source)
     first, *rest = node.body
     has_docstring = ast.get_docstring(node) is not None
     statements = rest if has_docstring else node.body
@@ -93,7 +94,7 @@ def restored(edited: str, pristine: str, tool: str) -> str:
     What else was edited stays; imports that this handler alone had asked for go with it.
     """
     mine, theirs = _lines_of(edited, tool), _lines_of(pristine, tool)
-    before, after = edited.splitlines(keepends=True), pristine.splitlines(keepends=True)
+    before, after = text_lines(edited), text_lines(pristine)
     text = "".join(before[: mine[0]] + after[theirs[0] : theirs[1]] + before[mine[1] :])
     return pristine if _without_imports(text) == _without_imports(pristine) else text
 

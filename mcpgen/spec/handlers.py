@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator, Mapping
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.hand_written import ExtraTool, HandWritten, Hook
+from mcpgen.ir.text_lines import text_lines
 
 _HOOKS = frozenset({"override", "before", "after"})
 _WORDS = (*(word.encode() for word in sorted(_HOOKS)), b"Features")
 _RUNTIME = "mcpgen.runtime"
+_PYTHON = ".".join(
+    map(str, sys.version_info[:2])
+)  # the one that reads it, and maybe not the server's
 
 
 def read_handlers(files: Mapping[str, bytes], problems: Problems) -> HandWritten:
@@ -27,10 +32,10 @@ def read_handlers(files: Mapping[str, bytes], problems: Problems) -> HandWritten
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError) as error:
-            _refuse(path, error, problems)
+            tell_unreadable_module(path, error, problems)
             unreadable.append(short_path(path))
             continue
-        module = _Module(path, content.decode("utf-8", "replace").splitlines(), tree)
+        module = _Module(path, text_lines(content.decode("utf-8", "replace")), tree)
         hooks += module.hooks()
         tools += module.tools()
     return HandWritten(tuple(hooks), tuple(tools), tuple(unreadable))
@@ -41,11 +46,12 @@ def short_path(path: str) -> str:
     return "/".join(path.split("/")[-2:])
 
 
-def _refuse(path: str, error: Exception, problems: Problems) -> None:
+def tell_unreadable_module(path: str, error: Exception, problems: Problems) -> None:
+    """Tell of a module that `ast` cannot parse."""
     line, column = getattr(error, "lineno", None) or 0, getattr(error, "offset", None) or 1
     problems.error(
         "handler-unreadable",
-        f"{path} is no Python: {getattr(error, 'msg', error)}",
+        f"{path} is no Python {_PYTHON}: {getattr(error, 'msg', error)}",
         at=Location(path, line, column),
         why="the server imports it, and does not start",
         help="mend it; mcpgen never writes over what is in `handlers/`",
@@ -122,7 +128,7 @@ class _Module:
                 return None
 
     def _at(self, node: ast.expr) -> Location:
-        line = self._lines[node.lineno - 1]
+        line = self._lines[node.lineno - 1].rstrip("\r\n")
         # `ast` counts the column in bytes of UTF-8.
         column = len(line.encode()[: node.col_offset].decode("utf-8", "replace"))
         end = node.end_col_offset if node.end_lineno == node.lineno else None

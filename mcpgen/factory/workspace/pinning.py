@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import Workspace, WorkspaceRefusedError
+from mcpgen.ir.text_lines import text_lines
 from mcpgen.ir.version_pin import VersionPin
 from mcpgen.ir.workspace import WORKSPACE_FILE
 from mcpgen.pipeline.options import USAGE
@@ -37,7 +38,7 @@ def write_pin(workspace: Workspace) -> None:
     path = workspace.root / WORKSPACE_FILE
     at = workspace.settings.at(("mcpgen",))
     text = path.read_bytes().decode("utf-8")
-    lines = text.splitlines(keepends=True)
+    lines = text_lines(text)
     lines[at.line - 1] = _with_pin(lines[at.line - 1], at, workspace.settings.mcpgen.text)
     replace_file(path, "".join(lines).encode())
 

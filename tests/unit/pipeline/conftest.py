@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.pipeline import commands as pipeline
+from mcpgen.pipeline.take_over import TakeOver, override
 
 DOCUMENT = """\
 openapi: 3.1.0
@@ -73,5 +74,16 @@ def regenerate(project: Path, cache: Path) -> Callable[..., pipeline.Report]:
     def run(**more: bool) -> pipeline.Report:
         asked = pipeline.GenerateOptions(outside_judge=False, cache=cache, **more)
         return pipeline.generate(project, asked, silent)
+
+    return run
+
+
+@pytest.fixture
+def take_over(project: Path, cache: Path) -> Callable[..., TakeOver]:
+    def run(
+        name: str = "GET /pets/{petId}", *, dry_run: bool = False, replaces: bool = False
+    ) -> TakeOver:
+        options = pipeline.GenerateOptions(dry_run=dry_run, outside_judge=False, cache=cache)
+        return override(project, name, options, silent, replaces=replaces)
 
     return run

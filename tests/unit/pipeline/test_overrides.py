@@ -11,7 +11,7 @@ import pytest
 
 from mcpgen.diagnostics import Diagnostic
 from mcpgen.pipeline import commands as pipeline
-from mcpgen.pipeline.take_over import TakeOver, ack, override
+from mcpgen.pipeline.take_over import TakeOver, ack
 from tests.unit.pipeline.conftest import DOCUMENT, silent
 
 PACKAGE = "src/pet_shop_mcp"
@@ -21,15 +21,6 @@ GET_PET = "GET /pets/{petId}"
 PET_ID = "{name: petId, in: path, required: true, schema: {type: integer}}"
 
 Regenerate = Callable[..., pipeline.Report]
-
-
-@pytest.fixture
-def take_over(project: Path, cache: Path) -> Callable[..., TakeOver]:
-    def run(name: str = GET_PET, *, dry_run: bool = False, replaces: bool = False) -> TakeOver:
-        options = pipeline.GenerateOptions(dry_run=dry_run, outside_judge=False, cache=cache)
-        return override(project, name, options, silent, replaces=replaces)
-
-    return run
 
 
 @pytest.fixture
@@ -336,11 +327,13 @@ def test_an_edit_beside_the_handler_stays_and_is_told(project, take_over) -> Non
     [
         (lambda text: text + "def (", ["hand-edit", "handler-missing"]),
         (lambda text: text.replace("get_pet", "pet"), ["handler-missing"]),
+        (lambda text: text + "# \udcff", ["hand-edit", "handler-missing"]),
     ],
-    ids=["no Python", "no handler"],
+    ids=["no Python", "no handler", "no UTF-8"],
 )
 def test_a_generated_module_that_is_spoilt_is_left_alone(project, take_over, edit, codes) -> None:
-    (project / GENERATED).write_text(edit((project / GENERATED).read_text()))
+    edited = edit((project / GENERATED).read_text())
+    (project / GENERATED).write_text(edited, errors="surrogateescape")
     before = tree(project)
     report = take_over()
     assert (report.exit_code, sorted(problem.code for problem in told(report))) == (1, codes)
@@ -404,6 +397,18 @@ def test_a_clone_without_what_is_remembered_is_told_to_take_it_back(project, tak
     (lost,) = told(report)
     assert (report.exit_code, lost.code) == (1, "overridden-lost")
     assert lost.help.startswith("take it back from version control")
+
+
+@pytest.mark.parametrize("content", [None, "{"])
+def test_without_a_surface_nothing_is_taken_over(project, take_over, content) -> None:
+    surface = project / ".mcpgen/surface.json"
+    surface.unlink()
+    if content:
+        surface.write_text(content)
+    report = take_over()
+    (problem,) = told(report)
+    assert (report.exit_code, problem.code) == (1, "surface-lost")
+    assert str(problem.at) == ".mcpgen/surface.json"
 
 
 def test_what_is_remembered_survives_a_merge(project, take_over, regenerate) -> None:

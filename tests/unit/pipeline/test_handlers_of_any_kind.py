@@ -1,0 +1,94 @@
+"""What users have in `handlers/`: however it is written, no command fails of it or spoils it."""
+
+from __future__ import annotations
+
+import ast
+import os
+from pathlib import Path
+
+import pytest
+
+from mcpgen.pipeline import commands as pipeline
+
+HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda handlers: (handlers / ".#pets.py").symlink_to("me@here.4711"),  # Emacs' mark
+        lambda handlers: (handlers / "notes.py").mkdir(),
+    ],
+    ids=["a link to nowhere", "a folder"],
+)
+def test_what_is_no_file_is_passed_over(project, regenerate, take_over, place) -> None:
+    place((project / HANDLERS).parent)
+    assert take_over().exit_code == 0
+    assert pipeline.check(project).exit_code == 0
+    assert regenerate().exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"def (",
+        b"x = 1\0",
+        b"# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n",
+    ],
+    ids=["no Python", "NUL", "Latin-1"],
+)
+def test_a_module_that_cannot_be_added_to_is_told_and_left(project, take_over, content) -> None:
+    (project / HANDLERS).write_bytes(content)
+    report = take_over()
+    (problem,) = report.problems
+    assert (report.exit_code, problem.code, problem.at.file) == (1, "handler-unreadable", HANDLERS)
+    assert (project / HANDLERS).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'"""Mine."""\n\nimport os\n\n\ndef f() -> str:\n    return os.sep',
+        b'\xef\xbb\xbf"""Mine."""\nimport os\nx=1\n',
+        b'"""Mine."""\r\nimport os\r\nx=1\r\n',
+        b'"""Page.\x0c\nNext.\x0c\nLast.\xe2\x80\xa9\n\nEnd."""\n\n\nx=1\n',
+        b"#!/usr/bin/env python3\n# Who may copy this.\n\nx=1\n",
+        b"# notes",
+        b"",
+    ],
+    ids=["no last line end", "BOM", "CRLF", "form feeds", "comments first", "comment", "empty"],
+)
+def test_a_stub_joins_a_text_of_any_kind(project, take_over, content) -> None:
+    (project / HANDLERS).write_bytes(content)
+    assert take_over().exit_code == 0
+    joined = (project / HANDLERS).read_bytes()
+    assert ast.get_docstring(ast.parse(joined)) == ast.get_docstring(ast.parse(content))
+    lines = iter(joined.splitlines())
+    assert all(line in lines for line in content.splitlines()), "what was there, in its order"
+    assert joined.startswith(content.partition(b"\n")[0].rstrip(b"\r"))
+    ends = {line[len(line.rstrip(b"\r\n")) :] for line in joined.splitlines(keepends=True)}
+    assert ends == ({b"\r\n"} if b"\r" in content else {b"\n"})
+    assert pipeline.check(project).exit_code == 0
+
+
+def test_a_function_never_takes_the_name_of_another(project, take_over) -> None:
+    (project / HANDLERS).write_text("def get_pet(): ...\n\n\ndef get_pet_override(): ...\n")
+    assert take_over().function == "handlers/pets.py:get_pet_override_override"
+
+
+def test_a_place_is_told_by_the_lines_that_python_counts(project) -> None:
+    imported = 'from mcpgen.runtime import override\n"""\x0c"""\n\n\n'
+    (project / HANDLERS).write_text(f'{imported}@override("GET /nowhere")\ndef f(): ...\n')
+    (problem, *_) = pipeline.check(project).problems
+    assert (problem.at.line, problem.at.excerpt) == (5, '@override("GET /nowhere")')
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.parametrize("path", ["README.md", "mcpgen.lock"])
+def test_a_file_that_cannot_be_read_is_named(project, regenerate, path) -> None:
+    (project / path).unlink(missing_ok=True)
+    (project / path).symlink_to(Path(path).name)  # to itself
+    for report in (pipeline.check(project), regenerate()):
+        (problem,) = report.problems
+        assert report.exit_code == 2
+        assert f"{path}: Too many levels of symbolic links" in problem.message
