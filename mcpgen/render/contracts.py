@@ -1,27 +1,14 @@
-"""The JSON files of a generated package, as data: what clients see, and how arguments travel."""
+"""The JSON files of a generated package, as data: what clients see, and the server's settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 from msgspec import UNSET
 
-from mcpgen.ir.api import (
-    Api,
-    Encoding,
-    MediaType,
-    Operation,
-    Parameter,
-    RequestBody,
-    Response,
-    SchemeUse,
-    SecurityRequirement,
-    SecurityScheme,
-    Server,
-    ServerVariable,
-)
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.api import SecurityScheme
+from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import (
     Argument,
     DeclaredPlan,
@@ -35,6 +22,7 @@ from mcpgen.ir.tool_plan import (
     source_prefix,
 )
 from mcpgen.ir.tool_search import IndexEntry, ToolSearch
+from mcpgen.render.request_contract import given, request_contract, server_object
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
@@ -46,13 +34,13 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         "description": plan.description,
         "instructions": plan.instructions,
         "env_prefix": plan.env_prefix,
-        "servers": [_server(server) for server in plan.base_servers],
+        "servers": [server_object(server) for server in plan.base_servers],
         "security_schemes": {
             scheme.id: _security_scheme(scheme) for scheme in plan.api.security_schemes
         },
         "environment": [_environment_variable(variable) for variable in plan.environment],
         "groups": [str(group.module) for group in plan.groups],
-    } | _given(
+    } | given(
         {
             "sources": _sources(plan),
             "aliases": aliases,
@@ -68,7 +56,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
 def declared_contract(declared: Iterable[DeclaredPlan]) -> list[JsonObject]:
     """Give `_generated/resources.json` or `prompts.json`."""
     return [
-        {"listing": item.listing, **item.content, **_given({"values": dict(item.values)})}
+        {"listing": item.listing, **item.content, **given({"values": dict(item.values)})}
         for item in declared
     ]
 
@@ -77,7 +65,7 @@ def _sources(plan: ServerPlan) -> JsonObject:
     return {
         source.name: {
             "env_prefix": source_prefix(plan.env_prefix, source.name),
-            "servers": [_server(server) for server in source.servers],
+            "servers": [server_object(server) for server in source.servers],
         }
         for source in plan.api.sources
         if source.name
@@ -95,7 +83,7 @@ def _search_names(plan: ServerPlan) -> JsonObject:
 def toolsets(plan: ServerPlan) -> JsonObject:
     """Give `_generated/toolsets.json`: what can be listed by itself."""
     return {
-        toolset.name: _given({"description": toolset.description}) | {"tools": list(toolset.tools)}
+        toolset.name: given({"description": toolset.description}) | {"tools": list(toolset.tools)}
         for toolset in plan.toolsets
     }
 
@@ -132,40 +120,20 @@ def workflows_contract(plan: ServerPlan) -> JsonObject:
     }
 
 
-def upstream(api: Api) -> dict[str, JsonValue]:
-    """Give `tests/generated/upstream.json`: the served operations, made from the API alone.
-
-    It says nothing of what was planned, so that the mock upstream can judge the tools by it.
-    """
-    return {
-        "servers": _as_json(api.servers),
-        "schemas": dict(api.schemas),
-        "security_schemes": _as_json(api.security_schemes),
-        "operations": [_operation(operation) for operation in api.operations],
-    }
-
-
-def _operation(operation: Operation) -> JsonObject:
-    entry: JsonObject = _as_json(operation)
-    if operation.source:
-        entry |= {"source": operation.source, "key": operation.key}
-    return entry
-
-
 def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     entry: JsonObject = {
         "operation": tool.operation.key,
         "listing": _listed(tool),
         "arguments": _keywords(tool.arguments),
         "result_key": tool.result_key,
-        "request": _request(plan, tool),
+        "request": request_contract(plan, tool),
     }
     if tool.pagination is not None:
         described = msgspec.structs.asdict(tool.pagination)
         del described["most"]  # the input schema says it
         entry["pagination"] = {
             "argument": "max_pages",
-            **_given({**described, "cursor": list(tool.pagination.cursor)}),
+            **given({**described, "cursor": list(tool.pagination.cursor)}),
         }
     if defaults := _defaults(tool.arguments):
         entry["defaults"] = defaults
@@ -186,11 +154,11 @@ def _shaping(shaping: Shaping) -> JsonObject:
     poll: JsonObject = {}
     if shaping.poll is not None:
         poll = {**msgspec.to_builtins(shaping.poll), "until": shaping.poll.until.split(".")}
-    return _given(
+    return given(
         {
             "confirm": shaping.confirm,
             "poll": poll,
-            "result": _given({"select": dict(shaping.select), **bounds}),
+            "result": given({"select": dict(shaping.select), **bounds}),
         }
     )
 
@@ -219,165 +187,11 @@ def _defaults(arguments: Iterable[Argument]) -> JsonObject:
 
 
 def _listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
-    return _given(as_listed(tool))
-
-
-def _request(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
-    operation = tool.operation
-    argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
-    arguments = {place: argument.name for place, argument in argument_of.items()}
-    fixed = {(item.location, item.wire_name) for item in tool.fixed}
-    request: JsonObject = {
-        "method": operation.method,
-        "path": operation.path,
-        "parameters": [
-            {**_travel(parameter), **_given({"argument": arguments.get(place, "")})}
-            for parameter in operation.parameters
-            if (place := (parameter.location, parameter.name)) in arguments or place in fixed
-        ],
-        "accept": list(tool.accept),
-    }
-    if tool.also_answered:
-        request["also_answered"] = list(tool.also_answered)
-    request |= _given(
-        {"timeout_seconds": tool.shaping.timeout_seconds, "attempts": tool.shaping.attempts}
-    )
-    body = argument_of.get(("body", ""))
-    if body is not None:
-        content_type = argument_of.get(("content_type", ""))
-        request["body"] = _body(body, content_type, tool.body, plan.api.schemas)
-    elif operation.declared is not None and tool.body:
-        request["body"] = _composed_body(operation, tool.body, plan.api.schemas)
-    if tool.security:
-        request["security"] = [_requirement(alternative) for alternative in tool.security]
-    if operation.source:
-        request["source"] = operation.source
-    if operation.servers not in ((), plan.servers_of(operation.source)):
-        request["servers"] = [_server(server) for server in operation.servers]
-    return request
-
-
-def _travel(parameter: Parameter) -> JsonObject:
-    """Say how a parameter's value is serialised."""
-    return {
-        "in": parameter.location,
-        "name": parameter.name,
-        "style": parameter.style,
-        "explode": parameter.explode,
-    } | _given(
-        {
-            "allow_reserved": parameter.allow_reserved,
-            "allow_empty_value": parameter.allow_empty_value,
-            "content_type": parameter.content_type,
-        }
-    )
-
-
-def _body(
-    argument: Argument,
-    content_type: Argument | None,
-    media_types: Iterable[MediaType],
-    schemas: Mapping[str, JsonSchema],
-) -> JsonObject:
-    entry: JsonObject = {
-        "argument": argument.name,
-        "required": argument.required,
-        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
-    }
-    if content_type is not None:
-        entry["content_type_argument"] = content_type.name
-    return entry
-
-
-def _composed_body(
-    operation: Operation, media_types: Iterable[MediaType], schemas: Mapping[str, JsonSchema]
-) -> JsonObject:
-    """Say how a body travels that the handler composes of several arguments."""
-    return {
-        "argument": "body",
-        "required": operation.request_body is not None and operation.request_body.required,
-        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
-        "is_composed": True,
-    }
-
-
-def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -> JsonObject:
-    entry: JsonObject = {
-        "media_type": media_type.media_type,
-        "encoding": {name: _encoding(value) for name, value in media_type.encoding.items()},
-    }
-    if media_type.prefix_encoding:
-        entry["prefix_encoding"] = list(map(_encoding, media_type.prefix_encoding))
-    if media_type.item_encoding is not None:
-        entry["item_encoding"] = _encoding(media_type.item_encoding)
-    if media_type.root_part:
-        entry["root_part"] = media_type.root_part
-    if _is_message_of_bytes(media_type):
-        entry["is_binary"] = True
-    if media_type.xml_root:
-        entry["xml_root"] = media_type.xml_root
-    if media_type.schema is not None and _serialiser_reads_schema(media_type):
-        entry["schema"] = bundled(media_type.schema, schemas)
-    return entry
-
-
-def _is_message_of_bytes(media_type: MediaType) -> bool:
-    schema = media_type.schema
-    is_binary = isinstance(schema, dict) and schema.get("format") == "binary"
-    return is_binary and media_type.media_type.lower().startswith("message/")
-
-
-def _serialiser_reads_schema(media_type: MediaType) -> bool:
-    kind = media_type.media_type.partition(";")[0].strip().lower()
-    return kind.startswith("multipart/") or bool(media_type.xml_root)
-
-
-def bundled(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
-    """Give `schema` with every schema that it reaches under `$defs`."""
-    needed: dict[str, JsonSchema] = {}
-    to_read = [schema]
-    while to_read:
-        for name in _names_referred_to(to_read.pop()):
-            if name not in needed and name in schemas:
-                needed[name] = schemas[name]
-                to_read.append(schemas[name])
-    if not needed or not isinstance(schema, dict):
-        return schema
-    return {**schema, "$defs": needed}
-
-
-def _names_referred_to(schema: JsonValue) -> Iterable[str]:
-    to_read: list[JsonValue] = [schema]
-    while to_read:
-        node = to_read.pop()
-        if isinstance(node, dict):
-            reference = node.get("$ref")
-            if isinstance(reference, str) and reference.startswith("#/$defs/"):
-                name = reference.removeprefix("#/$defs/")
-                yield name.replace("~1", "/").replace("~0", "~")
-            to_read.extend(node.values())
-        elif isinstance(node, list | tuple):
-            to_read.extend(node)
-
-
-def _server(server: Server) -> JsonObject:
-    return {
-        "url": server.url,
-        "variables": {
-            variable.name: _given(
-                {
-                    "default": variable.default,
-                    "enum": list(variable.enum),
-                    "description": variable.description,
-                }
-            )
-            for variable in server.variables
-        },
-    }
+    return given(as_listed(tool))
 
 
 def _security_scheme(scheme: SecurityScheme) -> JsonObject:
-    return _given(
+    return given(
         {
             "type": scheme.type,
             "in": scheme.location,
@@ -396,80 +210,4 @@ def _environment_variable(variable: EnvironmentVariable) -> JsonObject:
         "description": variable.description,
         "required": variable.required,
         "secret": variable.secret,
-    } | _given({"scheme": variable.scheme, "part": variable.part, "example": variable.example})
-
-
-def _requirement(alternative: SecurityRequirement) -> JsonObject:
-    return {use.scheme: list(use.scopes) for use in alternative}
-
-
-_NOT_FOR_THE_MOCK = frozenset(
-    {
-        "around",
-        "at",
-        "called",
-        "declared",
-        "deprecated",
-        "description",
-        "extensions",
-        "operation_id",
-        "root_part",
-        "source",
-        "summary",
-        "tag",
-        "tags",
-        "xml_root",
-    }
-)
-
-
-_FIELDS_FOR_THE_MOCK: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(name for name in kind.__struct_fields__ if name not in _NOT_FOR_THE_MOCK)
-    for kind in (
-        Encoding,
-        MediaType,
-        Operation,
-        Parameter,
-        RequestBody,
-        Response,
-        SchemeUse,
-        SecurityScheme,
-        Server,
-        ServerVariable,
-    )
-}
-
-
-def _as_json(node: object) -> JsonValue:
-    """Spell a node of the IR as JSON: its own field names, without places and prose."""
-    names = _FIELDS_FOR_THE_MOCK.get(type(node))
-    if names is not None:
-        return {name: _as_json(getattr(node, name)) for name in names}
-    if isinstance(node, str | int | None):  # most are
-        return node
-    if isinstance(node, tuple):
-        return [_as_json(item) for item in node]
-    if isinstance(node, Mapping) and any(
-        type(item) in _FIELDS_FOR_THE_MOCK for item in node.values()
-    ):
-        return {key: _as_json(item) for key, item in node.items()}
-    return node
-
-
-def _encoding(encoding: Encoding) -> JsonObject:
-    entry = _given(
-        {
-            "content_type": encoding.content_type,
-            "style": encoding.style,
-            "allow_reserved": encoding.allow_reserved,
-            "headers": [_as_json(header) for header in encoding.headers],
-        }
-    )
-    return entry if encoding.explode is None else {**entry, "explode": encoding.explode}
-
-
-def _given(entry: JsonObject) -> JsonObject:
-    """Leave out what the document is silent about."""
-    return {
-        key: value for key, value in entry.items() if value not in ("", None, False, [], {}, ())
-    }
+    } | given({"scheme": variable.scheme, "part": variable.part, "example": variable.example})

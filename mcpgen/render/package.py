@@ -15,6 +15,7 @@ from mcpgen.ir.tool_search import IndexEntry
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
 from mcpgen.render.surface import surface_file, surface_of
+from mcpgen.render.upstream_file import upstream_file
 from mcpgen.render.views import (
     calls_module,
     handler_module,
@@ -102,7 +103,7 @@ def _add_tools(
         )
     data |= {
         "tests/generated/tools.json": json_text.entry_a_line({"tools": _snapshot(plan, listing)}),
-        "tests/generated/upstream.json": json_text.entry_a_line(contracts.upstream(plan.api)),
+        "tests/generated/upstream.json": json_text.entry_a_line(upstream_file(plan.api)),
     }
     data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
     if plan.search is not None:

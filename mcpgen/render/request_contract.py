@@ -1,0 +1,196 @@
+"""How the arguments of a tool travel to its API, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mcpgen.ir.api import (
+    Encoding,
+    MediaType,
+    Operation,
+    Parameter,
+    SecurityRequirement,
+    Server,
+)
+from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
+from mcpgen.render.upstream_file import as_json
+
+
+def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
+    """Give a tool's `request`: where each argument goes, and how it is spelled there."""
+    operation = tool.operation
+    argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
+    arguments = {place: argument.name for place, argument in argument_of.items()}
+    fixed = {(item.location, item.wire_name) for item in tool.fixed}
+    request: JsonObject = {
+        "method": operation.method,
+        "path": operation.path,
+        "parameters": [
+            {**_travel(parameter), **given({"argument": arguments.get(place, "")})}
+            for parameter in operation.parameters
+            if (place := (parameter.location, parameter.name)) in arguments or place in fixed
+        ],
+        "accept": list(tool.accept),
+    }
+    if tool.also_answered:
+        request["also_answered"] = list(tool.also_answered)
+    request |= given(
+        {"timeout_seconds": tool.shaping.timeout_seconds, "attempts": tool.shaping.attempts}
+    )
+    body = argument_of.get(("body", ""))
+    if body is not None:
+        content_type = argument_of.get(("content_type", ""))
+        request["body"] = _body(body, content_type, tool.body, plan.api.schemas)
+    elif operation.declared is not None and tool.body:
+        request["body"] = _composed_body(operation, tool.body, plan.api.schemas)
+    if tool.security:
+        request["security"] = [_requirement(alternative) for alternative in tool.security]
+    if operation.source:
+        request["source"] = operation.source
+    if operation.servers not in ((), plan.servers_of(operation.source)):
+        request["servers"] = [server_object(server) for server in operation.servers]
+    return request
+
+
+def _travel(parameter: Parameter) -> JsonObject:
+    """Say how a parameter's value is serialised."""
+    return {
+        "in": parameter.location,
+        "name": parameter.name,
+        "style": parameter.style,
+        "explode": parameter.explode,
+    } | given(
+        {
+            "allow_reserved": parameter.allow_reserved,
+            "allow_empty_value": parameter.allow_empty_value,
+            "content_type": parameter.content_type,
+        }
+    )
+
+
+def _body(
+    argument: Argument,
+    content_type: Argument | None,
+    media_types: Iterable[MediaType],
+    schemas: Mapping[str, JsonSchema],
+) -> JsonObject:
+    entry: JsonObject = {
+        "argument": argument.name,
+        "required": argument.required,
+        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
+    }
+    if content_type is not None:
+        entry["content_type_argument"] = content_type.name
+    return entry
+
+
+def _composed_body(
+    operation: Operation, media_types: Iterable[MediaType], schemas: Mapping[str, JsonSchema]
+) -> JsonObject:
+    """Say how a body travels that the handler composes of several arguments."""
+    return {
+        "argument": "body",
+        "required": operation.request_body is not None and operation.request_body.required,
+        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
+        "is_composed": True,
+    }
+
+
+def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -> JsonObject:
+    entry: JsonObject = {
+        "media_type": media_type.media_type,
+        "encoding": {name: _encoding(value) for name, value in media_type.encoding.items()},
+    }
+    if media_type.prefix_encoding:
+        entry["prefix_encoding"] = list(map(_encoding, media_type.prefix_encoding))
+    if media_type.item_encoding is not None:
+        entry["item_encoding"] = _encoding(media_type.item_encoding)
+    if media_type.root_part:
+        entry["root_part"] = media_type.root_part
+    if _is_message_of_bytes(media_type):
+        entry["is_binary"] = True
+    if media_type.xml_root:
+        entry["xml_root"] = media_type.xml_root
+    if media_type.schema is not None and _serialiser_reads_schema(media_type):
+        entry["schema"] = _bundled(media_type.schema, schemas)
+    return entry
+
+
+def _is_message_of_bytes(media_type: MediaType) -> bool:
+    schema = media_type.schema
+    is_binary = isinstance(schema, dict) and schema.get("format") == "binary"
+    return is_binary and media_type.media_type.lower().startswith("message/")
+
+
+def _serialiser_reads_schema(media_type: MediaType) -> bool:
+    kind = media_type.media_type.partition(";")[0].strip().lower()
+    return kind.startswith("multipart/") or bool(media_type.xml_root)
+
+
+def _bundled(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
+    """Give `schema` with every schema that it reaches under `$defs`."""
+    needed: dict[str, JsonSchema] = {}
+    to_read = [schema]
+    while to_read:
+        for name in _names_referred_to(to_read.pop()):
+            if name not in needed and name in schemas:
+                needed[name] = schemas[name]
+                to_read.append(schemas[name])
+    if not needed or not isinstance(schema, dict):
+        return schema
+    return {**schema, "$defs": needed}
+
+
+def _names_referred_to(schema: JsonValue) -> Iterable[str]:
+    to_read: list[JsonValue] = [schema]
+    while to_read:
+        node = to_read.pop()
+        if isinstance(node, dict):
+            reference = node.get("$ref")
+            if isinstance(reference, str) and reference.startswith("#/$defs/"):
+                name = reference.removeprefix("#/$defs/")
+                yield name.replace("~1", "/").replace("~0", "~")
+            to_read.extend(node.values())
+        elif isinstance(node, list | tuple):
+            to_read.extend(node)
+
+
+def _encoding(encoding: Encoding) -> JsonObject:
+    entry = given(
+        {
+            "content_type": encoding.content_type,
+            "style": encoding.style,
+            "allow_reserved": encoding.allow_reserved,
+            "headers": [as_json(header) for header in encoding.headers],
+        }
+    )
+    return entry if encoding.explode is None else {**entry, "explode": encoding.explode}
+
+
+def server_object(server: Server) -> JsonObject:
+    """Give a Server Object, in which the base URL of the API stands."""
+    return {
+        "url": server.url,
+        "variables": {
+            variable.name: given(
+                {
+                    "default": variable.default,
+                    "enum": list(variable.enum),
+                    "description": variable.description,
+                }
+            )
+            for variable in server.variables
+        },
+    }
+
+
+def _requirement(alternative: SecurityRequirement) -> JsonObject:
+    return {use.scheme: list(use.scopes) for use in alternative}
+
+
+def given(entry: JsonObject) -> JsonObject:
+    """Leave out what the document is silent about."""
+    return {
+        key: value for key, value in entry.items() if value not in ("", None, False, [], {}, ())
+    }
