@@ -2,73 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import OperationEntry
-from mcpgen.ir.tool_plan import (
-    Annotation,
-    Argument,
-    ModelModule,
-    Pagination,
-    ServerPlan,
-    Shaping,
-    ToolGroupPlan,
-    ToolPlan,
-)
-from mcpgen.plan.adjusting import Adjusted, adjust
+from mcpgen.ir.tool_plan import ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
-from mcpgen.plan.annotations import tool_annotations
-from mcpgen.plan.arguments import plan_arguments, selectable, takes_file, why_unsendable
+from mcpgen.plan.arguments import takes_file
 from mcpgen.plan.contradictions import report_contradiction
-from mcpgen.plan.descriptions import clean, one_line, shorten, tool_description, tool_title
+from mcpgen.plan.descriptions import clean, one_line, shorten
 from mcpgen.plan.environment import environment
-from mcpgen.plan.intent import (
-    chosen_names,
-    entries_by_key,
-    stated_as,
-    with_hints,
-)
+from mcpgen.plan.intent import chosen_names, entries_by_key
 from mcpgen.plan.listing import plan_search, plan_toolsets
-from mcpgen.plan.media_types import base_type, is_json, ranked
 from mcpgen.plan.models import model_modules
 from mcpgen.plan.naming import (
     call_types,
-    identifier,
     module_names,
     new_document_names,
-    pascal_case,
     snake_case,
     tool_name_limit,
     tool_names,
 )
-from mcpgen.plan.narrowing import Narrowing
-from mcpgen.plan.pagination import recognised, with_pages
 from mcpgen.plan.peer_prompts import prompts_of
 from mcpgen.plan.peers import with_names, with_wishes
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.property_names import offered_names, wire_names
+from mcpgen.plan.property_names import offered_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
-from mcpgen.plan.shaping import At, PlannedShaping, paged
-from mcpgen.plan.token_cost import token_cost
-from mcpgen.plan.tool_schema import ToolSchemas, response_schemas
+from mcpgen.plan.tool_schema import ToolSchemas
+from mcpgen.plan.tools import ToolPlanning
 from mcpgen.plan.types import Types
-from mcpgen.plan.wiring import wired
 from mcpgen.plan.workflows import plan_workflows
-
-T = TypeVar("T")
 
 _MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
-
-
 _NO_ENTRY = OperationEntry()
 
 
@@ -86,11 +57,12 @@ class _Planning:
         self.api = api
         self.policy = policy
         self.problems = problems
-        self.offered = offered_names(api)
-        self.schemas = ToolSchemas(api.schemas, self.offered)
+        offered = offered_names(api)
+        self.schemas = ToolSchemas(api.schemas, offered)
         self.types = Types(
             self.schemas.requests, self.schemas.responses, models=policy.manifest.models
         )
+        self.planning = ToolPlanning(self.schemas, self.types, offered, policy, problems)
         self.left_out: list[LeftOut] = list(api.left_out)
         stated = entries_by_key(api.operations, api.left_out, policy, problems)
         self.entries = with_wishes(stated, api.operations, problems)
@@ -209,11 +181,9 @@ class _Planning:
         return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
 
     def _tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
-        hint = pascal_case(name)
         entry = self.entries.get(operation.key, _NO_ENTRY)
         try:
-            adjusted = self._adjusted(operation, entry)
-            listed = plan_arguments(adjusted, self.types, hint)
+            return self.planning.tool(operation, entry, name, call_type)
         except OperationRefusedError as refused:
             self.problems.warning(
                 refused.code,
@@ -224,150 +194,3 @@ class _Planning:
             )
             self.left_out.append(LeftOut(operation.key, refused.code, refused.message))
             return None
-        operation = adjusted.sent
-        self._tell_of_unsendable(operation)
-        inputs = self.schemas.input(listed, operation)
-        notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
-        title = entry.title or tool_title(operation, name)
-        arguments = tuple(item.argument for item in listed)
-        pages, shaping = self._shaping(operation, entry, arguments)
-        if pages is not None:
-            inputs = with_pages(inputs, pages)
-        output_schema, result_key, returns = self._result(operation, hint, shaping)
-        tool = ToolPlan(
-            name=name,
-            function=identifier(name),
-            call_type=call_type,
-            title=title,
-            description=tool_description(operation, notes, entry),
-            operation=operation,
-            arguments=arguments,
-            input_schema=inputs.listed,
-            full_input_schema=inputs.full,
-            output_schema=output_schema,
-            result_key=result_key,
-            returns=returns,
-            annotations=with_hints(tool_annotations(operation, title), entry),
-            accept=_accept(operation),
-            token_cost=0,
-            body=selectable(operation, self.types),
-            pagination=pages,
-            shaping=shaping,
-            exposed_as=entry.expose,
-            also_answered=_also_answered(operation),
-            fixed=adjusted.fixed,
-            wire_names=wire_names(inputs.full or inputs.listed, self.offered),
-        )
-        return replace(tool, token_cost=token_cost(tool))
-
-    def _adjusted(self, operation: Operation, entry: OperationEntry) -> Adjusted:
-        """The operation as the manifest has it; where that cannot be followed, as it is."""
-        if operation.declared is not None:
-            return wired(operation, operation.declared)
-        at = self._place_of(operation)
-
-        def adjusted() -> Adjusted:
-            requests = self.schemas.requests
-            return adjust(operation, entry, requests, lambda name: at("parameters", name))
-
-        return self._followed(adjusted, Adjusted(operation, operation))
-
-    def _shaping(
-        self, operation: Operation, entry: OperationEntry, arguments: tuple[Argument, ...]
-    ) -> tuple[Pagination | None, Shaping]:
-        """How its list goes on, and what is done around its handler."""
-        responses, at = self.schemas.responses, self._place_of(operation)
-        described = recognised(operation, self.schemas.requests, responses)
-
-        def shaped() -> tuple[Pagination | None, Shaping]:
-            pages = paged(described, operation, entry, at)
-            return pages, PlannedShaping(operation, arguments, pages, responses, at).of(entry)
-
-        return self._followed(shaped, (described, Shaping()))
-
-    def _followed(self, take_over: Callable[[], T], otherwise: T) -> T:
-        """What the manifest makes of an operation; a problem where it cannot be followed."""
-        try:
-            return take_over()
-        except OperationRefusedError as refused:
-            self.problems.error(
-                refused.code,
-                str(refused),
-                at=refused.at,
-                why="mcpgen follows the manifest to the letter, or not at all",
-                help=refused.help,
-            )
-            return otherwise
-
-    def _place_of(self, operation: Operation) -> At:
-        """The place of what stands in the manifest's entry for an operation."""
-        tokens = ("operations", stated_as(operation, self.policy.manifest))
-        if operation.declared is not None:
-            tokens = ("tools", operation.declared.tool)
-        return lambda *inside: self.policy.intent.locate((*tokens, *inside))
-
-    def _tell_of_unsendable(self, operation: Operation) -> None:
-        """Report the media types of a body that stay unused beside others that can be written."""
-        content = () if operation.request_body is None else operation.request_body.content
-        for item in content:
-            if why := why_unsendable(item, self.types):
-                self.problems.note(
-                    "body-media-type",
-                    f"`{operation.key}` takes its body as `{item.media_type}` as well, which "
-                    "generated servers cannot write; it is sent in another way",
-                    at=item.at,
-                    why=why,
-                )
-
-    def _result(
-        self, operation: Operation, hint: str, shaping: Shaping
-    ) -> tuple[JsonObject | None, str, Annotation]:
-        found, is_sure = response_schemas(operation)
-        if not found:
-            return None, "", _returns_without_json(operation)
-        schema = found[0] if len(found) == 1 else {"anyOf": found}
-        narrowing = Narrowing(self.schemas.responses)
-        output = self.schemas.output(narrowing.narrowed(found, dict(shaping.select)))
-        if not is_sure or len(found) > 1:
-            return output.schema, output.result_key, Annotation("object")
-        typed = self.types.of(schema, "response", f"{hint}Result")
-        returns = typed.annotation if "|" not in typed.source else Annotation("object")
-        if "Literal[" in returns.source or returns.source == "None":
-            returns = Annotation("object")
-        return output.schema, output.result_key, returns
-
-
-def _returns_without_json(operation: Operation) -> Annotation:
-    """None where nothing ever comes back; text and bytes have no class."""
-    successful = [item for item in operation.responses if item.status.startswith("2")]
-    described = successful or [item for item in operation.responses if item.status == "default"]
-    is_empty = described and not any(item.content for item in described)
-    return Annotation("None") if is_empty or operation.method == "HEAD" else Annotation("object")
-
-
-def _accept(operation: Operation) -> tuple[str, ...]:
-    """Media types of successful responses; only JSON where there is JSON, so that it is chosen."""
-    for prefix in ("2", "default", ""):
-        content = [
-            item
-            for response in operation.responses
-            if response.status.startswith(prefix)
-            for item in response.content
-        ]
-        names = list(dict.fromkeys(base_type(item.media_type) for item in ranked(content)))
-        if names:
-            chosen = [name for name in names if is_json(name)] or names
-            return tuple("application/json" if "*" in name and is_json(name) else name
-                         for name in chosen)  # fmt: skip
-    return ("*/*",)
-
-
-def _also_answered(operation: Operation) -> tuple[str, ...]:
-    """Media types of successful responses that are not asked for, as there is JSON beside them."""
-    names = {
-        base_type(item.media_type)
-        for response in operation.responses
-        if response.status.startswith("2")
-        for item in response.content
-    }
-    return tuple(sorted(names - set(_accept(operation))))
