@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from mcpgen.diagnostics import Problems
+from mcpgen.ir.json_types import JsonSchema
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 
@@ -19,7 +20,21 @@ class _Limits(Struct, frozen=True):
     name: int | None = None  # characters of a tool's name with `around` it
     around: str = "{tool}"
     description: int | None = None
+    refused: frozenset[str] = frozenset()  # what an input schema may not hold, as `_held` names it
 
+
+_CHOICES = frozenset({"`allOf`", "`anyOf`", "`oneOf`"})
+_BEYOND_OPENAPI_3_0 = frozenset(
+    {
+        "`$ref`",
+        "`exclusiveMaximum`",
+        "`exclusiveMinimum`",
+        "`propertyNames`",
+        "an `anyOf` in `items`",
+        "several types",
+    }
+)
+_SHOWN = 3
 
 # As reported in public threads and vendors' documents, verified 2026-11. A new client is a row.
 _CLIENTS: Mapping[str, _Limits] = {
@@ -27,8 +42,8 @@ _CLIENTS: Mapping[str, _Limits] = {
     "claude-desktop": _Limits(name=64),
     "codex": _Limits(name=64),
     "copilot-cli": _Limits(),
-    "cursor": _Limits(tools=40, name=60, around="{server}.{tool}"),
-    "gemini": _Limits(name=63, around="mcp_{tool}", description=1024),
+    "cursor": _Limits(tools=40, name=60, around="{server}.{tool}", refused=_CHOICES),
+    "gemini": _Limits(name=63, around="mcp_{tool}", description=1024, refused=_BEYOND_OPENAPI_3_0),
     "junie": _Limits(tools=128),
     "openai": _Limits(tools=128, name=64, description=1024),
     "vscode": _Limits(tools=128),
@@ -83,3 +98,31 @@ def _beyond(plan: ServerPlan, limits: _Limits) -> Iterator[tuple[str, str]]:
                 f"the description of `{tool.name}` has {size:,} characters, and it takes {most:,}",
                 "give it a shorter `description` under `operations`",
             )
+    for refused in sorted(limits.refused):
+        users = [tool.name for tool in tools if refused in set(_held(tool.input_schema))]
+        if users:
+            shown = ", ".join(f"`{name}`" for name in users[:_SHOWN])
+            more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
+            yield (
+                f"{refused} stands in the arguments of {shown}{more}, and it takes none",
+                "say it more simply in an overlay, or hide the argument under `operations`",
+            )
+
+
+def _held(schema: JsonSchema, *, is_of_items: bool = False) -> Iterator[str]:
+    """Name what a listed schema and those within it hold, as far as a client may refuse it."""
+    if not isinstance(schema, dict):
+        return
+    yield from (f"`{keyword}`" for keyword in schema)
+    if is_of_items and "anyOf" in schema:
+        yield "an `anyOf` in `items`"
+    if isinstance(schema.get("type"), list):
+        yield "several types"
+    for keyword in ("$defs", "properties"):
+        for part in schema.get(keyword, {}).values():
+            yield from _held(part)
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        for part in schema.get(keyword, ()):
+            yield from _held(part)
+    yield from _held(schema.get("additionalProperties", True))
+    yield from _held(schema.get("items", True), is_of_items=True)

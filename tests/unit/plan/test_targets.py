@@ -70,3 +70,45 @@ def test_workflows_count_as_tools(make: Any) -> None:
     check_targets(plan_tools(make(root).api, policy, Problems()), intent, problems)
     (problem,) = problems
     assert "41 tools are listed" in problem.message
+
+
+def body_of(make: Any, schema: Any, client: str) -> list[str]:
+    root = make.document()
+    body = {"required": True, "content": {"application/json": {"schema": schema}}}
+    put = {"requestBody": body, "responses": {"200": {"description": "ok"}}}
+    root["paths"] = {"/p": {"put": put}}
+    problems = Problems()
+    intent = read_manifest((HEAD + f"targets: [{client}]").encode(), problems)
+    check_targets(plan_tools(make(root).api, Policy(intent), Problems()), intent, problems)
+    return [problem.message for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("client", "member", "told"),
+    [
+        ("cursor", {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "`anyOf`"),
+        ("cursor", {"type": "array", "items": {"type": "string"}}, ""),
+        ("gemini", {"anyOf": [{"type": "string"}, {"type": "integer"}]}, ""),
+        (
+            "gemini",
+            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+            "an `anyOf` in `items`",
+        ),
+        (
+            "gemini",
+            {
+                "type": "object",
+                "additionalProperties": {"type": "number", "minimum": 0, "exclusiveMinimum": True},
+            },
+            "`exclusiveMinimum`",
+        ),
+        ("vscode", {"anyOf": [{"type": "string"}, {"type": "integer"}]}, ""),
+    ],
+)
+def test_what_a_client_refuses_in_schemas_is_told_wherever_it_stands(
+    make: Any, client: str, member: Any, told: str
+) -> None:
+    # a member that is only called so is none of it
+    schema = {"type": "object", "properties": {"exclusiveMaximum": {"type": "string"}, "a": member}}
+    expected = [f"`{client}`: {told} stands in the arguments of `put_p`, and it takes none"]
+    assert body_of(make, schema, client) == (expected if told else [])
