@@ -8,10 +8,16 @@ import subprocess
 from pathlib import Path
 
 _TIMEOUT_SECONDS = 30
+# A hook is told of its repository by these; the one around a server is found without them.
+_OF_A_HOOK = ("GIT_COMMON_DIR", "GIT_DIR", "GIT_PREFIX", "GIT_WORK_TREE")
 
 
 class GitUnusableError(Exception):
     """Git cannot answer; says why."""
+
+
+class NoRepositoryError(GitUnusableError):
+    """There is nothing that git could be asked about."""
 
 
 def find_commit(folder: Path, revision: str) -> str | None:
@@ -20,30 +26,50 @@ def find_commit(folder: Path, revision: str) -> str | None:
     None where the repository has no such revision.
 
     Raises:
-        GitUnusableError: git is not installed, or `folder` lies in no repository.
+        NoRepositoryError: `folder` lies in none.
+        GitUnusableError: git is not installed, or does not answer for the repository.
     """
-    if _git(folder, "rev-parse", "--git-dir") is None:
-        raise GitUnusableError(f"{folder} lies in no git repository")
+    if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
+        raise NoRepositoryError(f"{folder} lies in no git repository")
+    _answered(_git(folder, "rev-parse", "--git-dir"))
     # `--end-of-options`: a revision that begins with a dash is none of git's own options.
     found = _git(
         folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     )
-    return None if found is None else found.decode().strip()
+    return found.stdout.decode().strip() if found.returncode == 0 else None
 
 
 def read_at(folder: Path, commit: str, path: str) -> bytes | None:
-    """Give the file at `path` below `folder` as a commit has it; None where it has none."""
-    return _git(folder, "show", f"{commit}:./{path}")
+    """Give the file at `path` below `folder` as a commit has it; None where it has none.
+
+    Raises:
+        GitUnusableError: it has one, and git cannot give it, as in a clone without all contents.
+    """
+    if not _answered(_git(folder, "ls-tree", commit, "--", path)):
+        return None
+    return _answered(_git(folder, "show", f"{commit}:./{path}"))
 
 
-def _git(folder: Path, *arguments: str) -> bytes | None:
-    """Give what a git command prints; None where it fails."""
+def _answered(done: subprocess.CompletedProcess[bytes]) -> bytes:
+    """Give what a git command printed.
+
+    Raises:
+        GitUnusableError: it failed; with the first line of what it said.
+    """
+    if done.returncode == 0:
+        return done.stdout
+    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+    raise GitUnusableError(f"git says: {said}")
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     program = shutil.which("git")
     if program is None:
         raise GitUnusableError("git is not installed")
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
-        done = subprocess.run(  # noqa: S603  git itself, no shell, and a revision never an option
+        return subprocess.run(  # noqa: S603  git itself, no shell, and a revision never an option
             [program, "-C", str(folder), *arguments],
             capture_output=True,
             check=False,
@@ -53,4 +79,3 @@ def _git(folder: Path, *arguments: str) -> bytes | None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitUnusableError(f"git does not answer: {error}") from None
-    return done.stdout if done.returncode == 0 else None

@@ -16,7 +16,7 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lock import Lock, sha256
 from mcpgen.emit.ownership import LOCK_FILE, SURFACE_FILE
 from mcpgen.ir.surface import Surface
-from mcpgen.pipeline.git import GitUnusableError, find_commit, read_at
+from mcpgen.pipeline.git import GitUnusableError, NoRepositoryError, find_commit, read_at
 from mcpgen.pipeline.options import REJECTED, USAGE
 from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
 
@@ -53,7 +53,7 @@ def earlier_surface(target: Path, against: str | None, problems: Problems) -> Ea
         NoSurfaceError: there is none, or it cannot be read.
     """
     if against is None:
-        return _committed(target, problems) or _on_disk(target, "the last `generate`", problems)
+        return _committed_or_last(target, problems)
     path = Path(against)
     if path.is_dir():
         return _on_disk(path, against, problems)
@@ -114,26 +114,44 @@ def package_version(read: ReadFile) -> str:
     return found[1] if found else ""
 
 
-def _committed(target: Path, problems: Problems) -> EarlierSurface | None:
-    """Give what is committed at HEAD; None where git, or HEAD, knows nothing of it."""
+def _committed_or_last(target: Path, problems: Problems) -> EarlierSurface:
+    """Give what is committed at HEAD, or what lies on the disk where HEAD knows nothing of it."""
     try:
         commit = find_commit(target, "HEAD")
-    except GitUnusableError:
-        return None
-    if commit is None:
-        return None
+        committed = _at_commit(target, commit, "HEAD", problems) if commit else None
+    except NoRepositoryError:
+        committed = None
+    except GitUnusableError as error:
+        problems.error(
+            "against",
+            f"what is committed of {target} cannot be read: {error}",
+            at=Location(target.as_posix()),
+            why="compared with what `generate` wrote last, a change could seem to be none",
+            help="mend that, or say what to compare with:"
+            f" `--against {(target / SURFACE_FILE).as_posix()}` is that of the last `generate`",
+        )
+        raise NoSurfaceError(USAGE) from None
+    return committed or _on_disk(target, "the last `generate`", problems)
+
+
+def _at_commit(
+    target: Path, commit: str, revision: str, problems: Problems
+) -> EarlierSurface | None:
+    """Give what a commit has, which is called `revision`; None where it has nothing."""
     read = partial(read_at, target, commit)
     content = read(SURFACE_FILE)
     if content is None:
         return None
-    surface = _parsed(content, f"HEAD:{SURFACE_FILE}", problems)
-    return EarlierSurface(surface, "HEAD", package_version(read))
+    surface = _parsed(content, f"{revision}:{SURFACE_FILE}", problems)
+    return EarlierSurface(surface, revision, package_version(read))
 
 
 def _at_revision(target: Path, revision: str, problems: Problems) -> EarlierSurface:
     why = "there is nothing to compare the tools with"
     try:
         commit = find_commit(target, revision)
+        found = _at_commit(target, commit, revision, problems) if commit else None
+        has_lock = commit is not None and read_at(target, commit, LOCK_FILE) is not None
     except GitUnusableError as error:
         problems.error(
             "against",
@@ -151,21 +169,17 @@ def _at_revision(target: Path, revision: str, problems: Problems) -> EarlierSurf
             " (`git fetch origin main`, or `fetch-depth: 0`)",
         )
         raise NoSurfaceError(USAGE)
-    read = partial(read_at, target, commit)
-    content = read(SURFACE_FILE)
-    if content is None:
-        is_there = read(LOCK_FILE) is not None
+    if found is None:
         problems.error(
             "against",
             f"`{revision}` has no {SURFACE_FILE} in this folder",
             why=why,
             help="name a later revision: an older mcpgen generated the server there"
-            if is_there
+            if has_lock
             else "name a later revision: the server did not exist yet",
         )
         raise NoSurfaceError(USAGE)
-    surface = _parsed(content, f"{revision}:{SURFACE_FILE}", problems)
-    return EarlierSurface(surface, revision, package_version(read))
+    return found
 
 
 def _on_disk(folder: Path, found_in: str, problems: Problems) -> EarlierSurface:

@@ -154,11 +154,51 @@ def test_a_document_that_cannot_be_read_is_never_unchanged(project: Path, compar
     assert (report.exit_code, report.changelog) == (3, None)
 
 
-def test_a_server_is_compared_though_git_is_not_installed(
+def test_a_server_in_no_repository_is_compared_though_git_is_not_installed(
     project: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "")
     assert rules(compare()) == []
     report = compare("main")
     assert report.exit_code == 2
-    assert "git is not installed" in next(iter(report.problems)).message
+    assert "lies in no git repository" in next(iter(report.problems)).message
+
+
+def lose_the_committed_surface(project: Path) -> None:
+    """As in a clone without all contents, or one that is damaged."""
+    name = ["git", "-C", str(project), "rev-parse", f"HEAD:{SURFACE}"]
+    digest = subprocess.run(name, check=True, capture_output=True, text=True).stdout.strip()
+    (project / ".git/objects" / digest[:2] / digest[2:]).unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda project, patch: patch.setenv("PATH", ""), "git is not installed"),
+        (lambda project, _: (project / ".git/HEAD").write_text("x"), "git says: fatal"),
+        (lambda project, _: lose_the_committed_surface(project), "git says: "),
+    ],
+    ids=["no git", "a repository that git refuses", "a lost content"],
+)
+@pytest.mark.parametrize("against", [None, "HEAD"])
+def test_what_is_committed_and_cannot_be_read_is_never_unchanged(
+    project: Path, compare: Compare, monkeypatch, spoil, said: str, against: str | None
+) -> None:
+    """`generate` has run: what it wrote last has every change in it, and would seem the same."""
+    commit(project)
+    spoil(project, monkeypatch)
+    report = compare(against)
+    assert (report.exit_code, report.changelog) == (2, None)
+    (problem,) = report.problems
+    assert problem.code == "against"
+    assert said in problem.message
+
+
+def test_in_a_hook_of_git_the_repository_is_the_one_around_the_server(
+    project: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(project)
+    monkeypatch.chdir(project.parent)
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_WORK_TREE", ".")
+    assert compare().since == "HEAD"
