@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from keyword import iskeyword
 
@@ -17,41 +16,32 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import (
     Annotation,
     Argument,
-    StepPlan,
     ToolPlan,
     WorkflowPlan,
     WorkflowResult,
 )
 from mcpgen.ir.workflow import (
-    Action,
-    Criterion,
     ListOf,
     Literal,
     ObjectOf,
     ResponseValue,
     Step,
-    StepArgument,
     Tokens,
     Value,
     Workflow,
 )
 from mcpgen.plan.descriptions import clean, one_line
-from mcpgen.plan.intent import names_of
 from mcpgen.plan.naming import argument_name, identifier, pascal_case
 from mcpgen.plan.token_cost import token_cost
 from mcpgen.plan.tool_schema import ToolSchemas
 from mcpgen.plan.types import Types
-from mcpgen.plan.workflow_conditions import needs_answer
+from mcpgen.plan.workflow_steps import WorkflowSteps
 from mcpgen.plan.workflow_types import (
     ANYTHING,
     Known,
-    NothingThereError,
-    literal_of,
-    mismatch,
     types_of_literal,
 )
-from mcpgen.plan.workflow_values import REFUSED, WorkflowValues
-from mcpgen.runtime.testing.samples import Samples
+from mcpgen.plan.workflow_values import WorkflowValues
 
 _TAKEN = frozenset(
     {"compare", "ctx", "flow", "item", "result", "tools", "value_at", "without_absent"}
@@ -84,13 +74,11 @@ class _Planning:
         problems: Problems,
     ) -> None:
         self._workflow = workflow
-        self._tools: dict[str, ToolPlan] = {
-            name: tool for tool in tools.values() for name in names_of(tool.operation)
-        }
-        self._left_out = {item.operation for item in left_out}
+        self._tools = tools
         self._schemas = schemas
         self._problems = problems
         self._values = WorkflowValues(workflow, schemas.responses, self._refuse)
+        self._steps = WorkflowSteps(self._values, tools, left_out, schemas.requests, self._refuse)
 
     def plan(self) -> WorkflowPlan:
         workflow = self._workflow
@@ -98,7 +86,7 @@ class _Planning:
         self._check_inputs()
         arguments = self._arguments()
         variables = _variables(workflow.steps, [item.identifier for item in arguments])
-        steps = tuple(self._step(step, variables[step.id]) for step in workflow.steps)
+        steps = tuple(self._steps.planned(step, variables[step.id]) for step in workflow.steps)
         output: Value = ResponseValue("body", step=workflow.steps[-1].id)
         if workflow.output is not None:
             output = self._values.resolved(workflow.output, workflow.output_tokens)
@@ -122,11 +110,9 @@ class _Planning:
         )
         return replace(plan, token_cost=token_cost(plan))
 
-    # What clients see
-
     def _check_name(self) -> None:
         name = self._workflow.name
-        for tool in self._step_free_tools():
+        for tool in self._tools.values():
             if name == tool.name or name in tool.aliases:
                 self._refuse(
                     "name-collision",
@@ -135,9 +121,6 @@ class _Planning:
                     "a client could call only one of them",
                     "call one of them differently",
                 )
-
-    def _step_free_tools(self) -> Iterable[ToolPlan]:
-        return {tool.operation.key: tool for tool in self._tools.values()}.values()
 
     def _check_inputs(self) -> None:
         if not isinstance(self._workflow.inputs, dict) or (
@@ -227,190 +210,6 @@ class _Planning:
             known = self._values.known(value)
         types = Types(known.shapes, known.shapes, models=False)
         return types.of(known.schema, "response", "").annotation
-
-    # Steps
-
-    def _step(self, step: Step, variable: Identifier) -> StepPlan:
-        if self._values.has(step.id):
-            self._refuse(
-                "workflow-step-twice",
-                f"two steps are called `{step.id}`",
-                step.tokens,
-                "it is not known which of them an expression means",
-                "give each an id of its own",
-            )
-        tool = self._tool_of(step)
-        items = None
-        if step.for_each is not None:
-            items = self._values.resolved(step.for_each, step.for_each_tokens)
-            if not self._check_type(items, frozenset({"array"}), step.for_each_tokens):
-                items = REFUSED
-        condition = None if step.when is None else self._values.condition(step.when)
-        arguments = self._step_arguments(step, tool, items)
-        # Before the step is known: what its schema tells of is a success, and this is about errors.
-        on_failure = tuple(self._action(action, step) for action in step.on_failure)
-        self._check_retries(step, tool)
-        self._values.add(step, tool)
-        for name, output in step.outputs.items():
-            self._values.resolved(output, (*step.outputs_tokens, name), step, items)
-        return StepPlan(
-            id=step.id,
-            variable=variable,
-            tool="" if tool is None else tool.name,
-            operation=step.operation if tool is None else tool.operation.key,
-            arguments=arguments,
-            condition=condition,
-            items=items,
-            criteria=self._criteria(step.criteria, step),
-            on_success=tuple(self._action(action, step) for action in step.on_success),
-            on_failure=on_failure,
-        )
-
-    def _action(self, action: Action, step: Step) -> Action:
-        return replace(action, criteria=self._criteria(action.criteria, step))
-
-    def _criteria(self, criteria: Iterable[Criterion], step: Step) -> tuple[Criterion, ...]:
-        return tuple(
-            replace(found, condition=self._values.condition(found, step)) for found in criteria
-        )
-
-    def _check_retries(self, step: Step, tool: ToolPlan | None) -> None:
-        """Refuse to do twice what may have been done where no answer came."""
-        if tool is None or tool.annotations.get("idempotentHint", False):
-            return
-        for action in step.on_failure:
-            if action.kind == "retry" and not any(map(needs_answer, action.criteria)):
-                self._refuse(
-                    "workflow-retry",
-                    f"`{tool.operation.key}` would be tried again whatever became of it",
-                    action.tokens,
-                    f"where no answer came, the step `{step.id}` may have taken effect, and would "
-                    "again",
-                    "name the answers after which to try again: `$statusCode == 503`; or, where "
-                    "the API tells a repeated call apart, say so of the operation in "
-                    "`mcpgen.yaml`: `annotations: {idempotentHint: true}`",
-                )
-
-    def _tool_of(self, step: Step) -> ToolPlan | None:
-        tool = self._tools.get(step.operation)
-        if tool is None:
-            message = f"`{step.operation}` is no operation that this server has"
-            near = difflib.get_close_matches(step.operation, self._tools, n=1, cutoff=0.5)
-            hint = "name an operationId, or a method and a path: `GET /pets`"
-            if step.operation in self._left_out:
-                message = f"`{step.operation}` is left out, so no step can call it"
-                hint = "another diagnostic says what the operation lacks"
-            elif near:
-                hint = f"did you mean `{near[0]}`?"
-            why = f"the step `{step.id}` calls it"
-            self._refuse("workflow-operation", message, step.operation_tokens, why, hint)
-        return tool
-
-    def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
-        given: dict[str, Value] = {}
-        for written in step.arguments:
-            value = self._values.resolved(written.value, written.tokens, items=items, step=None)
-            if tool is None:
-                continue
-            argument = self._argument_of(written, tool)
-            if argument is not None:
-                given[argument.name] = value
-                self._check_fits(value, Known(argument.schema, self._schemas.requests), written)
-        if step.max_pages is not None and tool is not None:
-            if tool.pagination is None:
-                self._refuse(
-                    "workflow-pages",
-                    f"`{tool.operation.key}` gives no pages that could be joined",
-                    (*step.tokens, "max_pages"),
-                    f"the step `{step.id}` would be refused",
-                    "leave `max_pages` out",
-                )
-            given["max_pages"] = Literal(step.max_pages)
-        if tool is not None and len(given) >= len(step.arguments):  # else one was refused
-            self._check_complete(step, tool, given)
-        return ObjectOf(tuple(given.items()))
-
-    def _argument_of(self, written: StepArgument, tool: ToolPlan) -> Argument | None:
-        for argument in tool.arguments:
-            if not written.location and argument.name == written.name:
-                return argument
-            if (argument.location, argument.wire_name) == (written.location, written.name):
-                return argument
-        names = [
-            argument.wire_name if written.location else argument.name
-            for argument in tool.arguments
-            if written.location in ("", argument.location)
-        ]
-        near = difflib.get_close_matches(written.name, names, n=1)
-        where = f"{written.location} parameter" if written.location else "argument"
-        self._refuse(
-            "workflow-argument",
-            f"`{tool.operation.key}` has no {where} `{written.name}`",
-            written.tokens,
-            f"`{tool.name}` would refuse the call",
-            f"did you mean `{near[0]}`?"
-            if near
-            else f"it has {', '.join(f'`{name}`' for name in names) or 'none'}",
-        )
-        return None
-
-    def _check_complete(self, step: Step, tool: ToolPlan, given: Collection[str]) -> None:
-        missing = [
-            argument.name
-            for argument in tool.arguments
-            if argument.required and argument.default is UNSET and argument.name not in given
-        ]
-        if missing:
-            self._refuse(
-                "workflow-argument-missing",
-                f"the step `{step.id}` lacks {', '.join(f'`{name}`' for name in missing)}",
-                step.tokens,
-                f"`{tool.operation.key}` cannot be called without",
-                "give it under `arguments`, as a literal or an expression",
-            )
-
-    def _check_fits(self, value: Value, wanted: Known, written: StepArgument) -> None:
-        """Refuse a value that can never be what the argument takes."""
-        is_literal, plain = literal_of(value)
-        if is_literal:
-            samples = Samples(wanted.shapes.schemas, "request")
-            if problem := samples.problem(wanted.schema, plain):
-                self._refuse_type(written.tokens, problem)
-        elif isinstance(value, ObjectOf) and not wanted.types - {"object", "null"}:
-            self._check_members(value, wanted, written)
-        else:
-            self._check_type(value, wanted.types, written.tokens)
-
-    def _check_members(self, value: ObjectOf, wanted: Known, written: StepArgument) -> None:
-        keywords = wanted.shape.keywords
-        names = {name for name, _ in value.members}
-        if missing := sorted(set(keywords.get("required", ())) - names):
-            self._refuse_type(
-                written.tokens, f"it lacks {', '.join(f'`{name}`' for name in missing)}"
-            )
-        for name, member in value.members:
-            tokens = (*written.tokens, name)
-            try:
-                known = wanted.at(json_pointer((name,)))
-            except NothingThereError as error:
-                self._refuse_type(tokens, str(error))
-            else:
-                self._check_fits(member, known, replace(written, tokens=tokens))
-
-    def _check_type(self, value: Value, wanted: frozenset[str], tokens: Tokens) -> bool:
-        problem = mismatch(self._values.types_of(value), wanted)
-        if problem:
-            self._refuse_type(tokens, problem)
-        return not problem
-
-    def _refuse_type(self, tokens: Tokens, problem: str) -> None:
-        self._refuse(
-            "workflow-type",
-            f"this value cannot fit: {problem}",
-            tokens,
-            "every call would be refused before anything is sent",
-            "compare it with what `mcpgen tools` shows of the tool",
-        )
 
     def _refuse(self, code: str, message: str, tokens: Tokens, why: str, help: str) -> None:
         at = self._workflow.locate(tokens)

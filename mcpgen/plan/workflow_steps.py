@@ -1,0 +1,234 @@
+"""From the steps of a workflow to calls that are sure to fit their operations."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from mcpgen.ir.api import LeftOut
+from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.json_pointer import json_pointer
+from mcpgen.ir.tool_plan import Argument, StepPlan, ToolPlan
+from mcpgen.ir.workflow import (
+    Action,
+    Criterion,
+    Literal,
+    ObjectOf,
+    Step,
+    StepArgument,
+    Tokens,
+    Value,
+)
+from mcpgen.plan.intent import names_of
+from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.workflow_conditions import needs_answer
+from mcpgen.plan.workflow_types import Known, NothingThereError, literal_of, mismatch
+from mcpgen.plan.workflow_values import REFUSED, Refuse, WorkflowValues
+from mcpgen.runtime.testing.samples import Samples
+
+
+class WorkflowSteps:
+    """Plans the steps of one workflow, in their order."""
+
+    def __init__(
+        self,
+        values: WorkflowValues,
+        tools: Mapping[str, ToolPlan],
+        left_out: Iterable[LeftOut],
+        requests: Shapes,
+        refuse: Refuse,
+    ) -> None:
+        """Begin with none; `requests` are the schemas of what the `tools` (by key) take."""
+        self._values = values
+        self._tools: dict[str, ToolPlan] = {
+            name: tool for tool in tools.values() for name in names_of(tool.operation)
+        }
+        self._left_out = {item.operation for item in left_out}
+        self._requests = requests
+        self._refuse = refuse
+
+    def planned(self, step: Step, variable: Identifier) -> StepPlan:
+        """Plan a step, whose response has the name `variable` in the workflow's function."""
+        if self._values.has(step.id):
+            self._refuse(
+                "workflow-step-twice",
+                f"two steps are called `{step.id}`",
+                step.tokens,
+                "it is not known which of them an expression means",
+                "give each an id of its own",
+            )
+        tool = self._tool_of(step)
+        items = None
+        if step.for_each is not None:
+            items = self._values.resolved(step.for_each, step.for_each_tokens)
+            if not self._check_type(items, frozenset({"array"}), step.for_each_tokens):
+                items = REFUSED
+        condition = None if step.when is None else self._values.condition(step.when)
+        arguments = self._step_arguments(step, tool, items)
+        # Before the step is known: what its schema tells of is a success, and this is about errors.
+        on_failure = tuple(self._action(action, step) for action in step.on_failure)
+        self._check_retries(step, tool)
+        self._values.add(step, tool)
+        for name, output in step.outputs.items():
+            self._values.resolved(output, (*step.outputs_tokens, name), step, items)
+        return StepPlan(
+            id=step.id,
+            variable=variable,
+            tool="" if tool is None else tool.name,
+            operation=step.operation if tool is None else tool.operation.key,
+            arguments=arguments,
+            condition=condition,
+            items=items,
+            criteria=self._criteria(step.criteria, step),
+            on_success=tuple(self._action(action, step) for action in step.on_success),
+            on_failure=on_failure,
+        )
+
+    def _action(self, action: Action, step: Step) -> Action:
+        return replace(action, criteria=self._criteria(action.criteria, step))
+
+    def _criteria(self, criteria: Iterable[Criterion], step: Step) -> tuple[Criterion, ...]:
+        return tuple(
+            replace(found, condition=self._values.condition(found, step)) for found in criteria
+        )
+
+    def _check_retries(self, step: Step, tool: ToolPlan | None) -> None:
+        """Refuse to do twice what may have been done where no answer came."""
+        if tool is None or tool.annotations.get("idempotentHint", False):
+            return
+        for action in step.on_failure:
+            if action.kind == "retry" and not any(map(needs_answer, action.criteria)):
+                self._refuse(
+                    "workflow-retry",
+                    f"`{tool.operation.key}` would be tried again whatever became of it",
+                    action.tokens,
+                    f"where no answer came, the step `{step.id}` may have taken effect, and would "
+                    "again",
+                    "name the answers after which to try again: `$statusCode == 503`; or, where "
+                    "the API tells a repeated call apart, say so of the operation in "
+                    "`mcpgen.yaml`: `annotations: {idempotentHint: true}`",
+                )
+
+    def _tool_of(self, step: Step) -> ToolPlan | None:
+        tool = self._tools.get(step.operation)
+        if tool is None:
+            message = f"`{step.operation}` is no operation that this server has"
+            near = difflib.get_close_matches(step.operation, self._tools, n=1, cutoff=0.5)
+            hint = "name an operationId, or a method and a path: `GET /pets`"
+            if step.operation in self._left_out:
+                message = f"`{step.operation}` is left out, so no step can call it"
+                hint = "another diagnostic says what the operation lacks"
+            elif near:
+                hint = f"did you mean `{near[0]}`?"
+            why = f"the step `{step.id}` calls it"
+            self._refuse("workflow-operation", message, step.operation_tokens, why, hint)
+        return tool
+
+    def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
+        given: dict[str, Value] = {}
+        for written in step.arguments:
+            value = self._values.resolved(written.value, written.tokens, items=items, step=None)
+            if tool is None:
+                continue
+            argument = self._argument_of(written, tool)
+            if argument is not None:
+                given[argument.name] = value
+                self._check_fits(value, Known(argument.schema, self._requests), written)
+        if step.max_pages is not None and tool is not None:
+            if tool.pagination is None:
+                self._refuse(
+                    "workflow-pages",
+                    f"`{tool.operation.key}` gives no pages that could be joined",
+                    (*step.tokens, "max_pages"),
+                    f"the step `{step.id}` would be refused",
+                    "leave `max_pages` out",
+                )
+            given["max_pages"] = Literal(step.max_pages)
+        if tool is not None and len(given) >= len(step.arguments):  # else one was refused
+            self._check_complete(step, tool, given)
+        return ObjectOf(tuple(given.items()))
+
+    def _argument_of(self, written: StepArgument, tool: ToolPlan) -> Argument | None:
+        for argument in tool.arguments:
+            if not written.location and argument.name == written.name:
+                return argument
+            if (argument.location, argument.wire_name) == (written.location, written.name):
+                return argument
+        names = [
+            argument.wire_name if written.location else argument.name
+            for argument in tool.arguments
+            if written.location in ("", argument.location)
+        ]
+        near = difflib.get_close_matches(written.name, names, n=1)
+        where = f"{written.location} parameter" if written.location else "argument"
+        self._refuse(
+            "workflow-argument",
+            f"`{tool.operation.key}` has no {where} `{written.name}`",
+            written.tokens,
+            f"`{tool.name}` would refuse the call",
+            f"did you mean `{near[0]}`?"
+            if near
+            else f"it has {', '.join(f'`{name}`' for name in names) or 'none'}",
+        )
+        return None
+
+    def _check_complete(self, step: Step, tool: ToolPlan, given: Collection[str]) -> None:
+        missing = [
+            argument.name
+            for argument in tool.arguments
+            if argument.required and argument.default is UNSET and argument.name not in given
+        ]
+        if missing:
+            self._refuse(
+                "workflow-argument-missing",
+                f"the step `{step.id}` lacks {', '.join(f'`{name}`' for name in missing)}",
+                step.tokens,
+                f"`{tool.operation.key}` cannot be called without",
+                "give it under `arguments`, as a literal or an expression",
+            )
+
+    def _check_fits(self, value: Value, wanted: Known, written: StepArgument) -> None:
+        """Refuse a value that can never be what the argument takes."""
+        is_literal, plain = literal_of(value)
+        if is_literal:
+            samples = Samples(wanted.shapes.schemas, "request")
+            if problem := samples.problem(wanted.schema, plain):
+                self._refuse_type(written.tokens, problem)
+        elif isinstance(value, ObjectOf) and not wanted.types - {"object", "null"}:
+            self._check_members(value, wanted, written)
+        else:
+            self._check_type(value, wanted.types, written.tokens)
+
+    def _check_members(self, value: ObjectOf, wanted: Known, written: StepArgument) -> None:
+        keywords = wanted.shape.keywords
+        names = {name for name, _ in value.members}
+        if missing := sorted(set(keywords.get("required", ())) - names):
+            self._refuse_type(
+                written.tokens, f"it lacks {', '.join(f'`{name}`' for name in missing)}"
+            )
+        for name, member in value.members:
+            tokens = (*written.tokens, name)
+            try:
+                known = wanted.at(json_pointer((name,)))
+            except NothingThereError as error:
+                self._refuse_type(tokens, str(error))
+            else:
+                self._check_fits(member, known, replace(written, tokens=tokens))
+
+    def _check_type(self, value: Value, wanted: frozenset[str], tokens: Tokens) -> bool:
+        problem = mismatch(self._values.types_of(value), wanted)
+        if problem:
+            self._refuse_type(tokens, problem)
+        return not problem
+
+    def _refuse_type(self, tokens: Tokens, problem: str) -> None:
+        self._refuse(
+            "workflow-type",
+            f"this value cannot fit: {problem}",
+            tokens,
+            "every call would be refused before anything is sent",
+            "compare it with what `mcpgen tools` shows of the tool",
+        )
