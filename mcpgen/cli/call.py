@@ -67,8 +67,8 @@ async def _call(
     async with _mocked(target, is_mocked=is_mocked) as (upstream, environment):
         async with connected(target, revision, environment) as client:
             known = await client.list_tools()
-            if target.package is not None and target.package.search_tools:
-                known += target.package.generated_tools()
+            if target.package is not None:
+                known += target.package.unlisted_tools()
             schema = input_schema(known, tool)
             result = await client.call_tool(tool, typed.fit(schema))
         if upstream is not None:

@@ -72,6 +72,18 @@ class GeneratedPackage(Struct, frozen=True):
         listing = self.directory / "src" / self.name / "_generated" / "listing.jsonl"
         return [json.loads(line) for line in listing.read_bytes().splitlines()]
 
+    def unlisted_tools(self) -> list[dict[str, Any]]:
+        """Give the Tool objects that a client can call without being told of them.
+
+        They are the generated tools by their former names and, where tools are searched, all.
+        """
+        tools = {tool["name"]: tool for tool in self.generated_tools()}
+        former: dict[str, str] = self.contract.get("aliases", {})
+        renamed = [
+            {**tools[name], "name": alias} for alias, name in former.items() if name in tools
+        ]
+        return [*tools.values(), *renamed] if self.search_tools else renamed
+
     @property
     def search_tools(self) -> tuple[str, ...]:
         """The names of the tools that find and call the others; () where all are listed."""

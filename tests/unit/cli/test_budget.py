@@ -95,3 +95,14 @@ def test_a_tool_that_is_not_listed_is_called_by_its_name(
     assert run(["call", "get_bot", str(CHATDESK), *arguments]) == 0
 
     assert capsys.readouterr().out.startswith("> GET http://127.0.0.1:")
+
+
+def test_a_tool_is_called_by_a_former_name(
+    petstore: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = petstore / "mcpgen.yaml"
+    manifest.write_text(f"{manifest.read_text()}\naliases: {{pet_by_id: get_pet}}\n")
+    assert run(["generate", str(petstore), "-q"]) == 0
+
+    assert run(["call", "pet_by_id", str(petstore), "--mock", "--arg", "pet_id=7"]) == 0
+    assert "/v1/pets/7\n" in capsys.readouterr().out
