@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.manifest import OperationEntry
+from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.plan.intent import stated_as
 from mcpgen.plan.policy import Policy
 
 
@@ -18,19 +20,29 @@ def alias_names(policy: Policy) -> frozenset[str]:
 
 
 def aliases_of_tools(
-    tools: Mapping[str, str],
+    tools: Mapping[str, ToolPlan],
     entries: Mapping[str, OperationEntry],
     policy: Policy,
     problems: Problems,
 ) -> dict[str, tuple[str, ...]]:
-    """The aliases of each tool, by its name. `tools` are the served names by operation key.
+    """The aliases of each tool, by its name. `tools` are those that are served, by operation key.
 
     An alias that a tool or another alias has as its name, or that leads to no tool, is an error.
     """
+    exposed = {tool.name: tool.exposed_as for tool in tools.values()}
+    names = [name for name, kind in exposed.items() if kind == "tool"]
     targets: dict[str, str] = {}
     for alias, target, at in _stated(tools, entries, policy):
-        if target not in tools.values():
-            near = difflib.get_close_matches(target, tools.values(), n=1, cutoff=0.5)
+        if exposed.get(target, "tool") != "tool":
+            problems.error(
+                "alias-unknown",
+                f"the alias `{alias}` leads to `{target}`, a {exposed[target]} and no tool",
+                at=at,
+                why="nothing can be called by the name",
+                help="leave the alias out, or `expose` the operation as `tool`",
+            )
+        elif target not in names:
+            near = difflib.get_close_matches(target, names, n=1, cutoff=0.5)
             problems.error(
                 "alias-unknown",
                 f"the alias `{alias}` leads to `{target}`, and no tool is called so",
@@ -38,8 +50,8 @@ def aliases_of_tools(
                 why="a client that calls by the old name would be told that there is no such tool",
                 help=f"did you mean `{near[0]}`?" if near else "name a tool of this server",
             )
-        elif alias in tools.values() or targets.get(alias, target) != target:
-            taken = "a tool" if alias in tools.values() else f"an alias of `{targets[alias]}`"
+        elif alias in exposed or targets.get(alias, target) != target:
+            taken = f"a {exposed[alias]}" if alias in exposed else f"an alias of `{targets[alias]}`"
             problems.error(
                 "alias-collision",
                 f"`{alias}` is {taken}, and so no alias of `{target}`",
@@ -56,12 +68,14 @@ def aliases_of_tools(
 
 
 def _stated(
-    tools: Mapping[str, str], entries: Mapping[str, OperationEntry], policy: Policy
+    tools: Mapping[str, ToolPlan], entries: Mapping[str, OperationEntry], policy: Policy
 ) -> Iterator[tuple[str, str, Location]]:
     """Each alias, what it leads to, and where the manifest says so."""
     for alias, target in policy.manifest.aliases.items():
         yield alias, target, policy.intent.locate(("aliases", alias))
     for key, entry in entries.items():
         if key in tools:
-            at = policy.intent.locate(("operations", key, "aliases"))
-            yield from ((alias, tools[key], at) for alias in entry.aliases)
+            tool = tools[key]
+            stated = stated_as(tool.operation, policy.manifest)
+            at = policy.intent.locate(("operations", stated, "aliases"))
+            yield from ((alias, tool.name, at) for alias in entry.aliases)

@@ -16,6 +16,7 @@ from mcpgen.plan.peers import scopes_of
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.search_index import tag_of
 from mcpgen.plan.token_cost import listed_cost
+from mcpgen.runtime.toolset_names import EVERYTHING, plain_name
 
 AnyTool: TypeAlias = ToolPlan | WorkflowPlan
 
@@ -23,11 +24,15 @@ _MAX_TAGS_NAMED = 100  # of an enum that clients take
 
 
 def plan_toolsets(
-    groups: Sequence[ToolGroupPlan], policy: Policy, problems: Problems
+    groups: Sequence[ToolGroupPlan],
+    workflows: Sequence[WorkflowPlan],
+    policy: Policy,
+    problems: Problems,
 ) -> tuple[Toolset, ...]:
     """One toolset a tag or a scope of `x-speakeasy-mcp`, and those of the manifest, by name.
 
-    A tag or a tool that the server does not have is an error.
+    A tag or a tool that the server does not have is an error, and so is a name by which no toolset
+    could be chosen.
     """
     found = {
         str(group.module): Toolset(
@@ -37,11 +42,37 @@ def plan_toolsets(
     }
     for scope, in_scope in _of_scopes(groups).items():
         found.setdefault(scope, Toolset(scope, "", tuple(sorted(in_scope))))
+    _check_names(policy, problems)
     for name, entry in policy.manifest.toolsets.items():
         tools = _of_tags(name, entry, groups, policy, problems)
-        tools |= _of_names(name, entry, groups, policy, problems)
+        tools |= _of_names(name, entry, groups, workflows, policy, problems)
         found[name] = Toolset(name, entry.description, tuple(sorted(tools)))
     return tuple(found[name] for name in sorted(found))
+
+
+def _check_names(policy: Policy, problems: Problems) -> None:
+    """Report toolsets of the manifest that `--toolset` cannot name, and those that hold nothing."""
+    named: dict[str, str] = {}
+    for name, entry in policy.manifest.toolsets.items():
+        chosen_by = plain_name(name)
+        other = named.setdefault(chosen_by, name)
+        message, hint = "", "give it a name of its own, of letters and digits"
+        if not chosen_by or "," in name:
+            message = f"no `--toolset` could name `{name}`"
+        elif chosen_by == EVERYTHING:
+            message = f"`--toolset {EVERYTHING}` lists every tool, and not the toolset `{name}`"
+        elif other != name:
+            message = f"`--toolset {chosen_by}` would name both `{other}` and `{name}`"
+        elif not entry.tags and not entry.tools:
+            message, hint = f"the toolset `{name}` holds nothing", "give it `tags` or `tools`"
+        if message:
+            problems.error(
+                "toolset",
+                message,
+                at=policy.intent.locate(("toolsets", name)),
+                why="nobody could be given what was meant",
+                help=hint,
+            )
 
 
 def _of_scopes(groups: Sequence[ToolGroupPlan]) -> dict[str, set[str]]:
@@ -72,10 +103,11 @@ def _of_names(
     toolset: str,
     entry: ToolsetEntry,
     groups: Sequence[ToolGroupPlan],
+    workflows: Sequence[WorkflowPlan],
     policy: Policy,
     problems: Problems,
 ) -> set[str]:
-    known: dict[str, set[str]] = {}
+    known = {workflow.name: {workflow.name} for workflow in workflows}
     for tool in _tools_of(groups):
         for name in (*names_of(tool.operation), tool.name):
             known[name] = {tool.name}
@@ -111,6 +143,7 @@ def plan_search(
     title: str,
     groups: Sequence[ToolGroupPlan],
     workflows: Sequence[WorkflowPlan],
+    toolsets: Sequence[Toolset],
     policy: Policy,
     problems: Problems,
 ) -> ToolSearch | None:
@@ -123,12 +156,16 @@ def plan_search(
     if sum(tool.token_cost for tool in tools) <= budget:
         return None
     search, describe, call = _free_names(tools)
+    stated = policy.manifest.toolsets
+    also_listed = {workflow.name for workflow in workflows}.union(
+        *(it.tools for it in toolsets if it.name in stated and stated[it.name].listed)
+    )
+    others = [tool for tool in tools if tool.name not in also_listed]
     listed = (
-        _search_tool(search, (describe, call), title, tools),
+        _search_tool(search, (describe, call), title, tools, len(others)),
         _describe_tool(describe, (search, call)),
         _call_tool(call, (search, describe), tools),
     )
-    also_listed = _listed_by_manifest(groups, policy) | {workflow.name for workflow in workflows}
     cost = sum(map(listed_cost, listed))
     cost += sum(tool.token_cost for tool in tools if tool.name in also_listed)
     if cost > budget:
@@ -154,13 +191,6 @@ def _tools_of(groups: Iterable[ToolGroupPlan]) -> list[ToolPlan]:
     return [tool for group in groups for tool in group.listed_tools]
 
 
-def _listed_by_manifest(groups: Sequence[ToolGroupPlan], policy: Policy) -> set[str]:
-    listed = {name for name, entry in policy.manifest.toolsets.items() if entry.listed}
-    unheard = Problems()  # what is wrong with a toolset was told when it was planned
-    toolsets = plan_toolsets(groups, policy, unheard) if listed else ()
-    return {name for one in toolsets if one.name in listed for name in one.tools}
-
-
 def _free_names(tools: Iterable[AnyTool]) -> tuple[str, str, str]:
     """The names of the three; all of them get `mcp_` before them while the API has one of them."""
     taken = {tool.name for tool in tools}
@@ -172,7 +202,7 @@ def _free_names(tools: Iterable[AnyTool]) -> tuple[str, str, str]:
 
 
 def _search_tool(
-    name: str, others: tuple[str, str], title: str, tools: Sequence[AnyTool]
+    name: str, others: tuple[str, str], title: str, tools: Sequence[AnyTool], unlisted: int
 ) -> JsonObject:
     describe, call = others
     tag: JsonObject = {"type": "string", "description": "Only tools of this tag."}
@@ -182,7 +212,7 @@ def _search_tool(
     return {
         "name": name,
         "title": "Search tools",
-        "description": f"Find tools of {title} by what you want to do. It has {len(tools):,} tools "
+        "description": f"Find tools of {title} by what you want to do. It has {unlisted:,} tools "
         "that are not listed. Ask in plain words, as for a task: a verb and what it is about. "
         f"The answer names tools, best first; read one with `{describe}`, then call it with "
         f"`{call}`.",

@@ -81,7 +81,8 @@ class _Planning:
         workflows = plan_workflows(
             self.policy.workflows, tools, self.left_out, self.schemas, self.problems
         )
-        search = plan_search(title, groups, workflows, self.policy, self.problems)
+        toolsets = plan_toolsets(groups, workflows, self.policy, self.problems)
+        search = plan_search(title, groups, workflows, toolsets, self.policy, self.problems)
         takes_files = any(
             takes_file(item, self.types) for tool in tools.values() for item in tool.body
         )
@@ -108,7 +109,7 @@ class _Planning:
             ),
             workflows=workflows,
             budget=self.policy.manifest.budget,
-            toolsets=plan_toolsets(groups, self.policy, self.problems),
+            toolsets=toolsets,
             search=search,
         )
 
@@ -132,12 +133,7 @@ class _Planning:
         unchosen = [
             tools[it.key].operation for it in selected if it.key in tools and it.key not in chosen
         ]
-        aliases = aliases_of_tools(
-            {key: tool.name for key, tool in tools.items()},
-            self.entries,
-            self.policy,
-            self.problems,
-        )
+        aliases = aliases_of_tools(tools, self.entries, self.policy, self.problems)
         document_names = new_document_names(
             unchosen, names, limit, reserved=reserved, prefixes=prefixes
         )

@@ -92,10 +92,11 @@ class ToolSearch:
 
     async def _describe(self, _: Context, *, name: str) -> ToolResult:
         """Give a tool as it would be listed."""
-        tool = self._toolbox.listed.get(name)
-        if tool is None:
-            raise ToolError(self._unknown(name))
-        listed = {"name": name, **tool.contract["listing"]}
+        try:
+            tool = self._toolbox.find(name)
+        except UnknownToolError:
+            raise ToolError(self._unknown(name)) from None
+        listed = {"name": tool.name, **tool.contract["listing"]}
         return ToolResult((Text(encode_json(listed).decode()),))
 
     async def _call(

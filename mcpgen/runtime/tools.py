@@ -369,7 +369,7 @@ class Toolbox:
             ProtocolError: the handler ended the request itself.
             ClientCannotError: the client lacks what the handler asked of it.
         """
-        tool = self._find(name) if is_listed else self._tools[name]
+        tool = self.find(name) if is_listed else self._tools[name]
         try:
             handling = self._handling(tool, arguments, context)
             api = context.api
@@ -398,7 +398,7 @@ class Toolbox:
             ToolError: it failed.
         """
         try:
-            tool = self._tools.get(name) or self._find(name)
+            tool = self._tools.get(name) or self.find(name)
             handling = self._handling(tool, arguments, context, context.attempts)
             api = context.api
             value = await handling
@@ -413,7 +413,12 @@ class Toolbox:
             return Run(tool.operation, value)
         return Run(tool.operation, value, response.status, response.headers)
 
-    def _find(self, name: str) -> Tool:
+    def find(self, name: str) -> Tool:
+        """Give the tool that a client calls so, by its name or a former one.
+
+        Raises:
+            UnknownToolError: there is none; what is exposed otherwise is no tool.
+        """
         tool = self._listed.get(name) or self._aliases.get(name)
         if tool is None:
             raise UnknownToolError(name)

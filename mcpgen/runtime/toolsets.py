@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from mcpgen.runtime.errors import UnknownToolsetError
+from mcpgen.runtime.toolset_names import EVERYTHING, plain_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mcpgen.runtime.protocol.jsonrpc import JsonObject
-
-EVERYTHING = "all"
 
 
 def chosen_lines(
@@ -24,26 +23,21 @@ def chosen_lines(
     Raises:
         UnknownToolsetError: there is no such toolset.
     """
-    known = {_plain(name): toolset["tools"] for name, toolset in toolsets.items()}
+    known = {plain_name(name): toolset["tools"] for name, toolset in toolsets.items()}
     wanted: set[str] = set()
     for name in names:
-        if _plain(name) in known:
-            wanted.update(known[_plain(name)])
-        elif _plain(name) == EVERYTHING:
+        if plain_name(name) in known:
+            wanted.update(known[plain_name(name)])
+        elif plain_name(name) == EVERYTHING:
             return list(lines)
         else:
             raise UnknownToolsetError(_unknown(name.strip(), sorted(known)))
     return [line for line in lines if json.loads(line)["name"] in wanted]
 
 
-def _plain(name: str) -> str:
-    kept = (character if character.isalnum() else " " for character in name.lower())
-    return "_".join("".join(kept).split())
-
-
 def _unknown(name: str, known: list[str]) -> str:
     from difflib import get_close_matches  # only on the way to an error
 
-    close = get_close_matches(_plain(name), known, n=1)
+    close = get_close_matches(plain_name(name), known, n=1)
     hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
     return f"no toolset is called `{name}`; {hint}"

@@ -27,6 +27,7 @@ BELOW_EVERYTHING = (
     "mcpgen.runtime.part_headers",
     "mcpgen.runtime.question",
     "mcpgen.runtime.thesaurus",
+    "mcpgen.runtime.toolset_names",
     "mcpgen.runtime.words",
     "mcpgen.runtime.testing.failures",
     "mcpgen.runtime.testing.samples",

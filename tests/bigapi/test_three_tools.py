@@ -12,7 +12,7 @@ import pytest
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.testing import MockUpstream
 from mcpgen.runtime.testing.client import Client, RpcError
-from mcpgen.runtime.toolsets import EVERYTHING
+from mcpgen.runtime.toolset_names import EVERYTHING
 from tests.bigapi.conftest import Connect
 
 TOOL_COUNT = 129

@@ -43,7 +43,7 @@ from mcpgen.runtime.testing.served import demand
 from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
 from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
 from mcpgen.runtime.tools import Tool, Toolbox, ToolGroup
-from mcpgen.runtime.toolsets import EVERYTHING
+from mcpgen.runtime.toolset_names import EVERYTHING
 from mcpgen.runtime.transports.memory import MemoryConnection
 from mcpgen.runtime.upstream.client import ApiClient, Surroundings
 from mcpgen.runtime.upstream.http import Sender

@@ -97,12 +97,14 @@ def test_a_tool_that_is_not_listed_is_called_by_its_name(
     assert capsys.readouterr().out.startswith("> GET http://127.0.0.1:")
 
 
-def test_a_tool_is_called_by_a_former_name(
+def test_a_tool_is_called_and_described_by_a_former_name(
     petstore: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     manifest = petstore / "mcpgen.yaml"
-    manifest.write_text(f"{manifest.read_text()}\naliases: {{pet_by_id: get_pet}}\n")
+    manifest.write_text(f"{manifest.read_text()}\nbudget: 1000\naliases: {{pet_by_id: get_pet}}\n")
     assert run(["generate", str(petstore), "-q"]) == 0
 
     assert run(["call", "pet_by_id", str(petstore), "--mock", "--arg", "pet_id=7"]) == 0
     assert "/v1/pets/7\n" in capsys.readouterr().out
+    assert run(["call", "describe_tool", str(petstore), "--arg", "name=pet_by_id"]) == 0
+    assert '"name": "get_pet"' in capsys.readouterr().out

@@ -52,6 +52,22 @@ def test_a_renamed_operation_keeps_its_issued_name_and_is_offered_the_new_one(sh
     ]
 
 
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "operations: {listPets: {expose: resource, aliases: [all_pets]}}\n",
+        "operations: {listPets: {expose: resource}}\naliases: {all_pets: list_pets}\n",
+    ],
+)
+def test_what_is_no_tool_has_no_alias(shop: Shop, manifest: str) -> None:
+    shop.plan(manifest)
+    (problem,) = shop.problems
+    assert problem.code == "alias-unknown"
+    assert problem.message == "the alias `all_pets` leads to `list_pets`, a resource and no tool"
+    assert problem.at is not None
+    assert problem.at.pointer.endswith(("/operations/listPets/aliases", "/aliases/all_pets"))
+
+
 @pytest.mark.parametrize("reads", ["addPet2", "add_pet", "o" * 60])
 def test_a_name_that_is_taken_or_too_long_is_not_offered(shop: Shop, reads: str) -> None:
     plan = shop.plan(reads=reads, writes="addPet2")

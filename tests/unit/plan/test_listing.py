@@ -128,6 +128,34 @@ def test_a_toolset_of_what_is_not_there_is_an_error(shop: Shop, entry: str, help
     assert problem.at.line == 4
 
 
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ("all: {tags: [Reading]}", "`--toolset all` lists every tool"),
+        ("'*': {tags: [Reading]}", "no `--toolset` could name `*`"),
+        ("'a, b': {tags: [Reading]}", "no `--toolset` could name `a, b`"),
+        ("a b: {tags: [Reading]}\n  A-B: {tags: [Reading]}", "would name both `a b` and `A-B`"),
+        ("some: {description: None.}", "the toolset `some` holds nothing"),
+    ],
+)
+def test_a_toolset_that_nobody_could_be_given_is_an_error(
+    shop: Shop, stated: str, said: str
+) -> None:
+    shop.plan(f"toolsets:\n  {stated}\n")
+    (problem,) = shop.problems
+    assert problem.code == "toolset"
+    assert said in problem.message
+    assert problem.at is not None
+    assert problem.at.line in (4, 5)
+
+
+def test_the_search_counts_what_is_not_listed(shop: Shop) -> None:
+    plan = shop.plan(SMALL + "toolsets:\n  some: {tools: [read_thing1], listed: true}\n")
+    assert plan.search is not None
+    described = plan.search.tools[0]["description"]
+    assert f"It has {2 * KINDS - 1} tools that are not listed." in described
+
+
 def test_a_toolset_can_be_listed_beside_the_three(shop: Shop) -> None:
     plan = shop.plan(SMALL + "toolsets:\n  some: {tools: [read_thing1], listed: true}\n")
     assert plan.search is not None
