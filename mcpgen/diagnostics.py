@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -159,3 +159,11 @@ class OperationRefusedError(Exception):
         self.message = message
         self.at = at
         self.help = help
+
+
+def did_you_mean(written: str, known: Iterable[str], otherwise: str) -> str:
+    """Give the help for a name that is not known: which of the `known` is near, or `otherwise`."""
+    from difflib import get_close_matches  # only on the way to a problem
+
+    near = get_close_matches(written, known, n=1, cutoff=0.5)
+    return f"did you mean `{near[0]}`?" if near else otherwise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer, visible
 from mcpgen.cli.targets import Target, connected, find_target
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.json_types import JsonObject
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
         if candidate["name"] == tool:
             schema: JsonObject = candidate["inputSchema"]
             return schema
-    close = difflib.get_close_matches(tool, [candidate["name"] for candidate in listed], n=1)
-    hint = f"did you mean `{close[0]}`?" if close else "`mcpgen tools` lists what it has"
+    names = [candidate["name"] for candidate in listed]
+    hint = did_you_mean(tool, names, "`mcpgen tools` lists what it has")
     raise MisuseError(f"the server has no tool `{tool}`", help=hint)
 
 

@@ -6,10 +6,10 @@ what is done with the files is decided elsewhere.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.emit.ownership import owner_of
 from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet, PlannedFile
@@ -68,8 +68,7 @@ def _refuse_unknown(answers: Mapping[str, str]) -> None:
     """Refuse names that copier would accept in silence."""
     for name in answers:
         if name not in QUESTIONS:
-            close = difflib.get_close_matches(name, QUESTIONS, n=1)
-            hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(QUESTIONS)}"
+            hint = did_you_mean(name, QUESTIONS, f"there are {', '.join(QUESTIONS)}")
             raise AnswerRefusedError(f"the skeleton has no question `{name}`; {hint}")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
 from mcpgen.changelog import RULES, Changelog, Level, compare, next_version
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.emit.lock import Lock
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.surface import Surface
@@ -89,13 +88,12 @@ def levels_of(intent: LocatedManifest, problems: Problems) -> dict[str, Level]:
     """
     stated = intent.manifest.changelog
     for rule in stated.keys() - RULES.keys():
-        near = difflib.get_close_matches(rule, RULES, n=1)
         problems.error(
             "changelog-rule",
             f"`{rule}` is no rule of the changelog",
             at=intent.locate(("changelog", rule)),
             why="the level would silently change nothing",
-            help=f"did you mean `{near[0]}`?" if near else f"rules are {', '.join(sorted(RULES))}",
+            help=did_you_mean(rule, RULES, f"rules are {', '.join(sorted(RULES))}"),
         )
     if stated.keys() - RULES.keys():
         raise RejectedError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
@@ -11,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.emit.exclusive import exclusive
 from mcpgen.emit.lock import Lock, LockedFile, dump_lock, sha256, with_lf
 from mcpgen.emit.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
@@ -145,11 +144,10 @@ def _find(run: _Run, name: str) -> _Operation | None:
         key = _key_of(run, name)
     if key not in operations:
         known = [*operations, *called]
-        close = difflib.get_close_matches(name, known, n=1)
         run.problems.error(
             "unknown-operation",
             f"no operation is, or has a tool called, `{name}`",
-            help=f"did you mean `{close[0]}`?" if close else "`mcpgen tools` lists the tools",
+            help=did_you_mean(name, known, "`mcpgen tools` lists the tools"),
         )
         return None
     return _Operation(key, *operations[key])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 
 from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Location, OperationRefusedError
+from mcpgen.diagnostics import Location, OperationRefusedError, did_you_mean
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import OperationEntry, ParameterEntry
@@ -53,13 +52,12 @@ def adjust(
     for name, wish in entry.parameters.items():
         place = places.get(name)
         if place is None:
-            near = difflib.get_close_matches(name, places, n=1, cutoff=0.5)
             known = ", ".join(f"`{known}`" for known in places)
             raise OperationRefusedError(
                 "parameter-unknown",
                 f"`{operation.key}` has no argument `{name}`",
                 at(name),
-                f"did you mean `{near[0]}`?" if near else f"its arguments are {known}",
+                did_you_mean(name, places, f"its arguments are {known}"),
             )
         adjusted = _Adjusting(adjusted, name, place, wish, shapes, at(name)).adjusted()
     return _with_body(_with_names(adjusted, entry, places, at), shapes)

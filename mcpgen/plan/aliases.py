@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Location, Problems, did_you_mean
 from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.plan.intent import stated_as
@@ -42,13 +41,12 @@ def aliases_of_tools(
                 help="leave the alias out, or `expose` the operation as `tool`",
             )
         elif target not in names:
-            near = difflib.get_close_matches(target, names, n=1, cutoff=0.5)
             problems.error(
                 "alias-unknown",
                 f"the alias `{alias}` leads to `{target}`, and no tool is called so",
                 at=at,
                 why="a client that calls by the old name would be told that there is no such tool",
-                help=f"did you mean `{near[0]}`?" if near else "name a tool of this server",
+                help=did_you_mean(target, names, "name a tool of this server"),
             )
         elif alias in exposed or targets.get(alias, target) != target:
             taken = f"a {exposed[alias]}" if alias in exposed else f"an alias of `{targets[alias]}`"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import mimetypes
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import LocatedManifest, PromptEntry, ResourceEntry
 from mcpgen.ir.tool_plan import DeclaredPlan, ServerPlan, ToolPlan
@@ -227,11 +226,10 @@ class _Declaring:
         tokens = ("resources", name, "operation")
         tool = self._tools.get(entry.operation)
         if tool is None:
-            near = difflib.get_close_matches(entry.operation, self._tools, n=1)
             self._refuse(
                 tokens,
                 f"`{entry.operation}` is no operation that is served",
-                f"did you mean `{near[0]}`?" if near else "name one that `select` keeps",
+                did_you_mean(entry.operation, self._tools, "name one that `select` keeps"),
             )
             return None
         arguments = [item.name for item in tool.arguments]
@@ -239,11 +237,10 @@ class _Declaring:
         if tool.operation.method != "GET":
             self._refuse(tokens, f"`{tool.operation.key}` is no GET", "name one that only reads")
         elif unknown := [each for each in variables if each not in arguments]:
-            near = difflib.get_close_matches(unknown[0], arguments, n=1)
             self._refuse(
                 ("resources", name, "uri"),
                 f"`{tool.operation.key}` has no argument `{unknown[0]}`",
-                f"did you mean `{near[0]}`?" if near else f"its arguments are {_listed(arguments)}",
+                did_you_mean(unknown[0], arguments, f"its arguments are {_listed(arguments)}"),
             )
         elif missing := [each for each in needed if each not in variables]:
             self._refuse(
@@ -257,18 +254,22 @@ class _Declaring:
 
     def _prompt(self, name: str, entry: PromptEntry) -> DeclaredPlan:
         if not _NAME.match(name):
-            self._refuse(("prompts", name), f"`{name}` cannot be a prompt's name",
-                         "use up to 64 letters, digits, `_`, `.` and `-`")  # fmt: skip
+            self._refuse(
+                ("prompts", name),
+                f"`{name}` cannot be a prompt's name",
+                "use up to 64 letters, digits, `_`, `.` and `-`",
+            )
         for number, message in enumerate(entry.messages):
             for used in _PLACEHOLDER.findall(message.text):
                 if used not in entry.arguments:
-                    near = difflib.get_close_matches(used, entry.arguments, n=1)
                     self._refuse(
                         ("prompts", name, "messages", str(number), "text"),
                         f"`{{{used}}}` stands for no argument of `{name}`",
-                        f"did you mean `{{{near[0]}}}`?"
-                        if near
-                        else f"add it to `arguments`, or write `{{{{{used}}}}}` for the braces",
+                        did_you_mean(
+                            f"{{{used}}}",
+                            [f"{{{argument}}}" for argument in entry.arguments],
+                            f"add it to `arguments`, or write `{{{{{used}}}}}` for the braces",
+                        ),
                     )
         listing: JsonObject = {
             "name": name,

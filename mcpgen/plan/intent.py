@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.api import LeftOut, Operation
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import Manifest, OperationEntry
@@ -55,15 +54,14 @@ def entries_by_key(
                 why="another diagnostic says what the operation lacks",
             )
         else:
-            near = difflib.get_close_matches(name, keys, n=1, cutoff=0.5)
             problems.error(
                 "operation-unknown",
                 f"`{name}` is no operation of the document",
                 at=at,
                 why="the entry would silently change nothing",
-                help=f"did you mean `{near[0]}`?"
-                if near
-                else "name an operationId, or a method and a path: `GET /pets`",
+                help=did_you_mean(
+                    name, keys, "name an operationId, or a method and a path: `GET /pets`"
+                ),
             )
     return found
 

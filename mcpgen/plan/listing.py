@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import ToolsetEntry
 from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, WorkflowPlan
@@ -128,13 +127,12 @@ def _looked_up(
         if name in known:
             found |= known[name]
             continue
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         problems.error(
             "toolset-unknown",
             f"`{name}` is no {kind} of this server",
             at=policy.intent.locate((*tokens, str(number))),
             why="the toolset would silently lack what was meant",
-            help=f"did you mean `{near[0]}`?" if near else "`mcpgen tools` lists what there is",
+            help=did_you_mean(name, known, "`mcpgen tools` lists what there is"),
         )
     return found
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest import Match, OperationEntry, SelectRule
 from mcpgen.plan.intent import names_of, stated_as
@@ -119,7 +118,4 @@ def _suggestion(pattern: str | Match | None, operations: tuple[Operation, ...]) 
     if not isinstance(pattern, str):
         return "an operation has to fit all that the rule names"
     known = sorted({text for operation in operations for text in _texts(operation)})
-    near = difflib.get_close_matches(pattern, known, n=1, cutoff=0.4)
-    return (
-        f"did you mean `{near[0]}`?" if near else "globs match tags, paths, operationIds and keys"
-    )
+    return did_you_mean(pattern, known, "globs match tags, paths, operationIds and keys")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.json_types import JsonSchema
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
@@ -57,14 +56,13 @@ def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems)
         at = intent.locate(("targets", str(number)))
         limits = _CLIENTS.get(client)
         if limits is None:
-            near = difflib.get_close_matches(client, _CLIENTS, n=1)
             known = ", ".join(f"`{name}`" for name in _CLIENTS)
             problems.error(
                 "target-unknown",
                 f"`{client}` is no client that mcpgen knows the limits of",
                 at=at,
                 why="nothing would be held against it",
-                help=f"did you mean `{near[0]}`?" if near else f"there are {known}",
+                help=did_you_mean(client, _CLIENTS, f"there are {known}"),
             )
             continue
         for message, mend in _beyond(plan, limits):

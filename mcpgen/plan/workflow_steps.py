@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import LeftOut
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_pointer import json_pointer
@@ -116,13 +116,14 @@ class WorkflowSteps:
         tool = self._tools.get(step.operation)
         if tool is None:
             message = f"`{step.operation}` is no operation that this server has"
-            near = difflib.get_close_matches(step.operation, self._tools, n=1, cutoff=0.5)
-            hint = "name an operationId, or a method and a path: `GET /pets`"
+            hint = did_you_mean(
+                step.operation,
+                self._tools,
+                "name an operationId, or a method and a path: `GET /pets`",
+            )
             if step.operation in self._left_out:
                 message = f"`{step.operation}` is left out, so no step can call it"
                 hint = "another diagnostic says what the operation lacks"
-            elif near:
-                hint = f"did you mean `{near[0]}`?"
             why = f"the step `{step.id}` calls it"
             self._refuse("workflow-operation", message, step.operation_tokens, why, hint)
         return tool
@@ -162,16 +163,17 @@ class WorkflowSteps:
             for argument in tool.arguments
             if written.location in ("", argument.location)
         ]
-        near = difflib.get_close_matches(written.name, names, n=1)
         where = f"{written.location} parameter" if written.location else "argument"
         self._refuse(
             "workflow-argument",
             f"`{tool.operation.key}` has no {where} `{written.name}`",
             written.tokens,
             f"`{tool.name}` would refuse the call",
-            f"did you mean `{near[0]}`?"
-            if near
-            else f"it has {', '.join(f'`{name}`' for name in names) or 'none'}",
+            did_you_mean(
+                written.name,
+                names,
+                f"it has {', '.join(f'`{name}`' for name in names) or 'none'}",
+            ),
         )
         return None
 

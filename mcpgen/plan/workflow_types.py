@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import Operation
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonSchema, JsonValue
@@ -66,9 +66,8 @@ def _child(shape: Shape, token: str) -> JsonSchema:
         raise NothingThereError(f"a list has no member `{token}`; `/0` is its first item")
     extra: JsonSchema = keywords.get("additionalProperties", not properties)
     if extra is False:
-        near = difflib.get_close_matches(token, properties, n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else f"; it has {_listed(properties)}"
-        raise NothingThereError(f"there is no member `{token}`{hint}")
+        hint = did_you_mean(token, properties, f"it has {_listed(properties)}")
+        raise NothingThereError(f"there is no member `{token}`; {hint}")
     return extra
 
 

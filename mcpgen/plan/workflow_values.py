@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.json_pointer import json_pointer
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.ir.workflow import (
@@ -153,14 +153,13 @@ class WorkflowValues:
             return None
         output = step.outputs.get(value.output)
         if output is None:
-            near = difflib.get_close_matches(value.output, step.outputs, n=1)
             names = ", ".join(f"`{name}`" for name in step.outputs) or "none"
             self._refuse(
                 "workflow-output",
                 f"the step `{step.id}` has no output `{value.output}`",
                 tokens,
                 "the value would never be there",
-                f"did you mean `{near[0]}`?" if near else f"its outputs are {names}",
+                did_you_mean(value.output, step.outputs, f"its outputs are {names}"),
             )
             return None
         if step.for_each is not None and value.pointer:
@@ -194,7 +193,6 @@ class WorkflowValues:
 
     def _refuse_step(self, name: str, tokens: Tokens) -> None:
         ids = [step.id for step in self._workflow.steps]
-        near = difflib.get_close_matches(name, self._steps, n=1)
         if name in ids:
             self._refuse(
                 "workflow-cycle",
@@ -209,9 +207,9 @@ class WorkflowValues:
                 f"no step is called `{name}`",
                 tokens,
                 "the value would never be there",
-                f"did you mean `{near[0]}`?"
-                if near
-                else f"the steps are {', '.join(f'`{each}`' for each in ids)}",
+                did_you_mean(
+                    name, self._steps, f"the steps are {', '.join(f'`{each}`' for each in ids)}"
+                ),
             )
 
     def _is_there(
@@ -221,13 +219,12 @@ class WorkflowValues:
             case InputValue(name=name):
                 names = self.inputs.shape.keywords.get("properties", {})
                 if name not in names:
-                    near = difflib.get_close_matches(name, names, n=1)
                     self._refuse(
                         "workflow-input",
                         f"the workflow has no input `{name}`",
                         tokens,
                         "the value would never be there",
-                        f"did you mean `{near[0]}`?" if near else "add it to `inputs`",
+                        did_you_mean(name, names, "add it to `inputs`"),
                     )
                     return False
             case ItemValue() if items is None:

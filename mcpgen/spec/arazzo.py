@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import re
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonSchema, JsonValue
 from mcpgen.ir.manifest import SourceEntry, WorkflowEntry
@@ -66,8 +65,7 @@ class ArazzoDocuments:
         number = found.get(_plain(name))
         if number is None:
             ids = [each.workflow_id for each in file.value.workflows]
-            near = difflib.get_close_matches(name, ids, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(ids)}"
+            hint = did_you_mean(name, ids, f"it has {', '.join(ids)}")
             self._refuse(f"`{path}` has no workflow `{name}`", at, hint)
             raise RejectedError
         before = len(self._problems)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct
 
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.workflow import Action, Criterion, Tokens
 from mcpgen.spec import arazzo_document as arazzo
 from mcpgen.spec.workflows import ExpressionReader
@@ -124,13 +124,14 @@ class ActionReader:
             elif name := known.get(action.reference):
                 yield _Written(kind.reusable[name], ("components", kind.group, name))
             else:
-                near = difflib.get_close_matches(action.reference, known, n=1)
                 self._refuse(
                     f"`{action.reference}` is no reusable action of this document",
                     (*tokens, str(at), "reference"),
-                    f"did you mean `{near[0]}`?"
-                    if near
-                    else f"write `$components.{kind.group}.NAME`, and it under `components`",
+                    did_you_mean(
+                        action.reference,
+                        known,
+                        f"write `$components.{kind.group}.NAME`, and it under `components`",
+                    ),
                 )
 
     def _is_followed(
@@ -160,13 +161,10 @@ class ActionReader:
     def _leads_forward(self, action: arazzo.Action, at: Tokens, step: arazzo.Step) -> bool:
         target, ids = action.step_id, self._ids
         if target not in ids:
-            near = difflib.get_close_matches(target, ids, n=1)
             self._refuse(
                 f"no step is called `{target}`" if target else "this `goto` names no step",
                 (*at, "stepId") if target else at,
-                f"did you mean `{near[0]}`?"
-                if near
-                else f"the steps are {', '.join(map(_quoted, ids))}",
+                did_you_mean(target, ids, f"the steps are {', '.join(map(_quoted, ids))}"),
             )
             return False
         if ids.index(target) > ids.index(step.step_id):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
-from mcpgen.diagnostics import Problems
+from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.api import Placed
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import LocatedManifest, ToolEntry
@@ -239,11 +238,12 @@ class _Mapping:
         return Placed(name)
 
     def _near(self, name: str) -> str:
-        near = difflib.get_close_matches(name, self._inputs, n=1, cutoff=0.5)
-        if near:
-            return f"did you mean `{near[0]}`?"
         known = ", ".join(f"`{known}`" for known in self._inputs)
-        return f"inputs are {known}" if known else "declare it under `properties` of `inputs`"
+        return did_you_mean(
+            name,
+            self._inputs,
+            f"inputs are {known}" if known else "declare it under `properties` of `inputs`",
+        )
 
     def _refuse(self, tokens: tuple[str, ...], message: str, help: str) -> None:
         self.is_wrong = True

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.ir.tests_file import TESTS_FILE, CasesFile, LocatedTests
 from mcpgen.spec.typed_file import TypedFile, read_typed
 
@@ -43,6 +42,5 @@ def _check_operation(
 ) -> None:
     if operation in operations:
         return
-    close = get_close_matches(operation, operations, n=1)
-    hint = f"did you mean `{close[0]}`?" if close else "`mcpgen.lock` lists what it has"
+    hint = did_you_mean(operation, operations, "`mcpgen.lock` lists what it has")
     read.refuse(problems, place, f"the API has no operation `{operation}`", hint)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator
 
@@ -10,6 +9,7 @@ import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
 from msgspec import Struct
 
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.references import describe
 
@@ -140,7 +140,5 @@ def _known_keys(name: str, error: jsonschema_rs.ValidationError, schema: JsonObj
     known = parent.get("properties") if isinstance(parent, dict) else None
     if not isinstance(known, dict) or not known:
         return "correct its spelling, remove it, or begin it with `x-`"
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"did you mean `{near[0]}`?"
-    return f"its keys are {', '.join(f'`{key}`' for key in sorted(known))}"
+    keys = ", ".join(f"`{key}`" for key in sorted(known))
+    return did_you_mean(name, known, f"its keys are {keys}")

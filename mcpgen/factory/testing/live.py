@@ -9,11 +9,11 @@ import asyncio
 import os
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
-from difflib import get_close_matches
 from pathlib import Path
 
 from msgspec import Struct
 
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.factory.packages import GeneratedPackage, NoPackageError
 from mcpgen.factory.testing.cassettes import Cassette, Player, Recorder
 from mcpgen.factory.testing.own_cases import result_problems
@@ -83,8 +83,7 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
 def _refuse_unknown(asked: Collection[str], tools: Collection[str]) -> None:
     for name in sorted(asked):
         if name not in tools:
-            close = get_close_matches(name, tools, n=1)
-            hint = f"did you mean `{close[0]}`?" if close else "`mcpgen tools` lists what it has"
+            hint = did_you_mean(name, tools, "`mcpgen tools` lists what it has")
             raise NoPackageError(f"the server lists no tool `{name}`", help=hint)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Location, Problems, did_you_mean
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, listed
 from mcpgen.pipeline.options import REJECTED, USAGE
 from mcpgen.pipeline.project_folder import MANIFEST_FILE
@@ -81,13 +80,14 @@ class Workspace(Struct, frozen=True):
             )
         if not found:
             names = [server.path.rpartition("/")[2] for server in self.servers]
-            close = difflib.get_close_matches(path.rpartition("/")[2], names, n=1)
             apart = [each for each in self.apart if path in (each.path, Path(each.path).name)]
             problems.error(
                 "unknown-server",
                 f"the workspace has no server `{name}`",
                 why=f"{apart[0].path} is left out: {apart[0].reason}" if apart else "",
-                help=f"did you mean `{close[0]}`?" if close else "`mcpgen ws list` names them all",
+                help=did_you_mean(
+                    path.rpartition("/")[2], names, "`mcpgen ws list` names them all"
+                ),
             )
         return found
 
