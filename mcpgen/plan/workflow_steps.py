@@ -137,20 +137,26 @@ class WorkflowSteps:
             argument = self._argument_of(written, tool)
             if argument is not None:
                 given[argument.name] = value
-                self._check_fits(value, Known(argument.schema, self._requests), written)
+                wanted = Known(argument.schema, self._requests)
+                self._check_fits(value, wanted, written.tokens, items)
         if step.max_pages is not None and tool is not None:
-            if tool.pagination is None:
-                self._refuse(
-                    "workflow-pages",
-                    f"`{tool.operation.key}` gives no pages that could be joined",
-                    (*step.tokens, "max_pages"),
-                    f"the step `{step.id}` would be refused",
-                    "leave `max_pages` out",
-                )
+            self._check_pages(step, step.max_pages, tool)
             given["max_pages"] = Literal(step.max_pages)
         if tool is not None and len(given) >= len(step.arguments):  # else one was refused
             self._check_complete(step, tool, given)
         return ObjectOf(tuple(given.items()))
+
+    def _check_pages(self, step: Step, max_pages: int, tool: ToolPlan) -> None:
+        key, pages = tool.operation.key, tool.pagination
+        if pages is None:
+            message, hint = f"`{key}` gives no pages that could be joined", "leave `max_pages` out"
+        elif max_pages > pages.most:
+            message = f"a call of `{key}` joins {pages.most} pages at most"
+            hint = "ask for fewer, or allow more under `operations`: `paginate: {max_pages: …}`"
+        else:
+            return
+        why = f"the step `{step.id}` would be refused"
+        self._refuse("workflow-pages", message, (*step.tokens, "max_pages"), why, hint)
 
     def _argument_of(self, written: StepArgument, tool: ToolPlan) -> Argument | None:
         for argument in tool.arguments:
@@ -192,36 +198,37 @@ class WorkflowSteps:
                 "give it under `arguments`, as a literal or an expression",
             )
 
-    def _check_fits(self, value: Value, wanted: Known, written: StepArgument) -> None:
-        """Refuse a value that can never be what the argument takes."""
+    def _check_fits(self, value: Value, wanted: Known, tokens: Tokens, items: Value | None) -> None:
+        """Refuse a value that an argument can never take; `items` is what `$item` is of."""
         is_literal, plain = literal_of(value)
         if is_literal:
             samples = Samples(wanted.shapes.schemas, "request")
             if problem := samples.problem(wanted.schema, plain):
-                self._refuse_type(written.tokens, problem)
+                self._refuse_type(tokens, problem)
         elif isinstance(value, ObjectOf) and not wanted.types - {"object", "null"}:
-            self._check_members(value, wanted, written)
+            self._check_members(value, wanted, tokens, items)
         else:
-            self._check_type(value, wanted.types, written.tokens)
+            self._check_type(value, wanted.types, tokens, items)
 
-    def _check_members(self, value: ObjectOf, wanted: Known, written: StepArgument) -> None:
+    def _check_members(
+        self, value: ObjectOf, wanted: Known, tokens: Tokens, items: Value | None
+    ) -> None:
         keywords = wanted.shape.keywords
         names = {name for name, _ in value.members}
         if missing := sorted(set(keywords.get("required", ())) - names):
-            self._refuse_type(
-                written.tokens, f"it lacks {', '.join(f'`{name}`' for name in missing)}"
-            )
+            self._refuse_type(tokens, f"it lacks {', '.join(f'`{name}`' for name in missing)}")
         for name, member in value.members:
-            tokens = (*written.tokens, name)
             try:
                 known = wanted.at(json_pointer((name,)))
             except NothingThereError as error:
-                self._refuse_type(tokens, str(error))
+                self._refuse_type((*tokens, name), str(error))
             else:
-                self._check_fits(member, known, replace(written, tokens=tokens))
+                self._check_fits(member, known, (*tokens, name), items)
 
-    def _check_type(self, value: Value, wanted: frozenset[str], tokens: Tokens) -> bool:
-        problem = mismatch(self._values.types_of(value), wanted)
+    def _check_type(
+        self, value: Value, wanted: frozenset[str], tokens: Tokens, items: Value | None = None
+    ) -> bool:
+        problem = mismatch(self._values.types_of(value, items), wanted)
         if problem:
             self._refuse_type(tokens, problem)
         return not problem

@@ -58,6 +58,8 @@ def _child(shape: Shape, token: str) -> JsonSchema:
     properties = keywords.get("properties", {})
     if token in properties:
         schema: JsonSchema = properties[token]
+        if schema is False:
+            raise NothingThereError(f"`{token}` must be left out")
         return schema
     if token.isdecimal() and "object" not in types:
         items: JsonSchema = keywords.get("items", True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.json_pointer import json_pointer
+from mcpgen.ir.json_types import JsonSchema
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.ir.workflow import (
     Comparison,
@@ -41,6 +42,10 @@ from mcpgen.plan.workflow_types import (
 Refuse = Callable[[str, str, Tokens, str, str], None]
 """Tells a problem: its code, message and place, why it matters and what helps."""
 
+_SCHEMAS_OF_PARTS: Mapping[str, JsonSchema] = {
+    "header": {"type": "string"},
+    "status": {"type": "integer"},
+}  # of a response, beside its body
 REFUSED = ResponseValue("")  # stands where a value was refused; nothing more is said of it
 
 
@@ -78,11 +83,14 @@ class WorkflowValues:
         is_sure = step.for_each is None and step.when is None and step.id not in self._skippable
         return self._step_tools[step.id] if is_sure else None
 
-    def types_of(self, value: Value) -> frozenset[str]:
-        """The JSON types that a value can have; empty where any is possible."""
+    def types_of(self, value: Value, items: Value | None = None) -> frozenset[str]:
+        """The JSON types that a value can have; empty where any is possible.
+
+        `items` is what `$item` is of.
+        """
         if isinstance(value, Literal | ListOf | ObjectOf):
             return types_of_literal(value)
-        return self.known(value).types
+        return self.known(value, items).types
 
     def condition(self, criterion: Criterion, step: Step | None = None) -> Condition:
         """Give what a criterion says, its expressions resolved; `step` as for `resolved`."""
@@ -269,11 +277,13 @@ class WorkflowValues:
                 return self.inputs.at(json_pointer((name,))).at(pointer)
             case ItemValue(pointer=pointer) if items is not None:
                 return self.known(items).at("/0").at(pointer)
-            case ResponseValue(part="body", selector=pointer, step=step):
+            case ResponseValue(part=part, selector=selector, step=step):
                 tool = self._step_tools.get(step)
                 if tool is None:
                     return ANYTHING
-                known = response_of(tool.operation, self._responses).at(pointer)
+                known = replace(ANYTHING, schema=_SCHEMAS_OF_PARTS.get(part, True))
+                if part == "body":
+                    known = response_of(tool.operation, self._responses).at(selector)
                 is_repeated = self._steps[step].for_each is not None
                 if not is_repeated:
                     return known

@@ -35,6 +35,8 @@ _BODY = re.compile(r"\$response\.body(?:#(?P<pointer>/.*)?)?\Z")
 _HEADER = re.compile(r"\$response\.header\.(?P<name>[!#$%&'*+\-.^_`|~0-9A-Za-z]+)\Z")
 _EMBEDDED = re.compile(
     r"\{\$(?:inputs|steps|response|statusCode|url|method|request|workflows|sourceDescriptions)\b"
+    r"|.\$(?:inputs|steps)\.\w",
+    re.DOTALL,
 )
 _WORD = re.compile(
     r"""\s*(?:(?P<operator>&&|\|\||==|!=|<=|>=|<|>|!|\(|\))

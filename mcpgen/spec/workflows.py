@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
+from jsonschema_rs import Draft202012Validator
 from msgspec import Struct
 
-from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.ir.manifest import LocatedManifest, StepEntry, WorkflowEntry
 from mcpgen.ir.workflow import (
@@ -21,6 +22,9 @@ from mcpgen.ir.workflow import (
     Workflow,
 )
 from mcpgen.spec.expressions import KINDS, ExpressionError, read_condition, read_value
+from mcpgen.spec.violations import violations_of
+
+_META_SCHEMA = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
 
 ReadArazzo = Callable[[str, WorkflowEntry, str, Location], Workflow]
 
@@ -79,15 +83,51 @@ def read_workflows(
                 why="it is not known what it does",
                 help="write `steps`, or the path of an Arazzo document under `arazzo`",
             )
+        elif entry.arazzo and (entry.inputs != {} or entry.output is not None):
+            key = "inputs" if entry.inputs != {} else "output"
+            problems.error(
+                "workflow-steps",
+                f"`{key}` of the workflow `{name}` stands in its Arazzo document",
+                at=intent.locate((*tokens, key)),
+                why="what is said here would silently change nothing",
+                help="leave it out, or write the `steps` here as well",
+            )
         elif entry.arazzo:
             at = intent.locate((*tokens, "arazzo"))
             found.append(read_arazzo(name, entry, entry.arazzo, at))
         else:
             reader = ExpressionReader(intent.locate, problems)
             found.append(_workflow(name, entry, reader, tokens))
+    for workflow in found:
+        _check_inputs(workflow, problems)
     if len(problems) > before:
         raise RejectedError
     return tuple(found)
+
+
+def _check_inputs(workflow: Workflow, problems: Problems) -> None:
+    """Report inputs that are no JSON Schema, and required ones that there are not."""
+    inputs, tokens = workflow.inputs, workflow.inputs_tokens
+    wrong = [
+        (violation.tokens, violation.message, violation.help)
+        for violation in violations_of(
+            Draft202012Validator(_META_SCHEMA).iter_errors(inputs), "JSON Schema"
+        )
+    ]
+    if not wrong and isinstance(inputs, dict):
+        names = inputs.get("properties", {})
+        for at, name in enumerate(inputs.get("required", ())):
+            if name not in names:
+                hint = did_you_mean(name, names, "add it to `properties`")
+                wrong.append((("required", str(at)), f"there is no input `{name}`", hint))
+    for inside, message, hint in wrong:
+        problems.error(
+            "workflow-inputs",
+            message,
+            at=workflow.locate((*tokens, *inside)),
+            why="nobody could call the workflow",
+            help=hint,
+        )
 
 
 def _workflow(

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mcpgen.cli.packages import find_package
 from mcpgen.runtime.testing.cases import Case, read_cases
 from mcpgen.runtime.testing.client import LEGACY, MODERN, Client
-from mcpgen.runtime.toolsets import EVERYTHING
+from mcpgen.runtime.toolset_names import EVERYTHING
 from tests.conformance.conftest import SERVED
 from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run, run_json, running
 

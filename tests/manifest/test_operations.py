@@ -181,3 +181,16 @@ def test_a_name_that_another_tool_was_issued_is_refused(
     assert shop.contract("books") == before
     swapped = "operations: {listBooks: {name: get_book}, getBook: {name: list_books}}\n"
     assert shop.generate(swapped, "-q") == 0
+
+
+def test_a_step_asks_for_no_more_pages_than_its_operation_joins(
+    shop: Shop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = (
+        "operations: {listBooks: {paginate: {max_pages: 3}}}\n"
+        "workflows: {all_books: {steps: [{id: list, operation: listBooks, max_pages: 4}]}}\n"
+    )
+    assert shop.generate(manifest) == 3
+    told = capsys.readouterr().err
+    assert "error[workflow-pages]: a call of `GET /books` joins 3 pages at most" in told
+    assert shop.generate(manifest.replace("max_pages: 4", "max_pages: 3")) == 0

@@ -14,7 +14,10 @@ FETCH = (
     "{id: fetch, operation: getPet, arguments: {pet_id: $inputs.pet}, "
     "outputs: {name: '$response.body#/name', id: '$response.body#/id'}}"
 )
-INPUTS = "inputs: {type: object, properties: {pet: {type: integer}, word: {type: string}}}"
+INPUTS = (
+    "inputs: {type: object, properties: {pet: {type: integer}, word: {type: string}, "
+    "animals: {type: array, items: {type: object, properties: {word: {type: string}}}}}}"
+)
 
 
 def manifest(*steps: str, more: str = "") -> str:
@@ -154,6 +157,55 @@ REFUSED = {
         "workflow-pages",
         f"{AGAIN}/max_pages",
         "leave `max_pages` out",
+    ),
+    "an item of another type": (
+        second("{pet_id: $item.word}", ", for_each: $inputs.animals"),
+        "workflow-type",
+        f"{AGAIN}/arguments/pet_id",
+        "compare it with what `mcpgen tools` shows of the tool",
+    ),
+    "a header of another type": (
+        manifest(
+            FETCH.replace("outputs: {name", "outputs: {left: $response.header.X-Left, name"),
+            "{id: again, operation: getPet, arguments: {pet_id: $steps.fetch.outputs.left}}",
+        ),
+        "workflow-type",
+        f"{AGAIN}/arguments/pet_id",
+        "compare it with what `mcpgen tools` shows of the tool",
+    ),
+    "a loop over a status": (
+        manifest(
+            FETCH.replace("outputs: {name", "outputs: {status: $statusCode, name"),
+            "{id: again, operation: getPet, for_each: $steps.fetch.outputs.status,"
+            " arguments: {pet_id: 1}}",
+        ),
+        "workflow-type",
+        f"{AGAIN}/for_each",
+        "compare it with what `mcpgen tools` shows of the tool",
+    ),
+    "an expression at the end of a text": (
+        second("{pet_id: no. $inputs.pet}"),
+        "workflow-expression",
+        f"{AGAIN}/arguments/pet_id",
+        "expressions are ",
+    ),
+    "an input that is required and not there": (
+        manifest(FETCH).replace("{type: object,", "{type: object, required: [pet, wrod],"),
+        "workflow-inputs",
+        "/workflows/look_twice/inputs/required/1",
+        "did you mean `word`?",
+    ),
+    "inputs that are no schema": (
+        manifest(FETCH).replace("{type: integer}", "{type: intger}"),
+        "workflow-inputs",
+        "/workflows/look_twice/inputs/properties/pet/type",
+        "",
+    ),
+    "an Arazzo document and inputs beside it": (
+        f"workflows: {{look_twice: {{{INPUTS}, arazzo: looking.arazzo.yaml}}}}\n",
+        "workflow-steps",
+        "/workflows/look_twice/inputs",
+        "leave it out, or write the `steps` here as well",
     ),
     "no expression": (
         second("{pet_id: $input.pet}"),
