@@ -19,6 +19,7 @@ from mcpgen.runtime.testing import MockUpstream
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache"
 WAIT_SECONDS = 60
+NODE_MODULES = CACHE / "node" / "node_modules"
 NO_API: dict[str, Any] = {"servers": [], "schemas": {}, "security_schemes": [], "operations": []}
 
 
@@ -104,6 +105,20 @@ async def run_json(command: Sequence[str], *, stdin: str = "", **settings: Any) 
     code, out, err = await run(command, stdin=stdin, **settings)
     assert code == 0, f"{command[:3]} ended with {code}: {err[-2000:]}{out[-500:]}"
     return json.loads(out)
+
+
+def inspector() -> list[str]:
+    """The MCP Inspector's command line; skip visibly without it, but never in CI."""
+    node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
+    package = NODE_MODULES / "@modelcontextprotocol" / "inspector"
+    return [str(node), str(package / "clients" / "launcher" / "build" / "index.js"), "--cli"]
+
+
+def inspected(server: RunningServer, transport: str) -> list[str]:
+    """The arguments by which the Inspector reaches a server, over "stdio" or else HTTP."""
+    if transport != "stdio":
+        return ["--server-url", server.url]
+    return [*(f"-e{name}={value}" for name, value in server.settings.items()), *server.command]
 
 
 def installed(path: Path, target: str) -> Path:

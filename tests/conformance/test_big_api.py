@@ -15,6 +15,8 @@ from tests.bigapi.test_ranking import FOUND, OCTOKIT, questions
 from tests.conformance.running import (
     CACHE,
     RunningServer,
+    inspected,
+    inspector,
     installed,
     run,
     run_json,
@@ -74,14 +76,12 @@ def check(server: RunningServer, results: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_inspector_searches_describes_and_calls(github: Path, era: str) -> None:
-    modules = CACHE / "node" / "node_modules"
-    node = installed(modules / "node" / "bin" / "node", "peers")
-    inspector = modules / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
+    program = inspector()
 
     async def story() -> None:
         async with running(github) as server:
-            command = [str(node), str(inspector / "index.js"), "--cli"]
-            command += ["--server-url", server.url, "--protocol-era", era, "--quiet"]
+            reached = inspected(server, "http")
+            command = [*program, *reached, "--protocol-era", era, "--quiet"]
             listed = await run_json(
                 [*command, "--method", "tools/list", "--strict"], env=server.environment
             )

@@ -8,11 +8,20 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run_json, running
+from tests.conformance.running import (
+    CACHE,
+    NODE_MODULES,
+    ROOT,
+    RunningServer,
+    inspected,
+    inspector,
+    installed,
+    run_json,
+    running,
+)
 
 EVERYTHING = ROOT / "generated_examples" / "everything-mcp"
 PEERS = ROOT / "tests" / "peers"
-MODULES = CACHE / "node" / "node_modules"
 TRANSPORTS = ("stdio", "http")
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 LEGACY, MODERN = HANDSHAKES[-1], "2026-07-28"
@@ -116,8 +125,8 @@ def test_python_client(peer: str, script: str, mode: str, revision: str, transpo
     ids=[f"{package}-{mode}" for package, mode, _ in TYPESCRIPT_VISITS],
 )
 def test_typescript_client(package: str, mode: Any, revision: str, transport: str) -> None:
-    node = installed(MODULES / "node" / "bin" / "node", "peers")
-    installed(MODULES / "@modelcontextprotocol" / package, "peers")
+    node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
+    installed(NODE_MODULES / "@modelcontextprotocol" / package, "peers")
     command = [str(node), str(PEERS / "typescript_tour.mjs"), package]
 
     async def story() -> None:
@@ -141,18 +150,12 @@ INSPECTED: list[tuple[list[str], str, int]] = [
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_is_strict_and_content(era: str, transport: str) -> None:
-    node = installed(MODULES / "node" / "bin" / "node", "peers")
-    inspector = MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
+    program = inspector()
 
     async def story() -> None:
         async with running(EVERYTHING) as server:
-            if transport == "stdio":
-                settings = [f"-e{name}={value}" for name, value in server.settings.items()]
-                target = [*settings, *server.command]
-            else:
-                target = ["--server-url", server.url]
-            command = [str(node), str(inspector / "index.js"), "--cli", *target]
-            command += ["--protocol-era", era, "--quiet"]
+            reached = inspected(server, transport)
+            command = [*program, *reached, "--protocol-era", era, "--quiet"]
             for arguments, key, count in INSPECTED:
                 found = await run_json([*command, *arguments], env=server.environment)
                 assert len(found[key]) == count

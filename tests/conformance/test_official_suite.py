@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.running import CACHE, ROOT, installed, run, running
+from tests.conformance.running import NODE_MODULES, ROOT, installed, run, running
 
 EVERYTHING = ROOT / "generated_examples" / "everything-mcp"
 EXPECTED = Path(__file__).with_name("official_suite.json")
@@ -54,9 +54,8 @@ Outcome = dict[str, dict[str, int]]
 
 @pytest.mark.parametrize("name", RUNS)
 def test_official_suite(name: str, tmp_path: Path, *, updates: bool) -> None:
-    modules = CACHE / "node" / "node_modules"
-    node = installed(modules / "node" / "bin" / "node", "peers")
-    suite = installed(modules / "@modelcontextprotocol" / "conformance", "peers")
+    node = installed(NODE_MODULES / "node" / "bin" / "node", "peers")
+    suite = installed(NODE_MODULES / "@modelcontextprotocol" / "conformance", "peers")
     program = [str(node), str(suite / "dist" / "index.js"), "server", "-o", str(tmp_path)]
 
     async def story() -> tuple[int, str]:

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.testing import MockUpstream
-from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run_json, running
+from tests.conformance.running import (
+    CACHE,
+    ROOT,
+    RunningServer,
+    inspected,
+    inspector,
+    installed,
+    run_json,
+    running,
+)
 
 PETSTORE = ROOT / "generated_examples" / "petstore-mcp"
 CLIENTS = ROOT / "tests" / "peers"
@@ -64,21 +73,12 @@ def test_mcp_python_client(mode: str, revision: str, transport: str) -> None:
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_inspector_command_line(era: str, transport: str) -> None:
-    modules = CACHE / "node" / "node_modules"
-    node = installed(modules / "node" / "bin" / "node", "peers")
-    inspector = modules / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
+    program = inspector()
 
     async def story() -> None:
         async with running(PETSTORE) as server:
-            if transport == "stdio":
-                settings = [f"-e{name}={value}" for name, value in server.settings.items()]
-                target = [*settings, *server.command]
-            else:
-                target = ["--server-url", server.url]
-            command = [
-                *(str(node), str(inspector / "index.js"), "--cli", *target),
-                *("--protocol-era", era, "--quiet"),
-            ]
+            reached = inspected(server, transport)
+            command = [*program, *reached, "--protocol-era", era, "--quiet"]
             listed = await run_json(
                 [*command, "--method", "tools/list", "--strict"], env=server.environment
             )

@@ -21,10 +21,18 @@ from mcpgen.runtime.testing.cases import Case, read_cases
 from mcpgen.runtime.testing.client import LEGACY, MODERN, Client
 from mcpgen.runtime.toolset_names import EVERYTHING
 from tests.conformance.conftest import SERVED
-from tests.conformance.running import CACHE, ROOT, RunningServer, installed, run, run_json, running
+from tests.conformance.running import (
+    NODE_MODULES,
+    ROOT,
+    RunningServer,
+    installed,
+    run,
+    run_json,
+    running,
+)
 
 CORPUS = ROOT.parent / "shared" / "corpus" / "docs"
-GITHUB = CACHE / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
+GITHUB = NODE_MODULES / "@octokit" / "openapi" / "generated"
 IN_FLIGHT = 50
 
 DOCUMENTS = {

@@ -82,14 +82,20 @@ def read_back(location: str, style: str, explode: bool, schema: Any, value: Any)
     return decode_request(only, raw, Schemas({}))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("location", "style", "explode"), STYLES)
+@pytest.mark.parametrize(
+    ("location", "style", "explode", "shape"),
+    [
+        (location, style, explode, shape)
+        for location, style, explode in STYLES
+        for shape in SHAPES
+        # OpenAPI has no row for a value that nothing separates.
+        if not style.endswith("Delimited") or shape in {"array", "object"}
+    ],
+)
 def test_every_style_is_read_back_as_it_was_sent(
     location: str, style: str, explode: bool, shape: str
 ) -> None:
     schema, values = SHAPES[shape]
-    if style.endswith("Delimited") and shape not in {"array", "object"}:
-        pytest.skip("the specification has no such row")
 
     @settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
     @given(values)
