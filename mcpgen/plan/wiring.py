@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from mcpgen.ir.manifest import Manifest, OperationEntry
 from mcpgen.ir.tool_plan import Fixed
 from mcpgen.plan.adjusting import Adjusted
 from mcpgen.plan.shapes import Shape
+from mcpgen.runtime.absent import ABSENT
 
 ShapeOf = Callable[[JsonSchema], Shape]
 
@@ -72,6 +74,17 @@ def _placed(
         items = shape_of(schema).keywords.get("prefixItems", ())
         for item, item_schema in zip(part, items, strict=False):
             yield from _placed(item, item_schema, shape_of)
+
+
+def composed(part: JsonValue, arguments: Mapping[str, JsonValue]) -> Any:
+    """A composed body with these arguments in it; ABSENT where one of them is not given."""
+    if isinstance(part, Placed):
+        return arguments.get(part.input, ABSENT)
+    if isinstance(part, dict):
+        return {name: composed(member, arguments) for name, member in part.items()}
+    if isinstance(part, list):
+        return [composed(item, arguments) for item in part]
+    return part
 
 
 def arguments_in(part: JsonValue, value: JsonValue) -> JsonObject:

@@ -308,3 +308,22 @@ def test_an_id_without_its_document_is_of_no_operation(
     assert said in told
     assert ":listPets`?" in told
     assert not (folder / "two-mcp").exists()
+
+
+def test_a_workflow_of_declared_tools_is_tested_with_the_bodies_that_they_compose(
+    folder: Path,
+) -> None:
+    with (folder / "reading.yaml").open("a") as manifest:
+        manifest.write(
+            "workflows:\n"
+            "  note_book:\n"
+            "    inputs: {type: object, required: [isbn], properties: {isbn: {type: string}}}\n"
+            "    steps:\n"
+            "      - {id: note, operation: add_note,"
+            " arguments: {isbn: $inputs.isbn, text: A note.}}\n"
+        )
+    assert run(["new", "reading.yaml"]) == 0
+    project = folder / "reading-mcp"
+    cases = json.loads((project / "tests/generated/workflows.json").read_bytes())
+    assert cases
+    assert suite_passes(project)

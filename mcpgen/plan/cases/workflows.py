@@ -28,7 +28,10 @@ from mcpgen.ir.workflow import (
 from mcpgen.plan.cases.calls import PLACES, first_requirement, schema_of
 from mcpgen.plan.cases.workflow_course import Course, Fault
 from mcpgen.plan.media_types import is_json
+from mcpgen.plan.wiring import INPUT, composed
+from mcpgen.runtime.absent import ABSENT
 from mcpgen.runtime.testing.samples import CannotSampleError, Which, both_ways
+from mcpgen.runtime.workflow_values import without_absent
 
 _LEADS_TO_RETRIES = frozenset({401, 403, 408, 425, 429})
 _USUAL_ERRORS = (404, 409, 422, 429, 500, 503)
@@ -217,14 +220,22 @@ class _Making:
 def _sent(tool: ToolPlan, arguments: JsonObject) -> JsonObject:
     """What the request of these arguments has, by the API's own names."""
     request: JsonObject = {place: {} for place in PLACES}
+    placed: JsonObject = {}
     for argument in tool.arguments:
         value: JsonValue = arguments.get(argument.name, argument.default)
         if value is UNSET:
             continue
         if argument.location in PLACES:
             request[argument.location][argument.wire_name] = value
+        elif argument.location == INPUT:
+            placed[argument.name] = value
         else:
             request[argument.location] = value
+    declared = tool.operation.declared
+    if declared is not None and declared.body is not UNSET:
+        body = composed(declared.body, placed)
+        if body is not ABSENT:
+            request["body"] = without_absent(body)
     for fixed in tool.fixed:
         request[fixed.location] = {
             **request.get(fixed.location, {}), fixed.wire_name: fixed.value
