@@ -7,7 +7,7 @@ told at the manifest's places.
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -62,13 +62,16 @@ class _Lowering:
         self._entry = entry
         self._intent = intent
         self._problems = problems
+        self._why = f"`{name}` is made as it is declared, or not at all"
         self._places: dict[tuple[str, ...], tuple[str, ...]] = {(): ("tools", name)}
 
     def api(self) -> Api | None:
         """An API of the one operation; None where the reasons against it are told."""
         before = len(self._problems)
-        parts = urlsplit(self._entry.url)
-        self._check(parts.query or parts.fragment)
+        parts = self._parts()
+        if parts is None:
+            return None
+        self._check()
         mapped = map_inputs(self._name, self._entry, self._intent, self._problems)
         if len(self._problems) > before or mapped is None:
             return None
@@ -88,12 +91,28 @@ class _Lowering:
             sources=(ApiSource(source, servers),),
         )
 
-    def _check(self, beyond_the_path: str) -> None:
+    def _parts(self) -> SplitResult | None:
+        """The parts of the URL; None where a request needs others, or has no place for them."""
+        try:
+            parts = urlsplit(self._entry.url)
+            host, _ = parts.hostname, parts.port  # ValueError: it is no number
+        except ValueError:
+            host = None
+        message, hint = "", ""
+        if not host:
+            message, hint = "the URL names no host", "write `https://api.example.com/path`"
+        elif parts.query or parts.fragment:
+            message, hint = "the URL has more than a path", "move its query to `query`, by name"
+        elif "@" in parts.netloc:
+            message = "the URL holds a user name or a password"
+            hint = "declare `{type: http, scheme: basic}` under `security_schemes`, and name it"
+        if message:
+            self._refuse(("url",), message, hint)
+            return None
+        return parts
+
+    def _check(self) -> None:
         entry = self._entry
-        if beyond_the_path:
-            self._refuse(
-                ("url",), "the URL has more than a path", "move its query to `query`, by name"
-            )
         if entry.method not in _METHODS:
             self._refuse(
                 ("method",),
@@ -114,7 +133,7 @@ class _Lowering:
             "declared-tool",
             message,
             at=self._intent.locate(("tools", self._name, *tokens)),
-            why=f"`{self._name}` is made as it is declared, or not at all",
+            why=self._why,
             help=help,
         )
 
@@ -187,15 +206,18 @@ class _Lowering:
         return self._intent.locate(("tools", self._name))
 
     def _lowered(self, document: Document) -> Api:
-        """Lower it; what would leave the operation out is an error, as a person wrote it."""
+        """Lower it. What would be made the best of in a stranger's document is an error here."""
         found = Problems()
         document = resolve(document, found)
         validate(document, found, outside_judge=False)
         api = lower(document, found)
-        fatal = {left.code for left in api.left_out}
+        places: set[Location | None] = set()
         for problem in found:
-            report = self._problems.error if problem.code in fatal else self._problems.warning
-            report(problem.code, problem.message, at=problem.at, why=problem.why, help=problem.help)
+            if problem.at not in places:  # else it was told in other words already
+                places.add(problem.at)
+                self._problems.error(
+                    problem.code, problem.message, at=problem.at, why=self._why, help=problem.help
+                )
         return api
 
 

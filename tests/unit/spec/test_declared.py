@@ -32,7 +32,27 @@ def lowered(problems: Problems, **entry: Any) -> Api | None:
             "the URL has more than a path",
             "/tools/do_it/url",
         ),
+        ({"url": "https:///a"}, "the URL names no host", "/tools/do_it/url"),
+        ({"url": "https://[x/a"}, "the URL names no host", "/tools/do_it/url"),
+        ({"url": "https://x:port/a"}, "the URL names no host", "/tools/do_it/url"),
+        ({"url": "https://u:p@x.example.com"}, "the URL holds a user name", "/tools/do_it/url"),
         ({"method": "FETCH"}, "`FETCH` is no method", "/tools/do_it/method"),
+        (
+            {"headers": {"Authorization": "t"}},
+            "the header parameter `Authorization` is ignored",
+            "/tools/do_it/headers/Authorization",
+        ),
+        (
+            {"headers": {"Content-Length": "1"}},
+            "the header parameter `Content-Length` was dropped",
+            "/tools/do_it/headers/Content-Length",
+        ),
+        (
+            {"inputs": {"properties": {"q": {"type": "strng"}}}, "query": {"q": "$inputs.q"}},
+            "found `\"strng\"`",
+            "/tools/do_it/inputs/properties/q/type",
+        ),
+        ({"output": {"type": "obj"}}, "found `\"obj\"`", "/tools/do_it/output/type"),
         (
             {
                 "url": "https://x.example.com/{q}/{id}",
