@@ -31,11 +31,11 @@ from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.source_file import read_bytes
 from mcpgen.spec.urls import is_url
 from mcpgen.spec.validate import JUDGED_BYTES
+from mcpgen.spec.workflows import read_workflows
 
 if TYPE_CHECKING:
     from mcpgen.spec.overlay import OverlayFile
     from mcpgen.spec.typed_file import TypedFile
-from mcpgen.spec.workflows import read_workflows
 
 # A larger document is judged by openapi-spec-validator where it enters, by `new` and `pull`; at
 # each change of it, that would take most of the time of `generate`.
