@@ -10,8 +10,9 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -19,6 +20,7 @@ from mcpgen.ir.file_set import Owner
 from mcpgen.ir.json_types import JsonObject
 
 LOCK_VERSION = 1
+T = TypeVar("T")
 
 
 class LockUnreadableError(Exception):
@@ -105,6 +107,65 @@ class Lock(Struct, frozen=True):
         return replace(self, other_documents=others)
 
 
+class _Version(Struct, frozen=True):
+    """What of a lock every mcpgen understands."""
+
+    lock_version: int
+    mcpgen: object = ""
+
+
+class _FileEntry(Struct, frozen=True):
+    owner: Owner = field(name="class")
+    sha256: str
+
+    def file(self) -> LockedFile:
+        return LockedFile(self.owner, self.sha256)
+
+
+class _ToolEntry(Struct, frozen=True):
+    tool: str
+
+
+class _SurfaceEntry(Struct, frozen=True):
+    sha256: str = ""
+
+
+class _Inputs(Struct, frozen=True):
+    answers: str
+    document: LockedDocument
+    manifest: str
+    other_documents: tuple[LockedDocument, ...] = ()
+    overlays: Mapping[str, str] = field(default_factory=dict)
+    arazzo: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Sections(Struct, frozen=True):
+    """A lock as it is written."""
+
+    mcpgen: str
+    toolchain: Mapping[str, str]
+    inputs: _Inputs
+    files: Mapping[str, _FileEntry]
+    operations: Mapping[str, _ToolEntry]
+    surface: _SurfaceEntry = _SurfaceEntry()
+
+    def lock(self) -> Lock:
+        inputs = self.inputs
+        return Lock(
+            mcpgen=self.mcpgen,
+            toolchain=self.toolchain,
+            document=inputs.document,
+            manifest=inputs.manifest,
+            answers=inputs.answers,
+            files={path: entry.file() for path, entry in self.files.items()},
+            operations={key: entry.tool for key, entry in self.operations.items()},
+            surface=self.surface.sha256,
+            other_documents=inputs.other_documents,
+            overlays=inputs.overlays,
+            arazzo=inputs.arazzo,
+        )
+
+
 def sha256(content: bytes) -> str:
     """Hash a text file's content, as the lock records it: however its lines end."""
     return hashlib.sha256(with_lf(content)).hexdigest()
@@ -174,45 +235,15 @@ def parse_lock(content: bytes) -> Lock:
     if b"<<<<<<< " in content or b">>>>>>> " in content:
         raise LockUnreadableError("mcpgen.lock has conflict markers of a merge in it")
     try:
-        sections = json.loads(content)
-        version = sections["lock_version"]
-        if isinstance(version, int) and version > LOCK_VERSION:
-            raise LockTooNewError(
-                f"mcpgen.lock was written by mcpgen {sections.get('mcpgen')}, which is newer"
-            )
-        return _lock(sections)
-    except (ValueError, KeyError, TypeError, AttributeError):
+        _refuse_newer(msgspec.json.decode(content, type=_Version))
+        return msgspec.json.decode(content, type=_Sections).lock()
+    except (msgspec.DecodeError, RecursionError):
         raise LockUnreadableError("mcpgen.lock is not what mcpgen writes") from None
 
 
-def _lock(sections: JsonObject) -> Lock:
-    inputs = sections["inputs"]
-    return Lock(
-        mcpgen=sections["mcpgen"],
-        toolchain=dict(sections["toolchain"]),
-        document=_locked_document(inputs["document"]),
-        manifest=inputs["manifest"],
-        answers=inputs["answers"],
-        files={
-            path: LockedFile(Owner(entry["class"]), entry["sha256"])
-            for path, entry in sections["files"].items()
-        },
-        operations={key: entry["tool"] for key, entry in sections["operations"].items()},
-        surface=sections.get("surface", {}).get("sha256", ""),
-        other_documents=tuple(map(_locked_document, inputs.get("other_documents", ()))),
-        overlays=dict(inputs.get("overlays", {})),
-        arazzo=dict(inputs.get("arazzo", {})),
-    )
-
-
-def _locked_document(entry: JsonObject) -> LockedDocument:
-    return LockedDocument(
-        entry["source"],
-        entry["root"],
-        dict(entry["sha256"]),
-        entry.get("etag", ""),
-        dict(entry.get("fetched", {})),
-    )
+def _refuse_newer(written: _Version) -> None:
+    if written.lock_version > LOCK_VERSION:
+        raise LockTooNewError(f"mcpgen.lock was written by mcpgen {written.mcpgen}, which is newer")
 
 
 def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None) -> Lock:
@@ -225,24 +256,22 @@ def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None)
         LockTooNewError: a newer mcpgen wrote one of the sides.
     """
     found = _Entries((content or b"").decode("utf-8", "replace"))
-    for version in found.of("lock_version"):
-        if isinstance(version, int) and version > LOCK_VERSION:
+    for version in found.of("lock_version", int):
+        if version > LOCK_VERSION:
             raise LockTooNewError(
                 "mcpgen.lock was written by a newer mcpgen, on one side of a merge"
             )
-    document: JsonObject = next(found.of("document"), {})
-    others: list[JsonObject] = next(found.of("other_documents"), [])
+    document = next(found.of("document", LockedDocument), LockedDocument("", "", {}))
+    others = next(found.of("other_documents", tuple[LockedDocument, ...]), ())
     return Lock(
         mcpgen="",
         toolchain={},
-        document=LockedDocument(document.get("source", ""), document.get("root", ""), {}),
+        document=LockedDocument(document.source, document.root, {}),
         manifest="",
         answers="",
         files=found.files(),
         operations=found.operations() or dict(issued or {}),
-        other_documents=tuple(
-            LockedDocument(each.get("source", ""), each.get("root", ""), {}) for each in others
-        ),
+        other_documents=tuple(LockedDocument(each.source, each.root, {}) for each in others),
     )
 
 
@@ -250,29 +279,30 @@ class _Entries:
     """The lines of a lock that are whole entries, whatever stands between them."""
 
     def __init__(self, text: str) -> None:
-        self._entries: list[tuple[str, Any]] = []
+        self._entries: list[tuple[str, object]] = []
         for line in text.splitlines():
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 self._entries += json.loads("{" + line.strip().removesuffix(",") + "}").items()
 
-    def of(self, key: str) -> Iterator[Any]:
-        return (value for name, value in self._entries if name == key)
+    def of(self, key: str, type_: type[T]) -> Iterator[T]:
+        """Give the entries with this key, as far as they are of this type."""
+        return (entry for name, entry in self._all(type_) if name == key)
 
     def files(self) -> dict[str, LockedFile]:
         files: dict[str, LockedFile] = {}
-        for path, entry in self._entries:
-            if not (isinstance(entry, dict) and {"class", "sha256"} <= entry.keys()):
-                continue
-            with contextlib.suppress(ValueError):
-                file = LockedFile(Owner(entry["class"]), str(entry["sha256"]))
-                other = files.setdefault(path, file)
-                files[path] = replace(other, or_sha256=other.or_sha256 | {file.sha256})
+        for path, entry in self._all(_FileEntry):
+            other = files.setdefault(path, entry.file())
+            files[path] = replace(other, or_sha256=other.or_sha256 | {entry.sha256})
         return files
 
     def operations(self) -> dict[str, str]:
         """Give the names that tools were issued; where the sides differ, the first side's."""
         names: dict[str, str] = {}
-        for key, entry in self._entries:
-            if isinstance(entry, dict) and isinstance(entry.get("tool"), str):
-                names.setdefault(key, entry["tool"])
+        for key, entry in self._all(_ToolEntry):
+            names.setdefault(key, entry.tool)
         return names
+
+    def _all(self, type_: type[T]) -> Iterator[tuple[str, T]]:
+        for key, entry in self._entries:
+            with contextlib.suppress(msgspec.ValidationError):
+                yield key, msgspec.convert(entry, type_)

@@ -12,6 +12,7 @@ from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.emit.lock import Lock
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.surface import Surface
+from mcpgen.pipeline.disk import tell_unreadable
 from mcpgen.pipeline.options import DONE, REJECTED, STALE, USAGE, GenerateOptions, Progress
 from mcpgen.pipeline.project_folder import find_lock, read_file
 from mcpgen.pipeline.surfaces import (
@@ -48,6 +49,24 @@ def changelog(
     `earlier_surface` takes it. The exit code is 1 if a change is of the level `fail_on` or above.
     """
     problems = Problems()
+    try:
+        return _changelog(target, against, options, problems, progress, fail_on)
+    except NoSurfaceError as error:
+        return ChangelogReport(problems, error.exit_code, target)
+    except RejectedError:
+        return ChangelogReport(problems, REJECTED, target)
+    except OSError as error:
+        return ChangelogReport(problems, tell_unreadable(error, target, problems), target)
+
+
+def _changelog(
+    target: Path,
+    against: str | None,
+    options: GenerateOptions,
+    problems: Problems,
+    progress: Progress,
+    fail_on: Level | None,
+) -> ChangelogReport:
     found_lock = find_lock(target, problems)
     if found_lock is None:
         return ChangelogReport(problems, USAGE, target)
@@ -55,17 +74,12 @@ def changelog(
     # Imported here: the stages load a validator and YAML, which `check` does without.
     from mcpgen.pipeline.planned import read_intent
 
-    try:
-        earlier = earlier_surface(target, against, problems)
-        intent = read_intent(target, problems)
-        levels = levels_of(intent, problems)
-        now = unchanged_surface(target, lock) or _planned_surface(
-            target, lock, intent, options, problems, progress
-        )
-    except NoSurfaceError as error:
-        return ChangelogReport(problems, error.exit_code, target)
-    except RejectedError:
-        return ChangelogReport(problems, REJECTED, target)
+    earlier = earlier_surface(target, against, problems)
+    intent = read_intent(target, problems)
+    levels = levels_of(intent, problems)
+    now = unchanged_surface(target, lock) or _planned_surface(
+        target, lock, intent, options, problems, progress
+    )
     found = compare(earlier.surface, now, levels)
     version = earlier.version or package_version(partial(read_file, target))
     is_over = fail_on is not None and found.level >= fail_on

@@ -72,7 +72,7 @@ def tell_refused(error: OSError | RefusedError, target: Path, problems: Problems
         case _:
             problems.error(
                 "target-unwritable",
-                _said(error, "cannot write to", target),
+                _said(error, "cannot read or write", target),
                 at=at,
                 why="a project is written as a whole or not at all; nothing was",
                 help="make room, or see to it that you can read and write there",
@@ -93,6 +93,5 @@ def tell_unreadable(error: OSError, target: Path, problems: Problems) -> int:
 
 
 def _said(error: OSError | RefusedError, cannot: str, target: Path) -> str:
-    if isinstance(error, OSError) and error.filename:
-        return f"{cannot} {target}: {error.filename}: {error.strerror}"
-    return f"{cannot} {target}: {getattr(error, 'strerror', None) or error}"
+    what = getattr(error, "filename", None) or target
+    return f"{cannot} {what}: {getattr(error, 'strerror', None) or error}"

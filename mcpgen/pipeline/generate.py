@@ -51,11 +51,11 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
     `options.force` says otherwise.
     """
     problems = Problems()
-    if options.dry_run:
-        if is_interrupted(target):
-            return Report(problems, tell_interrupted(target, problems), target)
-        return _generate(target, options, problems, progress)
     try:
+        if options.dry_run:
+            if is_interrupted(target):
+                return Report(problems, tell_interrupted(target, problems), target)
+            return _generate(target, options, problems, progress)
         with contextlib.ExitStack() as stack:
             if target.is_dir():
                 stack.enter_context(exclusive(target))

@@ -21,7 +21,7 @@ from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.changelog import levels_of
-from mcpgen.pipeline.disk import tell_interrupted, tell_refused
+from mcpgen.pipeline.disk import tell_interrupted, tell_refused, tell_unreadable
 from mcpgen.pipeline.options import (
     CONFLICT,
     DONE,
@@ -95,6 +95,9 @@ def pull(
         return Pull(problems, refused.outcome, refused.exit_code, target)
     except RejectedError:
         return Pull(problems, PullOutcome.REFUSED, REJECTED, target)
+    except OSError as error:
+        exit_code = tell_unreadable(error, target, problems)
+        return Pull(problems, PullOutcome.REFUSED, exit_code, target)
 
 
 def write_pull(fetched: Pull) -> int:

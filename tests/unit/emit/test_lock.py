@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -81,6 +83,52 @@ def test_an_empty_project_has_a_lock_too() -> None:
 def test_anything_else_is_refused_with_its_reason(content: bytes, said: str) -> None:
     with pytest.raises(LockUnreadableError, match=said):
         parse_lock(content)
+
+
+WHOLE = json.loads(dump_lock(LOCK))
+OF_ANOTHER_TYPE = [None, 1, "x", True, [], ["x"], {"x": 1}, {"x": {"x": 1}}]
+
+
+def spoilt_locks() -> Iterator[bytes]:
+    """The lock with each of its values in turn of another type."""
+    for path in places(WHOLE):
+        for other in OF_ANOTHER_TYPE:
+            lock = copy.deepcopy(WHOLE)
+            holder = lock
+            for key in path[:-1]:
+                holder = holder[key]
+            if type(holder[path[-1]]) is not type(other):
+                holder[path[-1]] = other
+                yield json.dumps(lock).encode()
+
+
+def places(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for key, entry in value.items() if isinstance(value, dict) else ():
+        yield (*path, key)
+        yield from places(entry, (*path, key))
+
+
+def test_a_value_of_another_type_anywhere_makes_no_lock() -> None:
+    spoilt = list(spoilt_locks())
+    assert len(spoilt) > 100
+    for content in spoilt:
+        with pytest.raises(LockUnreadableError):
+            parse_lock(content)
+
+
+def test_what_can_be_recovered_is_of_the_types_that_it_should_be() -> None:
+    for content in spoilt_locks():
+        lines = json.dumps(json.loads(content), indent=0).encode()
+        recovered = recover_lock(b"<<<<<<< ours\n" + lines)
+        assert set(recovered.operations.values()) <= {"get_b", "delete_a"}
+        assert recovered.document.root in {"", "openapi.yaml"}
+
+
+def test_a_lock_of_a_hundred_thousand_brackets_is_none() -> None:
+    brackets = b"[" * 100_000
+    with pytest.raises(LockUnreadableError):
+        parse_lock(brackets)
+    assert recover_lock(brackets).files == {}
 
 
 def test_a_newer_lock_is_refused_whole_or_in_conflict() -> None:

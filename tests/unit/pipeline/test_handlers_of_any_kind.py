@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.pipeline import commands as pipeline
+from tests.unit.pipeline.conftest import silent
 
 HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
 
@@ -85,10 +86,15 @@ def test_a_place_is_told_by_the_lines_that_python_counts(project) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
 @pytest.mark.parametrize("path", ["README.md", "mcpgen.lock"])
-def test_a_file_that_cannot_be_read_is_named(project, regenerate, path) -> None:
+def test_a_file_that_cannot_be_read_is_named(project, regenerate, cache, path) -> None:
+    options = pipeline.GenerateOptions(cache=cache)
     (project / path).unlink(missing_ok=True)
     (project / path).symlink_to(Path(path).name)  # to itself
-    for report in (pipeline.check(project), regenerate()):
+    reports = [pipeline.check(project), regenerate(), regenerate(dry_run=True)]
+    if path == "mcpgen.lock":
+        reports.append(pipeline.changelog(project, None, options, silent))
+        reports.append(pipeline.pull(project, None, options, silent))
+    for report in reports:
         (problem,) = report.problems
         assert report.exit_code == 2
         assert f"{path}: Too many levels of symbolic links" in problem.message
