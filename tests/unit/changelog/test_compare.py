@@ -369,6 +369,30 @@ def test_what_cannot_be_decided_counts_as_the_more_severe_and_says_so(old: Any, 
     assert change.message.endswith(", which may break clients")
 
 
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"type": 5},
+        {"properties": None},
+        {"properties": {"x": None}},
+        {"required": 5},
+        {"required": [5, "x"]},
+        {"$ref": 5},
+        {"properties": {"x": {"format": []}}},
+    ],
+)
+def test_a_schema_that_is_none_is_never_unchanged(spoilt: Any) -> None:
+    """Somebody edited the file that holds it."""
+    good, bad = replace(TOOL, output_schema=TEXT), replace(TOOL, output_schema=spoilt)
+    for old, new in ((good, bad), (bad, good)):
+        (change,) = changelog(old, new).changes
+        assert (change.rule, change.level) == ("output-constraint-widened", MAJOR)
+        assert "no JSON Schema" in change.message
+        assert not change.is_certain
+    (change,) = changelog(TOOL, replace(TOOL, input_schema=spoilt)).changes
+    assert (change.rule, change.level) == ("input-constraint-narrowed", MAJOR)
+
+
 def test_a_text_inside_alternatives_that_may_overlap_stays_a_text() -> None:
     old = {"oneOf": [inputs(a=TEXT), inputs(a=TEXT, b=TEXT)]}
     new = {"oneOf": [inputs(a=TEXT), inputs(a={**TEXT, "description": "New."}, b=TEXT)]}
