@@ -7,10 +7,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import measures
-from msgspec.structs import replace
 from processes import Candidate, free_port, pin, wait_until_listening
 
 HERE = Path(__file__).parent

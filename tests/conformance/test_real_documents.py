@@ -10,11 +10,11 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from mcpgen.cli.packages import find_package
 from mcpgen.runtime.testing.cases import Case, read_cases

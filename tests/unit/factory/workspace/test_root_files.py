@@ -116,4 +116,4 @@ def test_a_file_whose_markers_are_wrong_is_refused() -> None:
 
 def test_a_cell_of_the_inventory_is_literal_text() -> None:
     table = markdown_table(["api"], [["a|b <i>\n# c"]])
-    assert table.splitlines()[2] == "| a\\|b \\<i\\> \\# c |"
+    assert table.splitlines()[2] == "| a\\|b &lt;i> # c |"
