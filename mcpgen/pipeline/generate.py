@@ -63,8 +63,7 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
             if not options.strict and is_known_current(target, options.cache):
                 return Report(problems, DONE, target)
             report = _generate(target, options, problems, progress)
-            if report.exit_code == DONE:
-                note_current(target, options.cache)
+            note_current(report, options.cache)
             return report
     except (OSError, RefusedError) as error:
         return Report(problems, tell_refused(error, target, problems), target)

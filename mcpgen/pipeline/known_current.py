@@ -1,8 +1,8 @@
 """What `generate` knows without looking: that this very mcpgen has nothing to do in a project.
 
-A run that leaves a project current notes so in the user's cache, by the lock and by the code that
-ran. Where both are the same again, and every input and file is as the lock says, a new run would
-make the same bytes, so none is needed. Nothing of it lies in the project.
+A run that leaves a project current, and warns of nothing, notes so in the user's cache, by the lock
+and by the code that ran. Where both are the same again, and every input and file is as the lock
+says, a new run would make the same bytes, so none is needed. Nothing of it lies in the project.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import sys
 from pathlib import Path
 
 import mcpgen
+from mcpgen.diagnostics import Severity
 from mcpgen.emit.lock import sha256
 from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.pipeline.check import check
-from mcpgen.pipeline.options import DONE
+from mcpgen.pipeline.options import DONE, Report
 from mcpgen.pipeline.project_folder import read_file
 
 
@@ -34,9 +35,16 @@ def user_cache() -> Path:
     return base / "mcpgen"
 
 
-def note_current(target: Path, cache: Path | None) -> None:
-    """Note that a run just left `target` current; a cache that cannot be written costs time."""
-    note = _note(target, cache)
+def note_current(report: Report, cache: Path | None) -> None:
+    """Note that a run left its project current, if it had nothing to tell that a next one must.
+
+    A warning, as of an operation that is left out, is told by every run. A cache that cannot be
+    written costs time.
+    """
+    is_silent = all(problem.severity is Severity.NOTE for problem in report.problems)
+    if report.exit_code != DONE or not is_silent:
+        return
+    note = _note(report.target, cache)
     if note is not None:
         with contextlib.suppress(OSError):
             note.parent.mkdir(parents=True, exist_ok=True)

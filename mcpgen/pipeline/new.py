@@ -75,8 +75,7 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
     )
     inputs = Inputs(((document, origin),))
     report = _write(target, project, inputs, problems, progress)
-    if report.exit_code == DONE:
-        note_current(target, options.cache)
+    note_current(report, options.cache)
     return report
 
 
@@ -103,8 +102,7 @@ def _new_from_manifest(
     if refuse_target(target, problems):
         return Report(problems, USAGE, target, project.plan)
     report = _write(target, project, inputs, problems, progress)
-    if report.exit_code == DONE:
-        note_current(target, options.cache)
+    note_current(report, options.cache)
     return report
 
 

@@ -80,3 +80,13 @@ def test_what_was_asked_for_specially_is_done(project: Path, cache: Path) -> Non
 def test_an_edited_file_is_refused_as_ever(project: Path, cache: Path) -> None:
     (project / "src/pet_shop_mcp/_generated/contract.json").write_text("{}")
     assert run(project, cache).exit_code == CONFLICT
+
+
+def test_what_is_left_out_is_told_by_every_run(project: Path, cache: Path) -> None:
+    lost = "{type: object, properties: {x: {$ref: '#/components/schemas/Lost'}}}"
+    text = (project / "openapi.yaml").read_text()
+    body = f"      requestBody: {{content: {{application/json: {{schema: {lost}}}}}}}\n"
+    text = text.replace("      operationId: listOrders\n", f"      operationId: listOrders\n{body}")
+    (project / "openapi.yaml").write_text(text)
+    told = [[problem.code for problem in run(project, cache).problems] for _ in range(3)]
+    assert told == [["unresolved-ref"]] * 3

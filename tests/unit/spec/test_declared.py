@@ -49,10 +49,10 @@ def lowered(problems: Problems, **entry: Any) -> Api | None:
         ),
         (
             {"inputs": {"properties": {"q": {"type": "strng"}}}, "query": {"q": "$inputs.q"}},
-            "found `\"strng\"`",
+            'found `"strng"`',
             "/tools/do_it/inputs/properties/q/type",
         ),
-        ({"output": {"type": "obj"}}, "found `\"obj\"`", "/tools/do_it/output/type"),
+        ({"output": {"type": "obj"}}, 'found `"obj"`', "/tools/do_it/output/type"),
         (
             {
                 "url": "https://x.example.com/{q}/{id}",
