@@ -63,6 +63,13 @@ def read_overlay(content: bytes, shown_as: str, problems: Problems) -> TypedFile
         for key, path in (("target", action.target), ("copy", action.copy)):
             if path:
                 _check_path(file, (*place, key), path, problems)
+        if action.copy and file.value.overlay.startswith("1.0."):
+            file.refuse(
+                problems,
+                (*place, "copy"),
+                f"Overlay {file.value.overlay} has no `copy`",
+                "write `overlay: 1.1.0`",
+            )
         if action.update is UNSET and not action.copy and not action.remove:
             file.refuse(
                 problems, place, "this action does nothing", "give it `update`, `remove` or `copy`"

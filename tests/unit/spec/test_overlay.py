@@ -153,3 +153,16 @@ def test_what_cannot_be_done_is_one_error(
     assert message in told.message
     assert told.at is not None
     assert told.at.pointer.startswith("/actions/0")
+
+
+def test_an_overlay_of_1_0_has_no_copy() -> None:
+    problems = Problems()
+    text = (
+        b'overlay: 1.0.0\ninfo: {title: t, version: "1"}\nactions: [{target: $.info, copy: $.x}]\n'
+    )
+    with pytest.raises(RejectedError):
+        read_overlay(text, "mend.yaml", problems)
+    (told,) = problems
+    assert told.message == "Overlay 1.0.0 has no `copy`"
+    assert told.at is not None
+    assert told.at.pointer == "/actions/0/copy"
