@@ -123,6 +123,7 @@ def understand_document(
         outside_judge=outside_judge is not False,
         judged_bytes=sys.maxsize if outside_judge else judged_bytes,
         cache_folder=(cache or user_cache()) / "judged",
+        meanwhile=load_copier,  # which takes as long, and is wanted soon
     )
     progress("understanding its operations")
     kept = resolved

@@ -8,6 +8,7 @@ import importlib.metadata
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -35,24 +36,32 @@ class Judgement(Struct, frozen=True):
     gave_up: str = ""
 
 
-def judge(root: JsonObject, cache_folder: Path | None = None) -> Judgement:
+def judge(
+    root: JsonObject,
+    cache_folder: Path | None = None,
+    meanwhile: Callable[[], object] | None = None,
+) -> Judgement:
     """Let openapi-spec-validator judge a self-contained document in a bounded child process.
 
     A verdict is kept in `cache_folder` under the hash of the document and the judge's version.
+    Where there is none yet, `meanwhile` is called while the child gets ready.
     """
     document = json.dumps(root, sort_keys=True).encode()
     entry = _entry(document, cache_folder) if cache_folder else None
     if entry is not None and (kept := _read(entry)) is not None:
         return kept
-    judgement = _ask(document)
+    judgement = _ask(document, meanwhile)
     if entry is not None and not judgement.gave_up:
         _keep(entry, judgement)
     return judgement
 
 
-def _ask(document: bytes) -> Judgement:
+def _ask(document: bytes, meanwhile: Callable[[], object] | None) -> Judgement:
     try:
-        answer = json.loads(_outside().ask(document, _SECONDS))
+        outside = _outside()
+        if meanwhile is not None:
+            meanwhile()
+        answer = json.loads(outside.ask(document, _SECONDS))
         if "stopped" in answer:
             return Judgement(gave_up=f"it stopped with {answer['stopped']}")
         return _decoded(answer["findings"])

@@ -6,12 +6,13 @@ violation is a warning, and what a document means is decided by the stages that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.document import Document
 from mcpgen.spec.findings import Findings
-from mcpgen.spec.judging import judge
+from mcpgen.spec.judging import Judgement, judge
 from mcpgen.spec.meta_schema import violations
 from mcpgen.spec.operation_checks import check_operations
 from mcpgen.spec.text_checks import suspicious_texts
@@ -26,12 +27,14 @@ def validate(
     outside_judge: bool = True,
     judged_bytes: int = JUDGED_BYTES,
     cache_folder: Path | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> None:
     """Report what is wrong with a resolved document; errors only where nothing could be served.
 
     openapi-spec-validator is asked as well, in a bounded child process, when the document is no
     larger than `judged_bytes` and nothing so far is an error; its verdict is a warning at most, and
-    is kept in `cache_folder` by the document's content.
+    is kept in `cache_folder` by the document's content. `meanwhile` is called while that child gets
+    ready, where there is one.
     """
     findings = Findings(document, problems)
     _check_secrets(findings)
@@ -42,7 +45,7 @@ def validate(
     # Of a document with broken references it says nothing but that it stopped.
     is_whole = not (problems.has_errors or document.left_out)
     if outside_judge and size <= judged_bytes and is_whole:
-        _ask_outside(findings, cache_folder)
+        _tell_outside(findings, judge(document.root, cache_folder, meanwhile))
     findings.count_the_rest()
 
 
@@ -79,8 +82,7 @@ def _check_texts(findings: Findings) -> None:
         findings.warn(found.code, found.message, found.tokens, why=found.why, help=found.help)
 
 
-def _ask_outside(findings: Findings, cache_folder: Path | None) -> None:
-    judgement = judge(findings.document.root, cache_folder)
+def _tell_outside(findings: Findings, judgement: Judgement) -> None:
     if judgement.gave_up:
         findings.problems.note(
             "outside-judge",

@@ -298,7 +298,7 @@ def test_a_verdict_is_kept_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
     asked: list[bytes] = []
     verdict = Judgement((Objection(("info",), "no title"),))
 
-    def ask(document: bytes) -> Judgement:
+    def ask(document: bytes, _meanwhile: object) -> Judgement:
         asked.append(document)
         return verdict
 
@@ -310,10 +310,23 @@ def test_a_verdict_is_kept_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(asked) == 2
 
 
+def test_other_work_is_done_while_the_judge_gets_ready_and_only_then(
+    validating: Validate, tmp_path: Path
+) -> None:
+    done: list[bool] = []
+
+    def work() -> None:
+        done.extend(outside.is_usable for outside in judging._running)
+
+    for _ in range(2):
+        assert not validating(GOOD, outside_judge=True, cache_folder=tmp_path, meanwhile=work)
+        assert done == [True]
+
+
 def test_a_judge_that_gives_up_is_a_note_and_is_not_kept(
     validating: Validate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "_ask", lambda _: Judgement(gave_up="it is tired"))
+    monkeypatch.setattr(judging, "_ask", lambda *_: Judgement(gave_up="it is tired"))
     cache = tmp_path / "cache"
     (problem,) = validating(GOOD, outside_judge=True, cache_folder=cache)
     assert (problem.code, problem.severity) == ("outside-judge", Severity.NOTE)
