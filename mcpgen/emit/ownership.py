@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from mcpgen.ir.file_set import Owner
+from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.ir.identifiers import Identifier
 
-LOCK_FILE = "mcpgen.lock"
 STATE_FOLDER = ".mcpgen"
 SURFACE_FILE = f"{STATE_FOLDER}/surface.json"
 CONFLICT_FOLDER = f"{STATE_FOLDER}/conflicts"
 RESCUE_FOLDER = f"{STATE_FOLDER}/rescued"
-_GENERATED_FILES = frozenset({LOCK_FILE, ".copier-answers.yml"})
+_GENERATED_FILES = frozenset({LOCK_FILE, ANSWERS_FILE})
 _GENERATED_FOLDERS = (f"{STATE_FOLDER}/", "openapi/", "tests/generated/")
-_OWNED_FILES = frozenset({"mcpgen.yaml"})
+_OWNED_FILES = frozenset({MANIFEST_FILE})
 _OWNED_FOLDERS = ("overlays/", "tests/")
 
 

@@ -16,7 +16,6 @@ from mcpgen.ir.file_set import FileSet, PlannedFile
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.safe_text import SafeText
 
-ANSWERS_FILE = ".copier-answers.yml"
 QUESTIONS = ("name", "namespace", "python_version", "github_workflow", "pre_commit")
 
 

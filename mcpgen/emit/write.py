@@ -137,10 +137,7 @@ def _apply(target: Path, journal: _Journal) -> None:
                 shutil.copymode(place, content)
             content.replace(place)
     for path in journal.deletes:
-        if _digest(target / path) in (
-            journal.before.get(path),
-            None,
-        ):  # else somebody wrote it since
+        if _digest(target / path) in (journal.before.get(path), None):  # else it is newer
             (target / path).unlink(missing_ok=True)
             _remove_empty_folders(target, PurePosixPath(path).parent)
     for folder in {(target / path).parent for path in journal.writes}:

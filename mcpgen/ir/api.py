@@ -13,8 +13,11 @@ from collections.abc import Mapping
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from mcpgen.diagnostics import Place
+from mcpgen.diagnostics import OperationRefusedError, Place, Problems
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
+"""The methods that change nothing (RFC 9110, section 9.2.1)."""
 
 
 class ServerVariable(Struct, frozen=True):
@@ -208,6 +211,18 @@ class LeftOut(Struct, frozen=True):
     operation: str  # its key
     code: str
     reason: str
+
+
+def leave_out(operation: str, refused: OperationRefusedError, problems: Problems) -> LeftOut:
+    """Report that the operation with this key cannot be served, and give what is kept of it."""
+    problems.warning(
+        refused.code,
+        f"`{operation}` is left out: {refused.message}",
+        at=refused.at,
+        why="the other operations are served",
+        help=refused.help,
+    )
+    return LeftOut(operation, refused.code, refused.message)
 
 
 class ApiSource(Struct, frozen=True):

@@ -6,6 +6,10 @@ import enum
 
 from msgspec import Struct
 
+MANIFEST_FILE = "mcpgen.yaml"
+LOCK_FILE = "mcpgen.lock"
+ANSWERS_FILE = ".copier-answers.yml"
+
 
 class Owner(enum.StrEnum):
     """Whose a file is, which decides what a later run does with it (README, "Ownership")."""

@@ -15,7 +15,6 @@ from msgspec import UNSET, Meta, Struct
 
 from mcpgen.diagnostics import Location
 
-MANIFEST_FILE = "mcpgen.yaml"
 MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # for editors; the manifest names it
 DEFAULT_BUDGET = 20_000  # tokens
 

@@ -9,20 +9,13 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.blocks import TESTS
 from mcpgen.emit.lock import Lock, sha256
 from mcpgen.emit.overridden import OVERRIDDEN_FILE
-from mcpgen.emit.ownership import LOCK_FILE
 from mcpgen.emit.write import is_interrupted
-from mcpgen.ir.file_set import Owner
+from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.pipeline.disk import tell_interrupted, tell_unreadable
 from mcpgen.pipeline.evidence import EVIDENCE_FOLDER, read_evidence, was_made_otherwise
 from mcpgen.pipeline.options import CONFLICT, DONE, STALE, USAGE, CheckReport
 from mcpgen.pipeline.overrides import check_overrides, tell_lost
-from mcpgen.pipeline.project_folder import (
-    ANSWERS_FILE,
-    MANIFEST_FILE,
-    find_lock,
-    read_file,
-    toolchain,
-)
+from mcpgen.pipeline.project_folder import find_lock, read_file, toolchain
 from mcpgen.pipeline.unresolved import find_foreign, find_unresolved
 
 

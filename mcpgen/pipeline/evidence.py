@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from mcpgen.emit.lock import LockTooNewError, LockUnreadableError, parse_lock, with_lf
-from mcpgen.emit.ownership import LOCK_FILE
-from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
+from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
+from mcpgen.pipeline.project_folder import read_file
 
 EVIDENCE_FOLDER = ".mcpgen/evidence"
 _SOURCES = "runtime_sources"

@@ -12,7 +12,7 @@ from mcpgen.emit.lock import Lock
 from mcpgen.emit.overridden import OVERRIDDEN_FILE
 from mcpgen.emit.reconcile import Changes, Earlier, reconcile, unified_diff
 from mcpgen.emit.write import RefusedError, is_interrupted, roll_forward
-from mcpgen.ir.file_set import Owner
+from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE, Owner
 from mcpgen.pipeline.changelog import levels_of
 from mcpgen.pipeline.disk import tell_interrupted, tell_refused
 from mcpgen.pipeline.known_current import is_known_current, note_current
@@ -29,15 +29,7 @@ from mcpgen.pipeline.options import (
     Report,
 )
 from mcpgen.pipeline.overrides import edited_tools, with_overridden
-from mcpgen.pipeline.project_folder import (
-    ANSWERS_FILE,
-    MANIFEST_FILE,
-    Inputs,
-    commit,
-    find_lock,
-    make_lock,
-    read_file,
-)
+from mcpgen.pipeline.project_folder import Inputs, commit, find_lock, make_lock, read_file
 from mcpgen.pipeline.surfaces import last_surface
 from mcpgen.pipeline.tell_changes import tell
 from mcpgen.pipeline.tested import show_tests

@@ -17,7 +17,7 @@ from pathlib import Path
 import mcpgen
 from mcpgen.diagnostics import Severity
 from mcpgen.emit.lock import sha256
-from mcpgen.emit.ownership import LOCK_FILE
+from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.pipeline.check import check
 from mcpgen.pipeline.options import DONE, Report

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedDocument, with_lf
-from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest
+from mcpgen.ir.file_set import MANIFEST_FILE, FileSet, Owner, PlannedFile
+from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.options import GenerateOptions, Options, Progress, Project
 from mcpgen.pipeline.origin import recorded_path
 from mcpgen.pipeline.project_folder import Inputs, read_file

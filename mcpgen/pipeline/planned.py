@@ -13,7 +13,8 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedDocument, with_lf
 from mcpgen.ir.api import Api, ApiSource, Server
 from mcpgen.ir.document import Document
-from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest, SourceEntry
+from mcpgen.ir.file_set import MANIFEST_FILE
+from mcpgen.ir.manifest import LocatedManifest, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
 from mcpgen.pipeline.options import GenerateOptions, Progress

@@ -21,14 +21,12 @@ from mcpgen.emit.lock import (
     recover_lock,
     sha256,
 )
-from mcpgen.emit.ownership import LOCK_FILE, RESCUE_FOLDER, SURFACE_FILE
+from mcpgen.emit.ownership import RESCUE_FOLDER, SURFACE_FILE
 from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import write
-from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.pipeline.options import Project
 
-ANSWERS_FILE = ".copier-answers.yml"
-MANIFEST_FILE = "mcpgen.yaml"
 _TOOLS = ("copier", "datamodel-code-generator", "jinja2", "ruff")
 
 

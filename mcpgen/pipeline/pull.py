@@ -14,11 +14,11 @@ from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.exclusive import BusyError, exclusive
 from mcpgen.emit.lock import Lock, LockedDocument, dump_lock, sha256
-from mcpgen.emit.ownership import LOCK_FILE, RESCUE_FOLDER
+from mcpgen.emit.ownership import RESCUE_FOLDER
 from mcpgen.emit.reconcile import rescue_copy
 from mcpgen.emit.write import RefusedError, is_interrupted, write
 from mcpgen.ir.document import Document
-from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.changelog import levels_of
 from mcpgen.pipeline.disk import tell_interrupted, tell_refused, tell_unreadable

@@ -14,11 +14,12 @@ from msgspec import Struct
 from mcpgen.changelog import SurfaceUnreadableError, read_surface
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lock import Lock, sha256
-from mcpgen.emit.ownership import LOCK_FILE, SURFACE_FILE
+from mcpgen.emit.ownership import SURFACE_FILE
+from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.surface import Surface
 from mcpgen.pipeline.git import GitUnusableError, NoRepositoryError, find_commit, read_at
 from mcpgen.pipeline.options import REJECTED, USAGE
-from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
+from mcpgen.pipeline.project_folder import read_file
 
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
 

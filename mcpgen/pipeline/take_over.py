@@ -14,9 +14,9 @@ from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.emit.exclusive import exclusive
 from mcpgen.emit.lock import Lock, LockedFile, dump_lock, sha256, with_lf
 from mcpgen.emit.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
-from mcpgen.emit.ownership import LOCK_FILE, SURFACE_FILE
+from mcpgen.emit.ownership import SURFACE_FILE
 from mcpgen.emit.write import RefusedError, roll_forward, write
-from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, Overridden
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import ToolPlan
@@ -309,7 +309,6 @@ def _made_anew(run: _Run, path: str) -> str:
     """Make a generated file as it would be without edits."""
     from mcpgen.pipeline import stages
     from mcpgen.pipeline.planned import plan_project, read_intent
-    from mcpgen.pipeline.project_folder import ANSWERS_FILE
 
     intent = read_intent(run.target, run.problems)
     planned = plan_project(run.target, run.lock, intent, run.options, run.problems, run.progress)

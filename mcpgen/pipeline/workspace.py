@@ -11,9 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
 from mcpgen.pipeline.evidence import read_evidence, still_holds
-from mcpgen.pipeline.project_folder import MANIFEST_FILE, read_file
+from mcpgen.pipeline.project_folder import read_file
 
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
 

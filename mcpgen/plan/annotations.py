@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from mcpgen.ir.api import Operation
+from mcpgen.ir.api import SAFE_METHODS, Operation
 from mcpgen.ir.json_types import JsonObject
-
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "QUERY"})
 
 
 def tool_annotations(operation: Operation, title: str) -> JsonObject:
@@ -16,7 +14,7 @@ def tool_annotations(operation: Operation, title: str) -> JsonObject:
     """
     method = operation.method
     hints: JsonObject = {"title": title, "openWorldHint": True}
-    if method in _SAFE:
+    if method in SAFE_METHODS:
         return {**hints, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
     hints["readOnlyHint"] = False
     hints["idempotentHint"] = method in ("PUT", "DELETE")

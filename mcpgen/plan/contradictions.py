@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from mcpgen.diagnostics import Problems
-from mcpgen.ir.api import Operation
+from mcpgen.ir.api import SAFE_METHODS, Operation
 
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "QUERY"})
 _DESTROYS = re.compile(r"\W*(?:delet|remov|destroy|purg|eras|reset)\w*\b", re.IGNORECASE)
 _LOOKS = re.compile(r"\b(?:read[- ]only|without side effects)\b", re.IGNORECASE)
 
@@ -17,7 +16,7 @@ def report_contradiction(operation: Operation, problems: Problems) -> None:
     purpose = operation.summary or operation.description
     claims = operation.extensions.get("x-mcp-annotations")
     is_claimed_safe = isinstance(claims, dict) and claims.get("readOnlyHint") is True
-    if operation.method in _SAFE:
+    if operation.method in SAFE_METHODS:
         contradiction = bool(_DESTROYS.match(purpose))
         told = "is described as destroying something"
     else:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from mcpgen.ir.api import MediaType
+from mcpgen.runtime.media_types import JSON_LINES, is_text
 
 
 class Kind(enum.IntEnum):
@@ -27,18 +28,6 @@ STRUCTURED = frozenset(
     {Kind.JSON, Kind.OTHER_JSON, Kind.FORM, Kind.MULTIPART, Kind.LINES, Kind.XML}
 )
 """The kinds whose value is described by the schema; the others travel as one string."""
-_LINES = frozenset(
-    {
-        "application/json-lines", "application/jsonl", "application/jsonlines",
-        "application/ndjson", "application/x-jsonlines", "application/x-ndjson", "text/x-ndjson",
-    }
-)  # fmt: skip
-_TEXTUAL = frozenset(
-    {
-        "application/graphql", "application/javascript", "application/jwt", "application/sql",
-        "application/toml", "application/x-yaml", "application/xml", "application/yaml",
-    }
-)  # fmt: skip
 _ANY = frozenset({"*/*", "application/*", "*"})
 
 
@@ -61,19 +50,13 @@ def kind_of(media_type: str) -> Kind:
         return Kind.OTHER_JSON
     if name == "application/x-www-form-urlencoded":
         return Kind.FORM
-    if name in _LINES:
+    if name in JSON_LINES:
         return Kind.LINES
     if "/" not in name or name == "multipart/*":
         return Kind.UNSENDABLE
     if name.startswith("multipart/"):
         return Kind.MULTIPART
-    if (
-        name.startswith(("text/", "message/"))
-        or name in _TEXTUAL
-        or name.endswith(("+xml", "+yaml"))
-    ):
-        return Kind.TEXT
-    return Kind.BINARY
+    return Kind.TEXT if is_text(name) else Kind.BINARY
 
 
 def kind_of_body(item: MediaType) -> Kind:

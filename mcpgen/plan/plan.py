@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
-from mcpgen.ir.api import Api, LeftOut, Operation
+from mcpgen.ir.api import Api, LeftOut, Operation, leave_out
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
@@ -181,12 +181,5 @@ class _Planning:
         try:
             return self.planning.tool(operation, entry, name, call_type)
         except OperationRefusedError as refused:
-            self.problems.warning(
-                refused.code,
-                f"`{operation.key}` is left out: {refused.message}",
-                at=refused.at,
-                why="the other operations are served",
-                help=refused.help,
-            )
-            self.left_out.append(LeftOut(operation.key, refused.code, refused.message))
+            self.left_out.append(leave_out(operation.key, refused, self.problems))
             return None

@@ -7,13 +7,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.manifest import (
-    MANIFEST_FILE,
-    LocatedManifest,
-    Manifest,
-    SelectRule,
-    ServerEntry,
-)
+from mcpgen.ir.file_set import MANIFEST_FILE
+from mcpgen.ir.manifest import LocatedManifest, Manifest, SelectRule, ServerEntry
 from mcpgen.ir.workflow import Workflow
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError
-from mcpgen.ir.api import Operation
+from mcpgen.ir.api import SAFE_METHODS, Operation
 from mcpgen.ir.json_types import JsonSchema
 from mcpgen.ir.manifest import OperationEntry, PollEntry, ResultEntry
 from mcpgen.ir.tool_plan import Argument, Pagination, Shaping
@@ -19,8 +19,6 @@ from mcpgen.runtime.testing.samples import Samples
 
 At = Callable[..., Location]
 """The place of a key of the operation's entry, and of keys inside it."""
-
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "QUERY"})
 
 
 def paged(
@@ -115,7 +113,7 @@ class PlannedShaping:
 
     def _check_poll(self, poll: PollEntry) -> None:
         method = self._operation.method
-        if method not in _SAFE_METHODS:
+        if method not in SAFE_METHODS:
             raise self._refused(
                 f"a `{method}` has its effect each time it is sent, and polling sends it again",
                 "poll the operation that reads the state",

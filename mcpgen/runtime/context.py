@@ -78,7 +78,7 @@ class InputRequiredError(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """Something to ask of the client; made by `Form`, `Url`, `Sample` and `Roots`."""
+    """Something to ask of the client; made by `ask_form`, `ask_url`, `ask_model`, `ask_roots`."""
 
     method: str
     params: JsonObject

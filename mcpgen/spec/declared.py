@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.api import Api, ApiSource, Declared, Server
 from mcpgen.ir.document import Document, SourceFile
+from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest, ToolEntry
+from mcpgen.ir.manifest import LocatedManifest, ToolEntry
 from mcpgen.spec.join import joined, with_schema_names
 from mcpgen.spec.lower import lower
 from mcpgen.spec.mapping import Mapped, map_inputs

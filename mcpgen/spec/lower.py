@@ -16,6 +16,7 @@ from mcpgen.ir.api import (
     SecurityRequirement,
     Server,
     WantedPrompt,
+    leave_out,
 )
 from mcpgen.ir.document import Document
 from mcpgen.spec import lower_swagger as swagger
@@ -103,7 +104,7 @@ class _Lowering:
             try:
                 item = self._path_item(declared)
             except OperationRefusedError as refused:
-                self._leave_out(f"* {path}", refused)
+                self.left_out.append(leave_out(f"* {path}", refused, self.source.problems))
                 continue
             if not isinstance(item.value, dict):
                 self.source.warn("path-item", "a path item is an object", item.pointer)
@@ -114,7 +115,9 @@ class _Lowering:
                 try:
                     yield self._operation(path, method, node, item)
                 except OperationRefusedError as refused:
-                    self._leave_out(f"{method} {path}", refused)
+                    self.left_out.append(
+                        leave_out(f"{method} {path}", refused, self.source.problems)
+                    )
 
     def _path_item(self, node: Node) -> Node:
         """The path item at `node`; what stands beside its `$ref` wins."""
@@ -222,16 +225,6 @@ class _Lowering:
             else:
                 kept.append(parameter)
         return kept
-
-    def _leave_out(self, key: str, refused: OperationRefusedError) -> None:
-        self.source.problems.warning(
-            refused.code,
-            f"`{key}` is left out: {refused.message}",
-            at=refused.at,
-            why="the other operations are served",
-            help=refused.help,
-        )
-        self.left_out.append(LeftOut(key, refused.code, refused.message))
 
 
 def _order(operation: Operation) -> tuple[str, str, str]:

@@ -8,10 +8,10 @@ from collections.abc import Collection
 
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonValue
+from mcpgen.spec.bundle import FILES_KEY
 from mcpgen.spec.lower_source import Source, escape
 
 _HOMES = ("/components/schemas/", "/definitions/")
-_FOREIGN = "x-mcpgen-files"
 _STRUCTURE = frozenset(
     {
         "components", "schemas", "definitions", "responses", "parameters", "requestBodies",
@@ -73,7 +73,7 @@ def _own_name(pointer: str) -> str:
 
 def _told_name(pointer: str) -> str:
     tokens = list(pointer_tokens(pointer))
-    if tokens[:1] == [_FOREIGN]:
+    if tokens[:1] == [FILES_KEY]:
         file, rest = tokens[1] if len(tokens) > 1 else "", tokens[2:]
         stem = file.rsplit("/", 1)[-1].rsplit(".", 1)[0]
         tokens = rest or [stem]

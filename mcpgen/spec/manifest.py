@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.ir.manifest import MANIFEST_FILE, LocatedManifest, Manifest
+from mcpgen.ir.file_set import MANIFEST_FILE
+from mcpgen.ir.manifest import LocatedManifest, Manifest
 from mcpgen.spec.typed_file import TypedFile, read_typed
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mcpgen.ir.api import SAFE_METHODS
 from mcpgen.ir.json_pointer import json_pointer
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.spec.findings import Findings
@@ -12,7 +13,6 @@ from mcpgen.spec.operations import RawOperation, follow, operations, value_at
 from mcpgen.spec.text_checks import lookalike_scripts
 
 _TEMPLATE = re.compile(r"\{[^{}]*\}")
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
 
 
 def check_operations(findings: Findings) -> None:
@@ -73,7 +73,7 @@ def _check_annotations(operation: RawOperation, findings: Findings) -> None:
     """Warn where the document calls harmless what its method does not."""
     extension = operation.node.get("x-mcp")
     hints = extension.get("annotations") if isinstance(extension, dict) else None
-    if operation.method in _SAFE_METHODS or not isinstance(hints, dict):
+    if operation.method in SAFE_METHODS or not isinstance(hints, dict):
         return
     claims = {"readOnlyHint": True}
     if operation.method == "DELETE":

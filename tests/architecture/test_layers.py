@@ -24,6 +24,7 @@ BELOW_EVERYTHING = (
     "mcpgen.runtime.absent",
     "mcpgen.runtime.protocol.uri_template",
     "mcpgen.runtime.hosts",
+    "mcpgen.runtime.media_types",
     "mcpgen.runtime.part_headers",
     "mcpgen.runtime.question",
     "mcpgen.runtime.thesaurus",

@@ -84,7 +84,7 @@ def check_frame(revision: str, frame: dict[str, Any], method: str = "") -> None:
         kind = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in names else "JSONRPCError"
         if frame["error"]["code"] == URL_ELICITATION_REQUIRED:
             kind = "URLElicitationRequiredError"
-        # Without a readable id there is none to give; no schema has null (protocol.md, 6c).
+        # Without a readable id there is none to give; no schema has null.
         _check(revision, kind, {"id": 0, **frame})
         assert frame.keys() <= {"jsonrpc", "id", "error"}
     else:

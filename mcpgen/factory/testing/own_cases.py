@@ -15,13 +15,12 @@ from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.factory.testing.results import Group
 from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry, RequestEntry
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.testing.cases import PLACES
 from mcpgen.runtime.testing.client import Client, NoAnswerError, RpcError
 from mcpgen.runtime.testing.compare import request_differences, same, text_of
 from mcpgen.runtime.testing.connections import ConnectionLostError
 from mcpgen.runtime.testing.mock import MockUpstream, RecordedRequest
 from mcpgen.runtime.testing.replies import Reply
-
-_PLACES = ("path", "query", "header", "cookie")
 
 
 class Observed(Struct, frozen=True):
@@ -107,7 +106,7 @@ def said(sent: RecordedRequest) -> JsonObject:
     decoded = sent.decoded
     found: JsonObject = {
         place: {name: reading.value for name, reading in getattr(decoded, place).items()}
-        for place in _PLACES
+        for place in PLACES
     }
     for name in ("body", "querystring"):
         if (reading := getattr(decoded, name)) is not None:

@@ -15,10 +15,10 @@ from packaging.version import Version
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import WorkspaceRefusedError
-from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS, LOCK_FILE
+from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS
+from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE
 from mcpgen.pipeline.options import USAGE
-from mcpgen.pipeline.project_folder import MANIFEST_FILE
 
 _TEXT = """\
 # The servers that `mcpgen ws` looks after together.

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.processes import context
-from mcpgen.factory.workspace.stamps import LOCK_FILE
+from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.changelog import ChangelogReport
 from mcpgen.pipeline.options import Progress
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, did_you_mean
+from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, listed
 from mcpgen.pipeline.options import REJECTED, USAGE
-from mcpgen.pipeline.project_folder import MANIFEST_FILE
 from mcpgen.pipeline.workspace import apart_because, read_workspace
 
 

@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.known_current import code_digest, user_cache
 from mcpgen.pipeline.project_folder import read_file, toolchain
 from mcpgen.pipeline.tested import README_FILE, with_figures
 
-LOCK_FILE = "mcpgen.lock"
 LEFT_BY_TOOLS = frozenset(
     {
         ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv",

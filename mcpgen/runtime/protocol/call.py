@@ -267,7 +267,10 @@ def _shaper() -> Callable[[object, Revision], JsonObject]:
 def error_message(
     code: int, message: str, data: Any = None, request_id: RequestId | None = None
 ) -> JsonObject:
-    """Give an error response; without `id` where it could not be read (protocol.md, 6c)."""
+    """Give an error response; without `id` where it could not be read.
+
+    JSON-RPC 2.0 says null there, which no schema of MCP allows.
+    """
     error: JsonObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data

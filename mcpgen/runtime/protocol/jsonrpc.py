@@ -58,7 +58,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def http_status(code: int) -> int:
-    """Give the HTTP status that goes with an error code on 2026-07-28 (protocol.md, 2.3)."""
+    """Give the HTTP status that goes with an error code (MCP 2026-07-28, "Transports")."""
     return _HTTP_STATUS.get(code, 200)
 
 

@@ -229,7 +229,7 @@ def _complete(call: Call) -> bool:
 
 
 def _read_input(call: Call) -> None:
-    """Take the second half of a multi-round-trip request (protocol.md, 2.6)."""
+    """Take the second half of a multi-round-trip request (MCP 2026-07-28)."""
     if not call.revision.is_modern:
         return
     responses = call.params.get("inputResponses")

@@ -76,7 +76,7 @@ class Offering:
 
     @property
     def version_names(self) -> list[str]:
-        """The served revisions' names, newest first (protocol.md, 6g)."""
+        """The served revisions' names, newest first."""
         return [revision.name for revision in self.revisions]
 
     def knows_resource(self, uri: str) -> bool:

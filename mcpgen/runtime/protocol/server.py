@@ -59,7 +59,7 @@ _LIST_CHANGED: Final = {  # kind of change -> notification, key in the filter of
 
 
 def is_modern(message: Any, headers: RoutingHeaders | None, offering: Offering) -> bool:
-    """Tell the era of a decoded message: True for the stateless revisions (protocol.md, 4).
+    """Tell the era of a decoded message: True for the stateless revisions.
 
     An HTTP transport asks this to know whether a legacy session must be looked up.
     """
@@ -241,7 +241,7 @@ class ServerProtocol:
         return method(call)
 
     def _take_modern(self, call: Call, headers: RoutingHeaders | None) -> None:
-        """Check version, capabilities and routing headers, in the order of protocol.md, 2.3."""
+        """Check version, capabilities and routing headers: the first fault is the one answered."""
         params = call.params
         meta = params.get("_meta")
         if call.method == "initialize" and type(meta) is not dict and not self.offering.legacy:

@@ -17,6 +17,7 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.description import Encoding, MediaType, Parameter, essence, is_json
 from mcpgen.runtime.testing.pairs import Pairs, unescaped
 from mcpgen.runtime.testing.schemas import JsonSchema, Schemas
+from mcpgen.runtime.testing.streams import JSON_LINES
 from mcpgen.runtime.testing.styles import query_shapes
 from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
 from mcpgen.runtime.testing.xml_bodies import gives_shape, read_xml
@@ -75,7 +76,7 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
         return _read_xml(body, described.schema, schemas)
     if kind.startswith("message/"):  # a text where it is one, and else a file
         return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
-    if kind in _JSON_LINES:
+    if kind in JSON_LINES:
         return _read_lines(described, body, schemas)
     if _is_text(kind):
         return _read_string(_text(body, content_type), described.schema, schemas)
@@ -116,13 +117,6 @@ def _json(body: bytes) -> object:
         raise _UnreadableError(f"it is not JSON: {error}") from None
 
 
-_JSON_LINES = frozenset(
-    {
-        *("application/json-lines", "application/jsonl", "application/jsonlines"),
-        *("application/ndjson", "application/x-jsonlines", "application/x-ndjson"),
-        "text/x-ndjson",
-    }
-)
 _OTHER_TEXTS = frozenset(
     {
         *("application/graphql", "application/javascript", "application/jwt", "application/sql"),

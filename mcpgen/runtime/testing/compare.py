@@ -8,6 +8,7 @@ from binascii import Error as Base64Error
 from collections.abc import Iterator
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.testing.cases import PLACES
 from mcpgen.runtime.testing.description import essence, is_json
 from mcpgen.runtime.testing.mock import RecordedRequest
 from mcpgen.runtime.testing.schemas import JsonValue
@@ -15,13 +16,12 @@ from mcpgen.runtime.testing.streams import is_stream, read_stream
 from mcpgen.runtime.testing.typed import Reading
 from mcpgen.runtime.upstream.http import HttpResponse
 
-_PLACES = ("path", "query", "header", "cookie")
 _SHOWN = 300
 
 
 def request_differences(expected: JsonObject, sent: RecordedRequest) -> Iterator[str]:
     """Say how a request differs from the `request` of a case; nothing where it is the same."""
-    for place in _PLACES:
+    for place in PLACES:
         yield from _place_differences(place, expected.get(place, {}), getattr(sent.decoded, place))
     yield from _whole_difference(
         "query string", "querystring", expected, sent.decoded.querystring, is_exact=False

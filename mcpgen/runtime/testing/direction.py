@@ -6,10 +6,15 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from mcpgen.runtime.testing.schemas import JsonSchema, JsonValue, Schemas, UnusableSchemaError
+from mcpgen.runtime.testing.schemas import (
+    KEYWORDS_WITH_DATA,
+    JsonSchema,
+    JsonValue,
+    Schemas,
+    UnusableSchemaError,
+)
 
 _MAPS_OF_SCHEMAS = frozenset({"$defs", "dependentSchemas", "patternProperties"})
-_KEYWORDS_WITH_DATA = frozenset({"const", "default", "enum", "example", "examples"})
 
 
 def for_requests(schemas: Schemas) -> Direction:
@@ -77,7 +82,7 @@ class Direction:
             }
         if keyword == "required":
             return [name for name in value if name not in dropped]
-        if keyword in _KEYWORDS_WITH_DATA:
+        if keyword in KEYWORDS_WITH_DATA:
             return value
         if keyword in _MAPS_OF_SCHEMAS:
             return {name: self.of(part) for name, part in value.items()}

@@ -215,7 +215,7 @@ def definition_name(reference: str) -> str:
 
 
 _MAPS_OF_SCHEMAS = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
-_KEYWORDS_WITH_DATA = frozenset({"const", "default", "enum", "example", "examples"})
+KEYWORDS_WITH_DATA = frozenset({"const", "default", "enum", "example", "examples"})
 
 
 def references(schema: JsonValue) -> Iterator[str]:
@@ -233,7 +233,7 @@ def references(schema: JsonValue) -> Iterator[str]:
         for keyword, value in node.items():
             if keyword in _MAPS_OF_SCHEMAS and isinstance(value, dict):
                 waiting.extend(value.values())
-            elif keyword not in _KEYWORDS_WITH_DATA:
+            elif keyword not in KEYWORDS_WITH_DATA:
                 waiting.append(value)
 
 

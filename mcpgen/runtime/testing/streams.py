@@ -7,7 +7,7 @@ import json
 from mcpgen.runtime.testing.description import essence
 from mcpgen.runtime.testing.schemas import JsonValue
 
-_LINES = frozenset(
+JSON_LINES = frozenset(
     {
         *("application/json-lines", "application/jsonl", "application/jsonlines"),
         *("application/ndjson", "application/x-jsonlines", "application/x-ndjson"),
@@ -17,7 +17,7 @@ _LINES = frozenset(
 _BEFORE_AND_AFTER = {
     "text/event-stream": ("data: ", "\n\n"),  # HTML, section 9.2
     "application/json-seq": ("\x1e", "\n"),  # RFC 7464
-    **dict.fromkeys(_LINES, ("", "\n")),
+    **dict.fromkeys(JSON_LINES, ("", "\n")),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from mcpgen.runtime.transports.request_head import Header
 
-# What clients of any revision send (protocol.md, 2.4 and 3.3), beside `Mcp-Param-*`.
+# What clients of any revision send, beside `Mcp-Param-*`.
 _REQUEST_FIELDS: Final = frozenset(
     {
         b"accept",

@@ -9,6 +9,7 @@ from typing import Any
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.media_types import JSON_LINES, is_text
 from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.forms import urlencoded
 from mcpgen.runtime.upstream.multipart import is_range_of, parts_in_order, parts_of_members
@@ -122,31 +123,6 @@ class BodyKind(enum.Enum):
     BYTES = "bytes"
 
 
-_JSON_LINES = frozenset(
-    {
-        "application/json-lines",
-        "application/jsonl",
-        "application/jsonlines",
-        "application/ndjson",
-        "application/x-jsonlines",
-        "application/x-ndjson",
-        "text/x-ndjson",
-    }
-)
-_TEXTUAL = frozenset(
-    {
-        "application/graphql",
-        "application/javascript",
-        "application/jwt",
-        "application/sql",
-        "application/toml",
-        "application/x-yaml",
-        "application/xml",
-        "application/yaml",
-    }
-)
-
-
 def kind_of_body(media_type: str) -> BodyKind:
     """How a body of this media type is written; of a range, any type that a caller selects.
 
@@ -158,19 +134,13 @@ def kind_of_body(media_type: str) -> BodyKind:
         raise ConfigurationError(f"a body must have a media type of its own, not `{media_type}`")
     if is_json(essence):
         return BodyKind.JSON
-    if essence in _JSON_LINES:
+    if essence in JSON_LINES:
         return BodyKind.JSON_LINES
     if essence == "application/x-www-form-urlencoded":
         return BodyKind.URLENCODED
     if essence.startswith("multipart/"):
         return BodyKind.MULTIPART
-    if (
-        essence.startswith(("text/", "message/"))
-        or essence in _TEXTUAL
-        or essence.endswith(("+xml", "+yaml"))
-    ):
-        return BodyKind.TEXT
-    return BodyKind.BYTES
+    return BodyKind.TEXT if is_text(essence) else BodyKind.BYTES
 
 
 def encode_body(rule: MediaTypeRule, value: Any, files: FileReader) -> EncodedBody:
