@@ -34,7 +34,6 @@ def tools(
     revision: Revision = "2025-11-25",
 ) -> int:
     """List the tools of a server."""
-
     return converse(printer, _show_tools(printer, server or (), revision, with_tokens=tokens))
 
 
