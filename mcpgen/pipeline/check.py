@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
@@ -62,6 +63,7 @@ def _check(
     )
     find_foreign(target, lock.files, problems)
     stale += missing
+    stale += _missing_resources(target, problems)
     stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
     _note_other_runtime(target, problems)
     is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
@@ -123,6 +125,32 @@ def _stale(problems: Problems, what: str, how: str, path: str) -> None:
         why="what the project serves may no longer be what its inputs say",
         help="run `mcpgen generate` and review its diff",
     )
+
+
+def _missing_resources(target: Path, problems: Problems) -> list[str]:
+    """Give the files that the manifest offers as resources and that are not there."""
+    missing: list[str] = []
+    for listing in sorted(target.glob("src/*/_generated/resources.json")):
+        try:
+            entries = json.loads(listing.read_bytes())
+            files = [file for entry in entries if isinstance(file := entry.get("file"), str)]
+        except (ValueError, TypeError, AttributeError):
+            continue  # which is told already: somebody edited it
+        folder = listing.parents[1]
+        missing += [
+            (folder / file).relative_to(target).as_posix()
+            for file in files
+            if not (folder / file).is_file()
+        ]
+    for path in missing:
+        problems.warning(
+            "stale",
+            f"{path} is missing, which a resource of {MANIFEST_FILE} is read from",
+            at=Location(path),
+            why="the server lists the resource, and cannot give it",
+            help=f"take it back from version control, or take it out of {MANIFEST_FILE}",
+        )
+    return missing
 
 
 def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[str], list[str]]:

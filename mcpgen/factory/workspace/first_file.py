@@ -43,7 +43,7 @@ class FirstFile(Struct, frozen=True):
         """Write it.
 
         Raises:
-            OSError: the disk refused.
+            WorkspaceRefusedError: the disk refused.
         """
         replace_file(self.root / WORKSPACE_FILE, self.text.encode())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from msgspec import Struct
@@ -157,7 +157,8 @@ def _workspace(root: Path, settings: WorkspaceSettings, problems: Problems) -> W
             _matches_nothing(pattern, f"no folder with an {MANIFEST_FILE}", at, problems)
         paths |= found
     _refuse_nested(root, paths, problems)
-    apart = {path: apart_because(root / path) for path in sorted(paths)}
+    links = _links(root, paths)
+    apart = {path: links.get(path) or apart_because(root / path) for path in sorted(paths)}
     servers = tuple(
         Server(path, root / path, _owners(path, settings))
         for path, reason in apart.items()
@@ -168,6 +169,23 @@ def _workspace(root: Path, settings: WorkspaceSettings, problems: Problems) -> W
             _matches_nothing(pattern, "no server", settings.at(("owners", pattern)), problems)
     left_out = tuple(Apart(path, reason) for path, reason in apart.items() if reason is not None)
     return Workspace(root, settings, servers, left_out)
+
+
+def _links(root: Path, paths: Set[str]) -> dict[str, str]:
+    """Say why a path is no member that leads to another one, or out of the workspace.
+
+    Of several that lead to one folder, the one that lies there is the member, or the first.
+    """
+    members: dict[Path, str] = {}
+    links: dict[str, str] = {}
+    for path in sorted(paths, key=lambda each: ((root / each).resolve() != root / each, each)):
+        folder = (root / path).resolve()
+        member = members.setdefault(folder, path)
+        if not folder.is_relative_to(root):
+            links[path] = f"it is a link that leads out of the workspace, to {folder}"
+        elif member != path:
+            links[path] = f"it is a link to {member}"
+    return links
 
 
 def _matches_nothing(pattern: str, what: str, at: Location, problems: Problems) -> None:

@@ -34,7 +34,11 @@ def pinned_anew(workspace: Workspace, to: str) -> Workspace:
 
 
 def write_pin(workspace: Workspace) -> None:
-    """Write the workspace's pin where the file has its old one."""
+    """Write the workspace's pin where the file has its old one.
+
+    Raises:
+        WorkspaceRefusedError: the disk refused.
+    """
     path = workspace.root / WORKSPACE_FILE
     at = workspace.settings.at(("mcpgen",))
     text = path.read_bytes().decode("utf-8")

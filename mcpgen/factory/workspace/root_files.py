@@ -6,14 +6,15 @@ The inventory of servers in the README, their owners in CODEOWNERS, and what is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
-from mcpgen.factory.workspace.members import Server, Workspace
+from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
 from mcpgen.pipeline.workspace import ServerFacts, markdown_table, server_facts
 
 _GENERATED = (
@@ -78,7 +79,7 @@ def blocks(workspace: Workspace) -> Iterator[Block]:
         yield _commented(file.codeowners.file, "owners", owned)
     if file.gitattributes:
         generated = [
-            f"/{pattern}/{path} linguist-generated"
+            f"{_quoted(f'/{PurePosixPath(pattern)}/{path}')} linguist-generated"
             for pattern in file.servers
             for path in _GENERATED
         ]
@@ -87,6 +88,14 @@ def blocks(workspace: Workspace) -> Iterator[Block]:
 
 def _commented(file: str, name: str, lines: Sequence[str]) -> Block:
     return Block(file, f"# mcpgen:{name}", f"# /mcpgen:{name}", "\n".join(lines))
+
+
+def _quoted(pattern: str) -> str:
+    """Spell a pattern of git's; one with a space is put into quotes, as C has them."""
+    if not re.search(r"[\s\"]", pattern):
+        return pattern
+    text = pattern.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'
 
 
 def _escaped(path: str) -> str:
@@ -113,9 +122,13 @@ def write_files(workspace: Workspace, problems: Problems) -> list[str]:
     written = []
     for block in blocks(workspace):
         content = _changed(workspace.root, block, problems)
-        if content is not None:
+        if content is None:
+            continue
+        try:
             replace_file(workspace.root / block.file, content)
             written.append(block.file)
+        except WorkspaceRefusedError as refused:
+            problems.extend(refused.problems)
     return written
 
 

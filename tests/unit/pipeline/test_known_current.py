@@ -9,7 +9,7 @@ import pytest
 
 from mcpgen.pipeline import commands as pipeline
 from mcpgen.pipeline import known_current
-from mcpgen.pipeline.options import CONFLICT, DONE
+from mcpgen.pipeline.options import CONFLICT, DONE, REJECTED, STALE
 from tests.unit.pipeline.conftest import silent
 
 
@@ -90,3 +90,19 @@ def test_what_is_left_out_is_told_by_every_run(project: Path, cache: Path) -> No
     (project / "openapi.yaml").write_text(text)
     told = [[problem.code for problem in run(project, cache).problems] for _ in range(3)]
     assert told == [["unresolved-ref"]] * 3
+
+
+def test_a_file_of_a_resource_that_goes_is_missed_at_once(project: Path, cache: Path) -> None:
+    guide = project / "src/pet_shop_mcp/guide.md"
+    guide.write_text("Read this.")
+    resource = '{uri: "doc://guide", file: src/pet_shop_mcp/guide.md, title: Guide, description: G}'
+    with (project / "mcpgen.yaml").open("a") as manifest:
+        manifest.write(f"resources: {{guide: {resource}}}\n")
+    assert run(project, cache).exit_code == DONE
+    assert pipeline.check(project).exit_code == DONE
+
+    guide.unlink()
+
+    report = pipeline.check(project)
+    assert (report.exit_code, report.stale) == (STALE, ("src/pet_shop_mcp/guide.md",))
+    assert run(project, cache).exit_code == REJECTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,20 @@ def test_a_workspace_inside_another_is_refused(
     code, finding = refused(capsys)
     assert (code, finding["rule"]) == (3, "nested-workspace")
     assert str(workspace) in finding["message"]
+
+
+def test_a_server_is_a_member_once_however_many_links_lead_to_it(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else two runs would be at work in one folder."""
+    (workspace / "servers/aaa").symlink_to("bee")
+    (workspace / "servers/zoo").symlink_to(shutil.copytree("servers/ant", workspace.parent / "zoo"))
+
+    assert run(["ws", "list", "--json"]) == 0
+
+    report = json.loads(capsys.readouterr().out)
+    names = [f"servers/{name}" for name in ("ant", "bee", "cat")]
+    assert [each["server"] for each in report["servers"]] == names
+    aaa, zoo = report["left_out"]
+    assert aaa == {"server": "servers/aaa", "reason": "it is a link to servers/bee"}
+    assert (zoo["server"], "out of the workspace" in zoo["reason"]) == ("servers/zoo", True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from mcpgen.cli.app import run
+from mcpgen.factory.workspace import files
+from mcpgen.factory.workspace.members import WorkspaceRefusedError
 from mcpgen.factory.workspace.root_files import Block, MarkersError, with_block
 from mcpgen.pipeline.workspace import markdown_table
 
@@ -19,8 +22,8 @@ def test_generate_writes_what_check_asks_for(
 ) -> None:
     assert run(["ws", "check", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)["findings"]
-    files = [".gitattributes", ".github/CODEOWNERS", "README.md"]
-    assert [(each["rule"], each["file"]) for each in found] == [("stale", file) for file in files]
+    written = [".gitattributes", ".github/CODEOWNERS", "README.md"]
+    assert [(each["rule"], each["file"]) for each in found] == [("stale", file) for file in written]
 
     assert run(["ws", "generate", "--jobs", "1"]) == 0
     assert run(["ws", "check"]) == 0
@@ -117,3 +120,49 @@ def test_a_file_whose_markers_are_wrong_is_refused() -> None:
 def test_a_cell_of_the_inventory_is_literal_text() -> None:
     table = markdown_table(["api"], [["a|b <i>\n# c"]])
     assert table.splitlines()[2] == "| a\\|b &lt;i> # c |"
+
+
+@pytest.mark.parametrize("pattern", ["my servers/*", "./my servers//*", "my servers/*/"])
+def test_what_is_generated_is_told_to_git_whatever_the_folders_are_called(
+    workspace: Path, pattern: str
+) -> None:
+    (workspace / "servers").rename(workspace / "my servers")
+    for own in workspace.glob("my servers/*/.gitattributes"):
+        own.unlink()
+    settings = workspace / "mcpgen-workspace.yaml"
+    text = settings.read_text().replace("servers/*", pattern).replace("servers/c*", "*")
+    settings.write_text(text)
+    run(["ws", "generate", "--jobs", "1"])
+
+    subprocess.run(["git", "init", "-q"], check=True, cwd=workspace)
+    asked = ["git", "check-attr", "linguist-generated", "--", "my servers/ant/mcpgen.lock"]
+    told = subprocess.run(asked, check=True, capture_output=True, text=True, cwd=workspace)
+    assert told.stdout.endswith(" set\n")
+    assert told.stderr == ""
+
+
+def test_a_root_that_cannot_be_written_is_told(
+    workspace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
+    assert run(["ws", "generate", "--jobs", "1", "--json"]) == 1
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert {finding["rule"] for finding in findings} == {"unwritable"}
+    assert run(["ws", "upgrade", "--to", "0.*", "--json"]) == 2
+    assert (workspace / "README.md").read_text().count("Ours.") == 1
+
+
+def test_a_file_that_is_not_put_in_its_place_leaves_nothing(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    before = sorted(workspace.iterdir())
+    monkeypatch.setattr(files.shutil, "copymode", refuse)
+    with pytest.raises(WorkspaceRefusedError):
+        files.replace_file(workspace / "README.md", b"new")
+    assert sorted(workspace.iterdir()) == before
