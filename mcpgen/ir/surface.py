@@ -32,3 +32,10 @@ class Surface(Struct, frozen=True):
     tools: Mapping[str, SurfaceTool]
     instructions: str = ""
     surface_version: int = SURFACE_VERSION
+    exposed: Mapping[str, SurfaceTool] = field(default_factory=dict)
+    """What is served as a resource, a template or a prompt, by a handler as a tool has it."""
+
+    @property
+    def handled(self) -> Mapping[str, SurfaceTool]:
+        """All that has a handler, by name: what `handlers/` can override."""
+        return {**self.tools, **self.exposed}

@@ -96,8 +96,8 @@ def without_words(tool: SurfaceTool) -> SurfaceTool:
 
 
 def by_operation(surface: Surface) -> dict[str, tuple[str, SurfaceTool]]:
-    """Give each operation's tool and its name."""
-    return {tool.operation: (name, tool) for name, tool in surface.tools.items()}
+    """Give each operation's tool and its name, or what it is served as in a tool's place."""
+    return {tool.operation: (name, tool) for name, tool in surface.handled.items()}
 
 
 def _same_id(key: str, operation_id: str, operation_ids: Mapping[str, str]) -> str:

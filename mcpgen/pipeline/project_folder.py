@@ -109,7 +109,7 @@ def _issued_names(target: Path) -> dict[str, str]:
         surface = read_surface(read_file(target, SURFACE_FILE) or b"")
     except SurfaceUnreadableError:
         return {}
-    return {tool.operation: name for name, tool in surface.tools.items()}
+    return {tool.operation: name for name, tool in surface.handled.items()}
 
 
 def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from mcpgen.ir.surface import Surface, SurfaceTool
@@ -13,17 +15,23 @@ def surface_of(plan: ServerPlan) -> Surface:
     """Give what the clients of a planned server will rely on."""
     tools = {tool.name: _tool(tool) for tool in plan.listed_tools}
     tools |= {workflow.name: _workflow(workflow) for workflow in plan.workflows}
-    return Surface(tools, plan.instructions)
+    exposed = {tool.name: _tool(tool) for tool in plan.tools if tool.exposed_as != "tool"}
+    return Surface(tools, plan.instructions, exposed=exposed)
 
 
 def surface_file(surface: Surface) -> bytes:
     """Write a surface: a block for each tool, a line for each thing that is said of it."""
-    tools = {name: _members(tool) for name, tool in sorted(surface.tools.items())}
-    return b'{\n"instructions": %s,\n"surface_version": %d,\n"tools": %s}\n' % (
+    exposed = b'"exposed": %s,\n' % _blocks(surface.exposed) if surface.exposed else b""
+    return b'{\n%s"instructions": %s,\n"surface_version": %d,\n"tools": %s}\n' % (
+        exposed,
         compact(surface.instructions),
         surface.surface_version,
-        entry_a_line(tools),
+        _blocks(surface.tools),
     )
+
+
+def _blocks(tools: Mapping[str, SurfaceTool]) -> bytes:
+    return entry_a_line({name: _members(tool) for name, tool in sorted(tools.items())})
 
 
 def _tool(tool: ToolPlan) -> SurfaceTool:

@@ -92,3 +92,19 @@ def test_eject_copies_the_generated_body(project: Path) -> None:
     assert "    await ctx.api.request(\n" in text
     assert "call_next(" not in text
     assert run(["check"]) == 0
+
+
+def test_what_is_exposed_as_a_resource_is_overridden_all_the_same(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (project / "mcpgen.yaml").open("a") as manifest:
+        manifest.write("operations: {getPet: {expose: template}}\n")
+    assert run(["generate"]) == 0
+    assert run(["override", "getPet"]) == 0
+    assert '@override("GET /pets/{petId}")' in (project / HANDLERS).read_text()
+    assert run(["check"]) == 0
+
+    newer = DOCUMENT.replace("{type: integer}", "{type: integer, minimum: 1}")
+    (project / "openapi.yaml").write_text(newer)
+    assert run(["generate"]) == 0
+    assert "`GET /pets/{petId}` changed since its override" in capsys.readouterr().err
