@@ -138,4 +138,6 @@ def _read(answer: http.client.HTTPResponse, deadline: float, max_bytes: int) -> 
             raise ValueError(f"it is larger than {max_bytes:,} bytes")
         if time.monotonic() > deadline:
             raise TimeoutError
+    if answer.length:  # which `read1` does not look at, and half a document may be one, too
+        raise ValueError(f"it ended {answer.length:,} bytes before its end")
     return b"".join(chunks)

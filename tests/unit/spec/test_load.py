@@ -391,6 +391,12 @@ def test_bytes_give_a_value_or_a_rejection(content: bytes) -> None:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # which knows chunks
+
+    def end_headers(self) -> None:
+        self.send_header("Connection", "close")
+        super().end_headers()
+
     def do_GET(self) -> None:
         if self.path == "/moved":
             self.send_response(302)
@@ -408,6 +414,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(200)
             self.end_headers()
             self.wfile.write(SMALL.encode())
+        elif self.path == "/cut":
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(SMALL.encode()) + 1000))
+            self.end_headers()
+            self.wfile.write(SMALL.encode())
+        elif self.path == "/cut-chunk":
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(f"{len(SMALL.encode()):x}\r\n{SMALL}\r\n".encode())
         else:
             self.send_error(404)
 
@@ -436,7 +452,14 @@ def test_a_url_is_fetched_and_named_without_its_query(origin: str, path: str) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [("/absent", "404"), ("/file", "not allowed"), ("/loop", "infinite loop")]
+    ("path", "said"),
+    [
+        ("/absent", "404"),
+        ("/file", "not allowed"),
+        ("/loop", "infinite loop"),
+        ("/cut", "it ended 1,000 bytes before its end"),
+        ("/cut-chunk", "IncompleteRead"),
+    ],
 )
 def test_a_url_that_gives_no_document_is_one_diagnostic(origin: str, path: str, said: str) -> None:
     problems = Problems()
