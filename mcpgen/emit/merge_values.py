@@ -79,9 +79,8 @@ def _merge_texts(
     at: KeyPath, base: Sequence[str], yours: Sequence[str], ours: Sequence[str], edits: Edits
 ) -> None:
     by_name = at in _REQUIREMENTS or at[:-1] in _REQUIREMENTS
-    sides = [_by_name(side) if by_name else {text: [text] for text in side} for side in
-             (base, yours, ours)]  # fmt: skip
-    known, theirs, new = sides
+    entries = _by_name if by_name else _by_text
+    known, theirs, new = map(entries, (base, yours, ours))
     merged = list(yours)
     for name in (*new, *(name for name in known if name not in new)):
         was, is_now, shall = known.get(name, []), theirs.get(name, []), new.get(name, [])
@@ -93,6 +92,10 @@ def _merge_texts(
             edits.conflicts.append((*at, name))
     if merged != list(yours):
         edits.values[at] = merged
+
+
+def _by_text(texts: Sequence[str]) -> dict[str, list[str]]:
+    return {text: [text] for text in texts}
 
 
 def _by_name(requirements: Sequence[str]) -> dict[str, list[str]]:

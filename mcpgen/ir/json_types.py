@@ -13,3 +13,21 @@ JsonObject: TypeAlias = dict[str, Any]
 
 JsonSchema: TypeAlias = dict[str, Any] | bool
 """A JSON Schema in the 2020-12 dialect. `$ref`s are local: `#/$defs/<name>`."""
+
+ONE_SCHEMA = frozenset(
+    {
+        "additionalProperties",
+        "contains",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
+"""The keywords of JSON Schema 2020-12 whose value is a schema."""
+SEVERAL_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+"""Those whose value is a list of schemas."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -134,21 +134,14 @@ class _Pulling:
         # Imported here: the stages load a validator and YAML, which `check` does without.
         from mcpgen.pipeline.planned import plan_project, read_intent
         from mcpgen.render.surface import surface_of
-        from mcpgen.spec.fetch import NotModifiedError
 
         intent = read_intent(self._target, self._problems)
         paths = self._vendored_paths(intent)
         levels = levels_of(intent, self._problems)
-        documents: dict[str, Document] = {}
-        lock = self._lock
-        for path in self._asked_for(intent):
-            with contextlib.suppress(NotModifiedError):
-                document = documents[path] = self._load(path)
-                locked = self._locked(path)
-                locked = replace(locked, source=recorded_source(document, self._target))
-                lock = lock.with_document(path, replace(locked, etag="", fetched={}))
+        documents = self._fetched(self._asked_for(intent))
         if not documents:
             return self._finished(PullOutcome.CURRENT)
+        lock = self._with_origins(documents)
         planned = plan_project(
             self._target,
             lock,
@@ -159,18 +152,11 @@ class _Pulling:
             documents=documents,
         )
         vendored = dict(zip(paths, (each for each, _ in planned.inputs.documents), strict=True))
-        contents: dict[str, bytes] = {}
-        for path, document in documents.items():
-            placed = self._placed(path, vendored[path])
-            contents |= placed
-            hashes = {each: sha256(content) for each, content in placed.items()}
-            locked = replace(
-                lock.document_at(path),
-                etag=document.etag,
-                fetched={} if hashes == self._locked(path).sha256 else hashes,
-            )
-            lock = lock.with_document(path, locked)
-        files = self._files(contents, lock)
+        placed = {path: self._placed(path, vendored[path]) for path in documents}
+        lock = self._with_contents(lock, documents, placed)
+        files = self._files(
+            {path: each for of in placed.values() for path, each in of.items()}, lock
+        )
         if not files:
             return self._finished(PullOutcome.CURRENT)
         before = last_surface(self._target, self._problems)
@@ -182,6 +168,42 @@ class _Pulling:
             files=files,
             lock_before=read_file(self._target, LOCK_FILE),
         )
+
+    def _fetched(self, paths: Iterable[str]) -> dict[str, Document]:
+        """Fetch the documents that lie at `paths`, but for those that did not change."""
+        from mcpgen.spec.fetch import NotModifiedError
+
+        documents: dict[str, Document] = {}
+        for path in paths:
+            with contextlib.suppress(NotModifiedError):
+                documents[path] = self._load(path)
+        return documents
+
+    def _with_origins(self, documents: Mapping[str, Document]) -> Lock:
+        """Give the lock with where the documents came from; what they hold is not known yet."""
+        lock = self._lock
+        for path, document in documents.items():
+            source = recorded_source(document, self._target)
+            locked = replace(self._locked(path), source=source, etag="", fetched={})
+            lock = lock.with_document(path, locked)
+        return lock
+
+    def _with_contents(
+        self,
+        lock: Lock,
+        documents: Mapping[str, Document],
+        placed: Mapping[str, Mapping[str, bytes]],
+    ) -> Lock:
+        """Give the lock with what was fetched, which the next `generate` will be made from."""
+        for path, document in documents.items():
+            hashes = {each: sha256(content) for each, content in placed[path].items()}
+            locked = replace(
+                lock.document_at(path),
+                etag=document.etag,
+                fetched={} if hashes == self._locked(path).sha256 else hashes,
+            )
+            lock = lock.with_document(path, locked)
+        return lock
 
     def _finished(self, outcome: PullOutcome) -> Pull:
         sources = ", ".join(each.source for each in self._lock.documents)

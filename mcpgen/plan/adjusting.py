@@ -248,12 +248,8 @@ class _Adjusting:
         self, operation: Operation, change: Callable[[JsonSchema], JsonSchema]
     ) -> Operation:
         """The operation with what is said of this argument changed."""
-        location, wire_name = self.place
-        if location == "body":
-            return self._with_content(operation, lambda found: {
-                name: change(schema) if name == wire_name else schema
-                for name, schema in found.items()
-            })  # fmt: skip
+        if self.place[0] == "body":
+            return self._with_member(operation, change)
         text = self.wish.description
         return _with_parameter(
             operation,
@@ -266,12 +262,9 @@ class _Adjusting:
         )
 
     def _without(self, operation: Operation) -> Operation:
-        location, wire_name = self.place
-        if location == "body":
+        if self.place[0] == "body":
             # Were it only not named, a body that is open to other members would let it through.
-            return self._with_content(operation, lambda found: {
-                name: False if name == wire_name else schema for name, schema in found.items()
-            })  # fmt: skip
+            return self._with_member(operation, lambda _: False)
         return replace(
             operation,
             parameters=tuple(
@@ -281,19 +274,23 @@ class _Adjusting:
             ),
         )
 
-    def _with_content(
-        self, operation: Operation, change: Callable[[JsonObject], JsonObject]
+    def _with_member(
+        self, operation: Operation, change: Callable[[JsonSchema], JsonSchema]
     ) -> Operation:
-        """The operation with other properties of its body."""
-        return _with_bodies(operation, lambda item: self._with_properties(item, change))
+        """The operation with another schema of this member of its body."""
+        return _with_bodies(operation, lambda item: self._with_property(item, change))
 
-    def _with_properties(
-        self, item: MediaType, change: Callable[[JsonObject], JsonObject]
+    def _with_property(
+        self, item: MediaType, change: Callable[[JsonSchema], JsonSchema]
     ) -> MediaType:
         if item.schema is None:
             return item
+        _, wire_name = self.place
         keywords = self.shapes.of(item.schema).keywords
-        properties = change(keywords.get("properties", {}))
+        properties = {
+            name: change(schema) if name == wire_name else schema
+            for name, schema in keywords.get("properties", {}).items()
+        }
         required = [
             name for name in keywords.get("required", ()) if properties.get(name) is not False
         ]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.ir.json_types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema
 from mcpgen.plan.shapes import PREFIX, Shapes, referred_name
 
 _UNCHECKED = frozenset(
     {"title", "description", "examples", "deprecated", "readOnly", "writeOnly", "xml", "default"}
 )
-_ONE = frozenset(
-    {
-        "items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else",
-        "unevaluatedItems", "unevaluatedProperties",
-    }
-)  # fmt: skip
-_MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 
 
 class ExactSchemas:
@@ -58,9 +51,9 @@ class ExactSchemas:
         for keyword, value in schema.items():
             if keyword in _UNCHECKED:
                 continue
-            if keyword in _ONE:
+            if keyword in ONE_SCHEMA:
                 out[keyword] = self._exact(value, names)
-            elif keyword in _MANY:
+            elif keyword in SEVERAL_SCHEMAS:
                 out[keyword] = [self._without(item, hidden, names) for item in value]
             elif keyword == "properties":
                 kept = {key: item for key, item in value.items() if key not in hidden}

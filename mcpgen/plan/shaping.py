@@ -144,8 +144,9 @@ class PlannedShaping:
     def _schemas(self, key: str) -> list[JsonSchema]:
         schemas, _ = response_schemas(self._operation)
         if not schemas:
-            raise self._refused("no JSON comes back, as far as its description tells",
-                                f"leave `{key}` out", key)  # fmt: skip
+            raise self._refused(
+                "no JSON comes back, as far as its description tells", f"leave `{key}` out", key
+            )
         return schemas
 
     def _follow(self, schemas: list[JsonSchema], path: str, *tokens: str) -> list[JsonSchema]:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.json_types import (
+    ONE_SCHEMA,
+    SEVERAL_SCHEMAS,
+    JsonObject,
+    JsonSchema,
+    JsonValue,
+)
 from mcpgen.spec import lower_keywords as keywords
 from mcpgen.spec.lower_cycles import break_cycles
 from mcpgen.spec.lower_discriminator import make_explicit
@@ -12,13 +18,6 @@ from mcpgen.spec.secrets import is_secret_default
 
 MAX_DEPTH = 96  # of schemas in schemas; what lies deeper is accepted unchecked
 
-_ONE_SCHEMA = frozenset(
-    {
-        "items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else",
-        "unevaluatedItems", "unevaluatedProperties",
-    }
-)  # fmt: skip
-_MANY_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _TEXTS = frozenset({"title", "description", "format"})
 _BESIDE_REFERENCE_IN_3_0 = frozenset(
@@ -141,13 +140,13 @@ class SchemaLowering:
             if keyword == "properties":
                 for name, item in out[keyword].items():
                     self.drop_secret(str(name), item, f"{pointer}/properties/{escape(name)}")
-        elif keyword in _ONE_SCHEMA:
+        elif keyword in ONE_SCHEMA:
             if keyword == "items" and isinstance(value, list):
                 keyword = "prefixItems"  # the tuple form of drafts before 2020-12
                 out[keyword] = self._several(keyword, value, pointer, depth)
             else:
                 out[keyword] = self._lower(value, f"{pointer}/{keyword}", depth + 1)
-        elif keyword in _MANY_SCHEMAS:
+        elif keyword in SEVERAL_SCHEMAS:
             if not isinstance(value, list) or not value:
                 self._refuse_keyword(keyword, value, "an array of schemas", pointer)
                 return
