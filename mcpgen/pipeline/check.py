@@ -59,7 +59,9 @@ def _check(
     missing, edited = _changed_files(target, lock, problems)
     merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
     edited += find_unresolved(
-        target, (*merged, MANIFEST_FILE, *(each.root for each in lock.documents)), problems
+        target,
+        (*merged, MANIFEST_FILE, ANSWERS_FILE, *(each.root for each in lock.documents)),
+        problems,
     )
     find_foreign(target, lock.files, problems)
     stale += missing

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.changelog import Changelog, compare
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.exclusive import exclusive
 from mcpgen.emit.lock import Lock
 from mcpgen.emit.overridden import OVERRIDDEN_FILE
@@ -68,7 +69,7 @@ def _generate(
     if found is None:
         return Report(problems, USAGE, target)
     lock = found.lock
-    inputs = (MANIFEST_FILE, *(each.root for each in lock.documents))
+    inputs = (MANIFEST_FILE, ANSWERS_FILE, *(each.root for each in lock.documents))
     if find_unresolved(target, inputs, problems):
         return Report(problems, CONFLICT, target)
     try:
@@ -103,7 +104,7 @@ def _generate(
         new_lock = make_lock(project, inputs_read, changes.files, manifest)
         written = commit(target, changes, new_lock)
         if written:
-            written += show_tests(target)
+            written += tuple(path for path in show_tests(target) if path not in written)
     exit_code = CONFLICT if changes.unmerged else DONE if is_fit else STALE
     return Report(
         problems, exit_code, target, project.plan, written, changes.deleted, diffs, changelog
@@ -133,9 +134,33 @@ def _make(
             cache=options.cache,
             around=around,
         )
+    _hold_answers(project, answers, lock, problems)
     before = last_surface(target, problems)
     changelog = None if before is None else compare(before, surface_of(planned.plan), levels)
     return project, planned.inputs, changelog
+
+
+def _hold_answers(
+    project: Project, answers: Mapping[str, str], lock: Lock, problems: Problems
+) -> None:
+    """Hold that a skeleton is not made of other answers because what was answered is lost.
+
+    Raises:
+        RejectedError: it would be.
+    """
+    locked = lock.files.get(ANSWERS_FILE)
+    made = next(file.content for file in project.files if file.path == ANSWERS_FILE)
+    if answers or locked is None or locked.is_untouched(made):
+        return
+    problems.error(
+        "answers-lost",
+        f"{ANSWERS_FILE} is lost, and what is answered by default is not what stood there",
+        at=Location(ANSWERS_FILE),
+        why="files of the project would change, or go, without anybody having asked for it",
+        help='take it back from version control, or write it anew: `python_version: "3.12"`,'
+        " a line for each question of `mcpgen new`",
+    )
+    raise RejectedError
 
 
 def _diffs(target: Path, changes: Changes) -> tuple[FileDiff, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from mcpgen.emit.blocks import TESTS, with_block
 from mcpgen.pipeline.evidence import read_evidence, still_holds
 from mcpgen.pipeline.project_folder import read_file
+from mcpgen.pipeline.replace_whole import replace_whole
 
 README_FILE = "README.md"
 
@@ -28,9 +29,7 @@ def show_tests(target: Path) -> tuple[str, ...]:
     changed = with_figures(content, shown)
     if changed == content:
         return ()
-    new = target / f"{README_FILE}.new"  # replaces the other as a whole, or not at all
-    new.write_bytes(changed)
-    new.replace(target / README_FILE)
+    replace_whole((target / README_FILE).resolve(), changed)
     return (README_FILE,)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.members import WorkspaceRefusedError
 from mcpgen.pipeline.options import USAGE
+from mcpgen.pipeline.replace_whole import replace_whole
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -19,7 +17,9 @@ def replace_file(path: Path, content: bytes) -> None:
         WorkspaceRefusedError: the disk refused; nothing was written.
     """
     try:
-        _replace(path.resolve(), content)
+        place = path.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        replace_whole(place, content)
     except OSError as error:
         problems = Problems()
         problems.error(
@@ -30,19 +30,3 @@ def replace_file(path: Path, content: bytes) -> None:
             help="make room, or see to it that you can write there",
         )
         raise WorkspaceRefusedError(problems, USAGE) from None
-
-
-def _replace(place: Path, content: bytes) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
-    staged = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        if place.exists():
-            shutil.copymode(place, staged)
-        else:
-            staged.chmod(0o644)
-        staged.replace(place)
-    finally:
-        staged.unlink(missing_ok=True)

@@ -289,3 +289,42 @@ def test_a_manifest_that_cannot_be_followed_is_refused(
     report = regenerate()
     assert report.exit_code == 3
     assert any(said in problem.help for problem in report.problems)
+
+
+@pytest.mark.parametrize("content", [None, "name: [", ""])
+def test_other_answers_than_were_given_are_never_made_up(
+    project: Path, source: Path, cache: Path, content: str | None
+) -> None:
+    answered = {"python_version": "3.12", "github_workflow": "yes"}
+    target = project.with_name("answered")
+    options = pipeline.Options(outside_judge=False, cache=cache, answers=answered)
+    assert pipeline.new(str(source), target, options, silent).exit_code == 0
+    (target / ".copier-answers.yml").unlink()
+    if content is not None:
+        (target / ".copier-answers.yml").write_text(content)
+    before = times(target)
+
+    report = pipeline.generate(target, pipeline.GenerateOptions(cache=cache, force=True), silent)
+
+    assert (report.exit_code, codes(report)) == (3, ["answers-lost"])
+    assert times(target) == before
+
+
+def test_lost_answers_that_were_the_default_ones_are_written_again(
+    project: Path, regenerate: Regenerate
+) -> None:
+    (project / ".copier-answers.yml").unlink()
+    report = regenerate()
+    assert (report.exit_code, report.written) == (0, (".copier-answers.yml",))
+
+
+def test_a_conflict_in_the_answers_is_for_a_person_to_decide(
+    project: Path, regenerate: Regenerate
+) -> None:
+    answers = project / ".copier-answers.yml"
+    answers.write_text(f"<<<<<<< ours\n{answers.read_text()}=======\n>>>>>>> theirs\n")
+    before = answers.read_bytes()
+    for report in (regenerate(force=True), pipeline.check(project)):
+        assert report.exit_code == 4
+        assert "conflict" in codes(report)
+    assert answers.read_bytes() == before

@@ -90,3 +90,18 @@ def test_the_block_may_stand_anywhere(project: Path) -> None:
     show_tests(project)
 
     assert (project / "README.md").read_text() == f"mine\n{START}{SHOWN}{END}mine too\n"
+
+
+def test_only_the_readme_is_written_and_a_link_stays_one(project: Path) -> None:
+    (project / "docs").mkdir()
+    (project / "README.md").rename(project / "docs/README.md")
+    (project / "README.md").symlink_to("docs/README.md")
+    (project / "README.md.new").write_text("a draft")
+    before = sorted(project.rglob("*"))
+
+    assert show_tests(project) == ("README.md",)
+
+    assert figures(project) == SHOWN
+    assert (project / "README.md").is_symlink()
+    assert (project / "README.md.new").read_text() == "a draft"
+    assert sorted(project.rglob("*")) == before

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.factory.workspace import files
-from mcpgen.factory.workspace.members import WorkspaceRefusedError
 from mcpgen.factory.workspace.root_files import Block, MarkersError, with_block
+from mcpgen.pipeline import replace_whole as replacing
 from mcpgen.pipeline.workspace import markdown_table
 
 BLOCK = Block("README.md", "<!-- a -->", "<!-- /a -->", "one\ntwo")
@@ -147,22 +146,9 @@ def test_a_root_that_cannot_be_written_is_told(
     def refuse(**_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(replacing.tempfile, "mkstemp", refuse)
     assert run(["ws", "generate", "--jobs", "1", "--json"]) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
     assert {finding["rule"] for finding in findings} == {"unwritable"}
     assert run(["ws", "upgrade", "--to", "0.*", "--json"]) == 2
     assert (workspace / "README.md").read_text().count("Ours.") == 1
-
-
-def test_a_file_that_is_not_put_in_its_place_leaves_nothing(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    before = sorted(workspace.iterdir())
-    monkeypatch.setattr(files.shutil, "copymode", refuse)
-    with pytest.raises(WorkspaceRefusedError):
-        files.replace_file(workspace / "README.md", b"new")
-    assert sorted(workspace.iterdir()) == before
