@@ -22,7 +22,9 @@ from mcpgen.ir.workflow import (
     Tokens,
     Value,
 )
+from mcpgen.plan.arguments import CONTENT_TYPE
 from mcpgen.plan.intent import names_of
+from mcpgen.plan.media_types import base_type
 from mcpgen.plan.shapes import Shapes
 from mcpgen.plan.workflow_conditions import needs_answer
 from mcpgen.plan.workflow_types import Known, NothingThereError, literal_of, mismatch
@@ -130,7 +132,8 @@ class WorkflowSteps:
 
     def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
         given: dict[str, Value] = {}
-        for written in step.arguments:
+        said = [it for it in step.arguments if tool is None or not _goes_without_saying(it, tool)]
+        for written in said:
             value = self._values.resolved(written.value, written.tokens, items=items, step=None)
             if tool is None:
                 continue
@@ -142,7 +145,7 @@ class WorkflowSteps:
         if step.max_pages is not None and tool is not None:
             self._check_pages(step, step.max_pages, tool)
             given["max_pages"] = Literal(step.max_pages)
-        if tool is not None and len(given) >= len(step.arguments):  # else one was refused
+        if tool is not None and len(given) >= len(said):  # else one was refused
             self._check_complete(step, tool, given)
         return ObjectOf(tuple(given.items()))
 
@@ -164,6 +167,16 @@ class WorkflowSteps:
                 return argument
             if (argument.location, argument.wire_name) == (written.location, written.name):
                 return argument
+        if written.location == CONTENT_TYPE:
+            taken = ", ".join(f"`{item.media_type}`" for item in tool.body) or "none"
+            self._refuse(
+                "workflow-argument",
+                f"`{tool.operation.key}` takes no body of this media type",
+                written.tokens,
+                f"`{tool.name}` would refuse the call",
+                f"it takes {taken}",
+            )
+            return None
         names = [
             argument.wire_name if written.location else argument.name
             for argument in tool.arguments
@@ -241,3 +254,12 @@ class WorkflowSteps:
             "every call would be refused before anything is sent",
             "compare it with what `mcpgen tools` shows of the tool",
         )
+
+
+def _goes_without_saying(written: StepArgument, tool: ToolPlan) -> bool:
+    """Whether it is the one media type that the tool's body has, for which there is no argument."""
+    if written.location != CONTENT_TYPE or len(tool.body) != 1:
+        return False
+    is_plain, stated = literal_of(written.value)
+    is_text = is_plain and isinstance(stated, str)
+    return is_text and base_type(str(stated)) == base_type(tool.body[0].media_type)

@@ -276,7 +276,7 @@ class _Reading:
         at_payload = (*tokens, "payload")
         value = self._reader.value(payload, at_payload)
         arguments = [StepArgument("", "body", value, at_payload)]
-        if body.content_type and body.content_type != "application/json":
+        if body.content_type:
             kind = self._reader.value(body.content_type, (*tokens, "contentType"))
             arguments.append(StepArgument("", "content_type", kind, (*tokens, "contentType")))
         return arguments

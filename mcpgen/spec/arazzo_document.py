@@ -1,4 +1,4 @@
-"""The shape of Arazzo 1.0 documents, as far as workflows are read from them."""
+"""The shape of Arazzo 1.0 documents, whole but for their `info`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_\-]+$")]
 
 
 class _Object(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An object of the document; members that mcpgen does not know say nothing here."""
+    """An object of the document; members of it that begin with `x-` say nothing here."""
 
 
 class SourceDescription(_Object, frozen=True):

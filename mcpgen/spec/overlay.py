@@ -40,6 +40,7 @@ class Info(Struct, frozen=True):
 
     title: str
     version: str
+    description: str = ""
 
 
 class OverlayFile(Struct, frozen=True):
@@ -48,6 +49,7 @@ class OverlayFile(Struct, frozen=True):
     overlay: Annotated[str, Meta(pattern=r"^1\.[01]\.[0-9]+$")]
     info: Info
     actions: Annotated[tuple[Action, ...], Meta(min_length=1)]
+    extends: str = ""  # the manifest says of which document it is
 
 
 def read_overlay(content: bytes, shown_as: str, problems: Problems) -> TypedFile[OverlayFile]:

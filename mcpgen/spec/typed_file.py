@@ -59,11 +59,16 @@ def read_typed(
 
 @functools.cache
 def json_schema(type_: type[msgspec.Struct]) -> JsonObject:
-    """Give the JSON Schema (2020-12) of files that hold this type."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **msgspec.json.schema(type_),
-    }
+    """Give the JSON Schema (2020-12) of files that hold this type.
+
+    Objects whose type does not forbid unknown members, as those of standards, may have others that
+    begin with `x-`, and no more.
+    """
+    schema = msgspec.json.schema(type_)
+    for definition in schema["$defs"].values():
+        if "properties" in definition and "additionalProperties" not in definition:
+            definition |= {"patternProperties": {"^x-": {}}, "additionalProperties": False}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 @functools.cache

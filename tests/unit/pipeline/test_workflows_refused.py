@@ -353,6 +353,13 @@ ARAZZO_REFUSED = {
         f"{FETCHING}/onFailure/0/retryLimit",
         "",
     ),
+    "a key that Arazzo has not": (
+        "        parameters:",
+        "        sucessCriteria: []\n        parameters:",
+        "arazzo",
+        f"{FETCHING}/sucessCriteria",
+        "did you mean `successCriteria`?",
+    ),
     "an unknown reusable action": (
         "reference: $components.failureActions.busy",
         "reference: $components.failureActions.bussy",
@@ -482,3 +489,51 @@ def write_arazzo(project: Path, text: str, path: str = "looking.yaml") -> None:
 
 def contents(project: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+
+
+FORM = """\
+    post:
+      operationId: placeOrder
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            schema: {type: object, properties: {pet: {type: integer}}}
+      responses: {"204": {description: Done.}}
+"""
+PLACING = """\
+arazzo: 1.0.0
+info: {title: Placing, version: "1"}
+x-ours: {said: nothing}
+sourceDescriptions: [{name: pets, url: openapi.yaml}]
+workflows:
+  - workflowId: lookTwice
+    steps:
+      - stepId: place
+        operationId: placeOrder
+        requestBody: {contentType: application/x-www-form-urlencoded, payload: {pet: 7}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("media_type", "is_taken"),
+    [
+        ("application/x-www-form-urlencoded", True),
+        ("text/plain", False),
+        ("application/json", False),
+    ],
+)
+def test_a_step_states_the_media_type_that_its_operation_takes(
+    project: Path, regenerate: Callable[..., pipeline.Report], media_type: str, is_taken: bool
+) -> None:
+    document = project / "openapi.yaml"
+    document.write_text(document.read_text().replace("components:\n", f"{FORM}components:\n"))
+    write_arazzo(project, PLACING.replace("application/x-www-form-urlencoded", media_type))
+    if is_taken:
+        assert regenerate().exit_code == 0
+    else:
+        assert_refused(
+            regenerate(),
+            "workflow-argument",
+            "/workflows/0/steps/0/requestBody/contentType",
+            "it takes `application/x-www-form-urlencoded`",
+        )

@@ -166,3 +166,17 @@ def test_an_overlay_of_1_0_has_no_copy() -> None:
     assert told.message == "Overlay 1.0.0 has no `copy`"
     assert told.at is not None
     assert told.at.pointer == "/actions/0/copy"
+
+
+def test_a_key_that_an_overlay_has_not_is_an_error() -> None:
+    problems = Problems()
+    text = (
+        b'overlay: 1.0.0\ninfo: {title: t, version: "1"}\nextends: shop.yaml\nx-ours: 1\n'
+        b"actions: [{target: $.info, updat: {title: T}, x-why: it}]\n"
+    )
+    with pytest.raises(RejectedError):
+        read_overlay(text, "mend.yaml", problems)
+    (told,) = problems
+    assert told.at is not None
+    assert told.at.pointer == "/actions/0/updat"
+    assert told.help == "did you mean `update`?"
