@@ -6,6 +6,7 @@ import re
 
 from mcpgen.changelog.compare import Change, Changelog
 from mcpgen.changelog.rules import Level
+from mcpgen.ir.markdown import shown_literally
 
 _HEADINGS = {
     Level.MAJOR: "Breaking changes",
@@ -13,7 +14,6 @@ _HEADINGS = {
     Level.PATCH: "Texts (the behaviour of models may change)",
     Level.NONE: "Worth knowing",
 }
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~@&])")
 _BREAKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -24,7 +24,7 @@ def markdown(changelog: Changelog) -> str:
     parts: list[str] = []
     for level, heading in _HEADINGS.items():
         if changes := changelog.of_level(level):
-            lines = [f"- {_inline(told(change))}" for change in changes]
+            lines = [f"- {shown_literally(_BREAKS.sub(' ', told(change)))}" for change in changes]
             parts.append("\n".join((f"### {heading}", "", *lines)))
     return "\n\n".join(parts) + "\n"
 
@@ -59,15 +59,6 @@ def _lines_of_tools(surface: bytes) -> dict[str, int]:
         for number, line in enumerate(surface.splitlines(), 1)
     )
     return {match[1].decode(): number for match, number in found if match}
-
-
-def _inline(text: str) -> str:
-    """Keep `code` as code, and every other character as itself."""
-    pieces = _BREAKS.sub(" ", text).split("`")
-    return "".join(
-        f"`{piece}`" if number % 2 and piece else _MARKDOWN.sub(r"\\\1", piece)
-        for number, piece in enumerate(pieces)
-    )
 
 
 def _data(text: str) -> str:

@@ -12,6 +12,7 @@ import unicodedata
 
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.markdown import shown_literally
 from mcpgen.ir.safe_text import SafeText
 
 
@@ -79,10 +80,7 @@ def quoted(text: str) -> Quoted:
     return Quoted(f'"{"".join(spelled)}"')
 
 
-_MARKDOWN_CODE = re.compile(r"(?<!`)`([^`|]+)`(?!`)")
-_MARKDOWN_SPECIAL = re.compile(r"([\\`*_\[\]|~&$])")
-_MARKDOWN_BLOCK = re.compile(r"\A(\d*)([-+>#.)])")
-_MARKDOWN_LINK = re.compile(r"(?i)\b(https?|ftp)(:)(?=//)|\b(www)(\.)")
+_MARKDOWN_BLOCK = re.compile(r"\A(\d*)([-+>.)])")
 
 
 def markdown_text(text: str) -> Markdown:
@@ -90,24 +88,12 @@ def markdown_text(text: str) -> Markdown:
 
     What stands between single backticks is shown as code.
     """
-    prose_and_code = _MARKDOWN_CODE.split(one_line(text))
-    return Markdown(
-        "".join(
-            markdown_code(part) if number % 2 else _markdown_prose(part)
-            for number, part in enumerate(prose_and_code)
-        )
-    )
+    return Markdown(shown_literally(one_line(text)))
 
 
 def markdown_paragraph(text: str) -> Markdown:
     """Spell `text` as `markdown_text` does, so that it is a paragraph where it begins a line."""
     return Markdown(_MARKDOWN_BLOCK.sub(r"\1\\\2", markdown_text(text)))
-
-
-def _markdown_prose(text: str) -> str:
-    escaped = _MARKDOWN_SPECIAL.sub(r"\\\1", text)
-    unlinked = _MARKDOWN_LINK.sub(r"\1\3\\\2\4", escaped)
-    return unlinked.replace("@", "&#64;").replace("<", "&lt;")
 
 
 def markdown_code(text: str) -> Markdown:

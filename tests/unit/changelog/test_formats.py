@@ -24,7 +24,7 @@ def test_markdown_has_a_list_for_each_level_and_texts_apart() -> None:
     )
     assert markdown(Changelog(changes)) == (
         "### Breaking changes\n\n"
-        "- `zap`: was removed \\(`GET /zap`\\)\n\n"
+        "- `zap`: was removed (`GET /zap`)\n\n"
         "### Texts (the behaviour of models may change)\n\n"
         '- `zap`: has another title: "Zap"\n'
         "- the server's instructions changed\n"
@@ -34,7 +34,7 @@ def test_markdown_has_a_list_for_each_level_and_texts_apart() -> None:
 
 def test_markdown_takes_nothing_of_a_document_as_markup() -> None:
     text = markdown(Changelog((change(Level.MAJOR, "has <img> `a\n\n# b` @team [x](y) |"),)))
-    assert text.splitlines()[2] == "- `zap`: has \\<img\\> `a # b` \\@team \\[x\\]\\(y\\) \\|"
+    assert text.splitlines()[2] == "- `zap`: has &lt;img> `a # b` &#64;team \\[x\\](y) \\|"
 
 
 def test_annotations_are_placed_and_escaped() -> None:

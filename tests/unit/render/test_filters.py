@@ -79,7 +79,7 @@ def test_quoted_has_a_mark_for_what_utf8_cannot_write() -> None:
         ("a | b", r"a \| b"),
         ("<script>", "&lt;script>"),
         ("[x](javascript:1)", r"\[x\](javascript:1)"),
-        ("line\n\n# no head", "line # no head"),
+        ("line\n\n# no head", r"line \# no head"),
         ("https://x.example", r"https\://x.example"),
         ("<!-- /mcpgen:tools -->", "&lt;!-- /mcpgen:tools -->"),
         ("the header `X-Key` (a key)", "the header `X-Key` (a key)"),
