@@ -12,7 +12,7 @@ ANSWERS_FILE = ".copier-answers.yml"
 
 
 class Owner(enum.StrEnum):
-    """Whose a file is, which decides what a later run does with it (README, "Whose file is whose")."""
+    """Whose a file is, which decides what a later run does with it."""
 
     GENERATED = "generated"  # rewritten by every run; a hand edit is refused
     MERGED = "merged"  # the skeleton: the user's edits and the template's are brought together
