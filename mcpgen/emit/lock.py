@@ -243,7 +243,8 @@ def parse_lock(content: bytes) -> Lock:
 
 def _refuse_newer(written: _Version) -> None:
     if written.lock_version > LOCK_VERSION:
-        raise LockTooNewError(f"mcpgen.lock was written by mcpgen {written.mcpgen}, which is newer")
+        version = written.mcpgen or "(it does not say which)"
+        raise LockTooNewError(f"mcpgen.lock was written by mcpgen {version}, which is newer")
 
 
 def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None) -> Lock:

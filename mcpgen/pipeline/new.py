@@ -144,6 +144,8 @@ def _write(
     try:
         target.mkdir(parents=True, exist_ok=True)
         with exclusive(target):
+            if refuse_target(target, problems):  # another run was quicker
+                return Report(problems, USAGE, target, plan)
             written = commit(target, changes, lock)
     except (OSError, RefusedError) as error:
         return Report(problems, tell_refused(error, target, problems), target, plan)

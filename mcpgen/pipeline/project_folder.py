@@ -21,7 +21,7 @@ from mcpgen.emit.lock import (
     recover_lock,
     sha256,
 )
-from mcpgen.emit.ownership import RESCUE_FOLDER, SURFACE_FILE
+from mcpgen.emit.ownership import RESCUE_FOLDER, STATE_FOLDER, SURFACE_FILE
 from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import write
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
@@ -126,7 +126,7 @@ def refuse_target(target: Path, problems: Problems) -> bool:
     """Say why a new project cannot be made at `target`, if it cannot."""
     at = Location(target.as_posix())
     if target.is_dir():
-        held = sorted(path.name for path in target.iterdir() if path.name != ".git")
+        held = sorted(path.name for path in target.iterdir() if not _is_nothing(path))
         if held:
             problems.error(
                 "target-not-empty",
@@ -151,6 +151,13 @@ def refuse_target(target: Path, problems: Problems) -> bool:
         )
         return True
     return False
+
+
+def _is_nothing(path: Path) -> bool:
+    """Whether it may lie in a new project's folder: a repository, or what a killed `new` left."""
+    if path.name != STATE_FOLDER:
+        return path.name == ".git"
+    return path.is_dir() and {each.name for each in path.iterdir()} <= {"running", "stage"}
 
 
 def toolchain() -> dict[str, str]:

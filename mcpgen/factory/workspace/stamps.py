@@ -44,7 +44,13 @@ class Stamps:
         self._salt = repr((command, rules, python, tools, code_digest())).encode()
 
     def stamp(self, target: Path) -> str:
-        """Hash all that the command reads of the server at `target`."""
+        """Hash all that the command reads of the server at `target`; "" where it cannot be read."""
+        try:
+            return self._stamp(target)
+        except OSError:
+            return ""
+
+    def _stamp(self, target: Path) -> str:
         stamp = hashlib.sha256(self._salt)
         outside = _named_outside(target)
         for path in (*sorted(_files(target)), *outside):
@@ -58,10 +64,12 @@ class Stamps:
 
     def knows(self, stamp: str) -> bool:
         """Whether a clean run left a server with this stamp."""
-        return (self._folder / stamp).exists()
+        return bool(stamp) and (self._folder / stamp).exists()
 
     def note(self, stamp: str) -> None:
         """Note that a clean run left a server with this stamp."""
+        if not stamp:
+            return
         with contextlib.suppress(OSError):  # a cache that cannot be written costs time alone
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / stamp).touch()

@@ -30,7 +30,7 @@ from mcpgen.pipeline.project_folder import find_lock, read_file
 _ENDED = {
     DONE: "done",
     STALE: "stale",
-    USAGE: "no server of mcpgen's",
+    USAGE: "not possible",
     REJECTED: "rejected",
     CONFLICT: "edited by hand, or in conflict",
     INTERRUPTED: "interrupted, or in another run's hands",

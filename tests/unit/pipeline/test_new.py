@@ -121,6 +121,33 @@ def test_a_fresh_repository_counts_as_empty(
     assert pipeline.new(str(source), target, options, silent).exit_code == 0
 
 
+def test_what_a_killed_run_left_counts_as_nothing(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "killed"
+    (target / ".mcpgen/stage").mkdir(parents=True)
+    (target / ".mcpgen/stage/0").write_text("half a fi")
+    (target / ".mcpgen/running").write_text("4711")
+    assert pipeline.new(str(source), target, options, silent).exit_code == 0
+    assert not (target / ".mcpgen/stage").exists()
+    assert not (target / ".mcpgen/running").exists()
+
+
+def test_a_folder_that_is_filled_meanwhile_is_left_as_it_is(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "filled"
+
+    def fill(step: str) -> None:
+        if step == f"writing {target}":
+            target.mkdir()
+            (target / "README.md").write_text("of another run")
+
+    report = pipeline.new(str(source), target, options, fill)
+    assert (report.exit_code, codes(report)) == (2, ["target-not-empty"])
+    assert tree(target) == {"README.md": b"of another run"}
+
+
 def test_a_file_in_the_way_is_told(source: Path, tmp_path: Path, options: pipeline.Options) -> None:
     (tmp_path / "file").write_text("x")
     report = pipeline.new(str(source), tmp_path / "file/server", options, silent)

@@ -341,3 +341,14 @@ def test_each_server_s_own_tests_are_run(ws: Ws, workspace: Path) -> None:
         "1 passed", "0 passed, 1 failed", "1 passed",
     ]  # fmt: skip
     assert rules(report) == [("tests-failed", None)]
+
+
+@pytest.mark.parametrize("command", ["check", "generate"])
+def test_a_server_that_cannot_be_read_is_affected_and_stops_no_other(
+    ws: Ws, workspace: Path, command: str
+) -> None:
+    (workspace / "servers/bee/README.md").unlink()
+    (workspace / "servers/bee/README.md").symlink_to("README.md")  # to itself
+    for others in ({"servers/ant": 0, "servers/cat": 0}, {}):
+        code, report = ws(command, "--affected", "--jobs", "1")
+        assert (code, ended(report)) == (2, {**others, "servers/bee": 2})
