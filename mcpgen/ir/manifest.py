@@ -112,7 +112,13 @@ class SelectRule(_Entry, frozen=True):
 class ParameterEntry(_Entry, frozen=True):
     """What becomes of one argument of a tool."""
 
-    name: Annotated[str, Meta(description="What the argument is called instead.")] = ""
+    name: Annotated[
+        str,
+        Meta(
+            pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$",
+            description="What the argument is called instead.",
+        ),
+    ] = ""
     description: str = ""
     hidden: Annotated[bool, Meta(description="Not offered, and not sent.")] = False
     fixed: Annotated[Any, Meta(description="Not offered; this is sent with every call.")] = UNSET

@@ -16,6 +16,7 @@ from mcpgen.plan.naming import argument_names
 from mcpgen.plan.shapes import Shapes
 from mcpgen.runtime.testing.samples import Samples
 
+_RESERVED = frozenset({"body", "content_type", "max_pages", "querystring"})  # of mcpgen's own
 WirePlace = tuple[str, str]
 """A location and a wire name; a property of the body has the location "body"."""
 
@@ -122,7 +123,7 @@ def _with_names(
         for name, wish in entry.parameters.items()
         if wish.name and places[name][0] != "body"
     }
-    others = {name for name, place in places.items() if place not in names} | {"body"}
+    others = {name for name, place in places.items() if place not in names} | _RESERVED
     for name, wish in entry.parameters.items():
         taken = wish.name in others or list(names.values()).count(wish.name) > 1
         if wish.name and (taken or places[name][0] == "body"):
@@ -160,6 +161,10 @@ class _Adjusting:
         is_fixed, has_default = wish.fixed is not UNSET, wish.default is not UNSET
         if is_fixed + has_default + wish.hidden > 1:
             raise self._refused("is fixed, hidden or has a default", "keep one of them")
+        if (is_fixed or wish.hidden) and (wish.name or wish.description):
+            raise self._refused(
+                "is not offered, and has a name or a description", "leave them out, or offer it"
+            )
         for value in (wish.fixed, wish.default):
             self._check(value)
         if is_fixed:

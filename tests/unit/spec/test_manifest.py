@@ -66,6 +66,12 @@ def test_a_server_that_is_left_out_says_why() -> None:
         (WITH_DOCUMENT + "select: [{include: a, exclude: b}]\n", (3, 10), "one `include`", "split"),
         (WITH_DOCUMENT + "aliases: {Old: new}\n", (3, 16), '`"Old"` is not spelled', "a-z"),
         (
+            WITH_DOCUMENT + "operations: {a: {parameters: {b: {name: 1 bad}}}}\n",
+            (3, 41),
+            '`"1 bad"` is not spelled',
+            "A-Za-z_",
+        ),
+        (
             "server: {name: pets}\nsources: [{document: a}, {document: b}]\n",
             (2, 11),
             "of several sources, each has a name",
