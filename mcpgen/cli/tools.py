@@ -48,8 +48,12 @@ async def _show_tools(
     _show(printer, [*listed, *unlisted] if with_tokens else listed, with_tokens=with_tokens)
     total = _cost(printer, listed, target.package) if with_tokens else ""
     printer.result(f"{counted(len(listed), 'tool')}{total}")
-    if unlisted:
-        printer.result(f"{counted(len(unlisted), 'other tool')} can be searched for and called")
+    if target.package is not None and unlisted:
+        are_found = any(tool["name"] in target.package.search_tools for tool in listed)
+        printer.result(
+            f"{counted(len(unlisted), 'other tool')} can be"
+            f" {'searched for and called' if are_found else 'called'}"
+        )
     return printer.finish("done", ExitCode.DONE)
 
 

@@ -108,3 +108,13 @@ def test_a_tool_is_called_and_described_by_a_former_name(
     assert "/v1/pets/7\n" in capsys.readouterr().out
     assert run(["call", "describe_tool", str(petstore), "--arg", "name=pet_by_id"]) == 0
     assert '"name": "get_pet"' in capsys.readouterr().out
+
+
+def test_of_a_toolset_the_other_tools_are_called_and_not_searched_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["tools", str(CHATDESK)]) == 0
+    assert capsys.readouterr().out.endswith("129 other tools can be searched for and called\n")
+    monkeypatch.setenv("CHATDESK_TOOLSET", "webhooks")
+    assert run(["tools", str(CHATDESK)]) == 0
+    assert re.search(r"\d+ other tools can be called\n\Z", capsys.readouterr().out)
