@@ -23,7 +23,7 @@ def is_exclusive(schema: JsonObject) -> bool:
 
 def is_apart(schemas: Iterable[JsonObject]) -> bool:
     """Whether no value fits two of these schemas."""
-    return all(is_disjoint(one, other) for one, other in combinations(schemas, 2))
+    return all(_is_disjoint(one, other) for one, other in combinations(schemas, 2))
 
 
 def without_alternatives(schema: JsonObject) -> JsonObject:
@@ -54,7 +54,7 @@ def label(schema: JsonObject, written: JsonSchema) -> str:
     return "anything" if found == ALL_KINDS else " or ".join(sorted(found)) or "nothing"
 
 
-def is_disjoint(one: JsonObject, other: JsonObject) -> bool:
+def _is_disjoint(one: JsonObject, other: JsonObject) -> bool:
     """Whether no value fits both; False where that cannot be told by types and constants."""
     if not kinds(one) & kinds(other):
         return True

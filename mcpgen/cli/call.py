@@ -72,8 +72,8 @@ async def _call(
             schema = input_schema(known, tool)
             result = await client.call_tool(tool, typed.fit(schema))
         if upstream is not None:
-            show_requests(printer, upstream)
-    return show_result(printer, tool, result)
+            _show_requests(printer, upstream)
+    return _show_result(printer, tool, result)
 
 
 @asynccontextmanager
@@ -114,7 +114,7 @@ def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
     raise MisuseError(f"the server has no tool `{tool}`", help=hint)
 
 
-def show_requests(printer: Printer, upstream: MockUpstream) -> None:
+def _show_requests(printer: Printer, upstream: MockUpstream) -> None:
     """Print what reached the mock of the API, and what is wrong with it."""
     printer.fact(
         requests=[
@@ -138,7 +138,7 @@ def show_requests(printer: Printer, upstream: MockUpstream) -> None:
         printer.result(f"< {request.response.status}")
 
 
-def show_result(printer: Printer, tool: str, result: JsonObject) -> int:
+def _show_result(printer: Printer, tool: str, result: JsonObject) -> int:
     """Print a tool's result and give the exit code: 1 where it says that the call failed."""
     printer.fact(result=result)
     for content in result.get("content", ()):

@@ -18,7 +18,7 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
     """Print the counts, the gaps, the cost, the environment and the next three commands."""
     tools = len(plan.tools) + len(plan.workflows)
     operations = len(plan.api.operations) + len(plan.left_out) + len(plan.unselected)
-    commands = next_commands(plan, target)
+    commands = _next_commands(plan, target)
     printer.fact(
         target=target.as_posix(),
         tools=tools,
@@ -97,7 +97,7 @@ def _show_environment(printer: Printer, settings: tuple[EnvironmentVariable, ...
         )
 
 
-def next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
+def _next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
     """Give the commands that a person types next: try it, where it has a tool, install, serve."""
     where = shlex.quote(shown_path(target))
     trying: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ def read_project_handlers(target: Path, problems: Problems) -> HandWritten:
     return read_handlers(files, problems)
 
 
-def body_in(modules: Iterable[bytes], tool: str) -> str | None:
+def _body_in(modules: Iterable[bytes], tool: str) -> str | None:
     """Find the body of a tool's generated handler in the modules that have some."""
     for content in modules:
         if f'@tools.handler("{tool}")'.encode() not in content:
@@ -253,7 +253,7 @@ def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iter
             yield change.message
 
 
-def tell_unrecorded(
+def _tell_unrecorded(
     written: HandWritten, remembered: Mapping[str, Overridden], problems: Problems
 ) -> None:
     """Tell which hooks came, went or moved since the project was generated."""
@@ -298,7 +298,7 @@ def with_overridden(
     remembered = remember(written, surface, ids, earlier)
     modules = [file.content for file in project.files if _HANDLERS.search(file.path)]
     found = Problems()
-    review(written, surface, remembered, lambda tool: body_in(modules, tool), found)
+    review(written, surface, remembered, lambda tool: _body_in(modules, tool), found)
     problems.extend(found)
     is_fit = not (found.has_errors or written.unreadable)
     if not remembered:
@@ -342,7 +342,7 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     if surface is not None:
         review(written, surface, remembered, generated_bodies(target), problems)
         if not is_lost:
-            tell_unrecorded(written, remembered, problems)
+            _tell_unrecorded(written, remembered, problems)
     return len(problems) > before
 
 
@@ -358,7 +358,7 @@ def read_project_surface(target: Path) -> Surface | None:
 
 def generated_bodies(target: Path) -> ReadBody:
     """Give what finds the generated bodies in the project at `target`."""
-    return lambda tool: body_in((path.read_bytes() for path in handler_modules(target)), tool)
+    return lambda tool: _body_in((path.read_bytes() for path in handler_modules(target)), tool)
 
 
 def handler_modules(target: Path) -> list[Path]:

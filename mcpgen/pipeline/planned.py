@@ -111,7 +111,7 @@ def plan_project(
     inputs = Inputs(
         tuple(
             (
-                vendored_at(source.document, understood.document),
+                _vendored_at(source.document, understood.document),
                 lock.document_at(source.document),
             )
             for source, understood in zip(manifest.sources, read, strict=True)
@@ -256,7 +256,7 @@ def _with_declared(
     return plan
 
 
-def vendored_at(path: str, document: Document) -> dict[str, bytes]:
+def _vendored_at(path: str, document: Document) -> dict[str, bytes]:
     """Give a document's files by where they lie in a project whose manifest says `path`."""
     folder = path.rpartition("/")[0]
     return {

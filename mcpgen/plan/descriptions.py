@@ -40,7 +40,7 @@ def clean(text: str) -> str:
         text = html.unescape(text)
     text = _CONTROL.sub("", text)
     if not text.isascii():
-        text = "".join(character for character in text if is_visible(character))
+        text = "".join(character for character in text if _is_visible(character))
     if "[" in text:
         text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
     if "|" in text:
@@ -54,7 +54,7 @@ def clean(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def is_visible(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     """Whether a reader can see `character`, or it parts words or lines."""
     if character.isascii():
         return not _CONTROL.match(character)

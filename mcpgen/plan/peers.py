@@ -55,7 +55,7 @@ class Wishes(Struct):
     refused: tuple[str, ...] = ()  # hints that would make it look harmless
 
 
-def wishes_of(operation: Operation) -> Wishes:
+def _wishes_of(operation: Operation) -> Wishes:
     """Read the extensions of an operation, and whether those around it leave it out."""
     found = Wishes()
     for stated in (operation.extensions, *(around.stated for around in operation.around)):
@@ -132,7 +132,7 @@ def _read_hints(key: str, stated: JsonObject, found: Wishes) -> None:
 def with_names(operations: Iterable[Operation]) -> tuple[Operation, ...]:
     """Give the operations with the names that extensions want for their tools."""
     return tuple(
-        replace(operation, called=wishes_of(operation).name)
+        replace(operation, called=_wishes_of(operation).name)
         if not operation.extensions.keys().isdisjoint(_OBJECTS)
         else operation
         for operation in operations
@@ -149,7 +149,7 @@ def with_wishes(
     for operation in operations:
         if not operation.extensions and not operation.around:
             continue
-        wishes = wishes_of(operation)
+        wishes = _wishes_of(operation)
         for key in wishes.read:
             read.setdefault(key, []).append(operation)
         entry = entries.get(operation.key)

@@ -123,7 +123,7 @@ def _has_at_most(limit: int, instance: Any) -> bool:
     return True
 
 
-def pointer_to(path: Sequence[str | int]) -> str:
+def _pointer_to(path: Sequence[str | int]) -> str:
     """A JSON Pointer (RFC 6901), in backticks, as problems name places: "`/filter/0`"."""
     tokens = (str(token).replace("~", "~0").replace("/", "~1") for token in path)
     return f"`{''.join(f'/{token}' for token in tokens) or '/'}`"
@@ -133,10 +133,10 @@ def describe(violation: Violation) -> str:
     """A violation as one sentence: which argument, which rule, and what was given."""
     kind, path = violation.kind, list(violation.instance_path)
     given = _shown(violation.instance)
-    where = pointer_to(path) if path else "the arguments"
+    where = _pointer_to(path) if path else "the arguments"
     match kind:
         case jsonschema_rs.ValidationErrorKind.Required(property=missing):
-            return f"{pointer_to([*path, missing])} is required and was not given"
+            return f"{_pointer_to([*path, missing])} is required and was not given"
         case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
             return unknown_names(path, names)
         case jsonschema_rs.ValidationErrorKind.UnevaluatedProperties(unexpected=names):
@@ -264,8 +264,8 @@ def unknown_names(
     for name in names[:MAX_PROBLEMS]:
         cut = name if len(name) <= _MAX_SHOWN else f"{name[: _MAX_SHOWN - 1]}…"
         likeliest = _likeliest(cut, known)
-        hint = f"; did you mean {pointer_to([*path, likeliest])}?" if likeliest else ""
-        sentences.append(f"{pointer_to([*path, cut])} is not known{hint}")
+        hint = f"; did you mean {_pointer_to([*path, likeliest])}?" if likeliest else ""
+        sentences.append(f"{_pointer_to([*path, cut])} is not known{hint}")
     return "; ".join(sentences)
 
 

@@ -82,10 +82,10 @@ def read_value(written: JsonValue, tokens: Tokens = ()) -> Value:
         return Literal(written[1:])
     if _EMBEDDED.search(written):
         raise ExpressionError("an expression stands alone, never inside a longer text", tokens)
-    return read_expression(written, tokens) if written.startswith("$") else Literal(written)
+    return _read_expression(written, tokens) if written.startswith("$") else Literal(written)
 
 
-def read_expression(text: str, tokens: Tokens = ()) -> Expression:
+def _read_expression(text: str, tokens: Tokens = ()) -> Expression:
     """Read one runtime expression.
 
     Raises:
@@ -199,7 +199,7 @@ def _words(text: str) -> Iterator[str | Value]:
             case "text", word:
                 yield Literal(word[1:-1].replace("''", "'"))
             case "expression", word:
-                yield read_expression(word)
+                yield _read_expression(word)
             case "number", word:
                 yield Literal(float(word) if set(word) & set(".eE") else int(word))
             case _, word:

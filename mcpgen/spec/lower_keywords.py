@@ -172,10 +172,10 @@ def _read_required(value: JsonValue, place: Place) -> JsonObject:
 def _read_enum(value: JsonValue, place: Place) -> JsonObject:
     if not isinstance(value, list) or not value:
         return place.drop("takes an array with at least one value")
-    return {"enum": distinct_values(value)}
+    return {"enum": _distinct_values(value)}
 
 
-def distinct_values(values: list[JsonValue]) -> list[JsonValue]:
+def _distinct_values(values: list[JsonValue]) -> list[JsonValue]:
     """`values` without repetitions; 1 and true are different, as they are in JSON."""
     seen: set[str] = set()
     distinct = []
@@ -190,7 +190,7 @@ def distinct_values(values: list[JsonValue]) -> list[JsonValue]:
 def _read_pattern(value: JsonValue, place: Place) -> JsonObject:
     if not isinstance(value, str):
         return {} if value is None else place.drop(f"takes a string, not {kind(value)}")
-    if compiles(value):
+    if _compiles(value):
         return {"pattern": value} if value else {}
     place.warn(
         "pattern",
@@ -201,7 +201,7 @@ def _read_pattern(value: JsonValue, place: Place) -> JsonObject:
 
 
 @cache
-def compiles(pattern: str) -> bool:
+def _compiles(pattern: str) -> bool:
     """Whether the validator of generated servers takes `pattern`."""
     try:
         jsonschema_rs.validator_for({"type": "string", "pattern": pattern})

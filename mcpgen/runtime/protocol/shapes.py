@@ -43,7 +43,7 @@ def shape(result: object, revision: Revision) -> JsonObject:
     return shaper(result, revision)
 
 
-def content_block(block: Content, revision: Revision) -> JsonObject:
+def _content_block(block: Content, revision: Revision) -> JsonObject:
     """Give one content block; text where `revision` has no such block."""
     return _block(block, revision, revision.content_types)
 
@@ -117,7 +117,7 @@ def _tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObject:
     shaped: JsonObject = {
         "type": "tool_result",
         "toolUseId": block.tool_use_id,
-        "content": [content_block(content, revision) for content in block.content],
+        "content": [_content_block(content, revision) for content in block.content],
     }
     if block.structured_content is not None:
         shaped["structuredContent"] = block.structured_content
@@ -139,7 +139,7 @@ def _block(block: Content, revision: Revision, types: frozenset[str]) -> JsonObj
 
 
 def _tool_result(result: ToolResult, revision: Revision) -> JsonObject:
-    shaped: JsonObject = {"content": [content_block(block, revision) for block in result.content]}
+    shaped: JsonObject = {"content": [_content_block(block, revision) for block in result.content]}
     if result.structured_content is not None and revision.has_structured_content:
         if type(result.structured_content) is not dict:
             raise TypeError("structured content that is no object")
@@ -154,7 +154,7 @@ def _tool_result(result: ToolResult, revision: Revision) -> JsonObject:
 def _prompt_result(result: PromptResult, revision: Revision) -> JsonObject:
     shaped: JsonObject = {
         "messages": [
-            {"role": message.role, "content": content_block(message.content, revision)}
+            {"role": message.role, "content": _content_block(message.content, revision)}
             for message in result.messages
         ]
     }

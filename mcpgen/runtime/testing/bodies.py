@@ -32,7 +32,7 @@ def read_body(
     """
     if not content_type:
         return None, "it was sent without `Content-Type`"
-    described = find_media_type(content, content_type)
+    described = _find_media_type(content, content_type)
     if described is None:
         offered = ", ".join(f"`{entry.media_type}`" for entry in content)
         return None, f"`{content_type}` was sent, and the operation takes {offered}"
@@ -43,7 +43,7 @@ def read_body(
     return reading, reading.problem
 
 
-def find_media_type(content: Iterable[MediaType], content_type: str) -> MediaType | None:
+def _find_media_type(content: Iterable[MediaType], content_type: str) -> MediaType | None:
     """Give the entry of a `content` map that holds for a media type: the most specific one."""
     kind = essence(content_type)
     entries = {entry.essence: entry for entry in content}

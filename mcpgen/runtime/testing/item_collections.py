@@ -127,7 +127,7 @@ def shown_item(operation: Operation, id_property: str, api: Description) -> Show
 
     However that is spelled: `petId` is `pet_id`. None where it shows none, or several.
     """
-    media_type = json_answer(operation)
+    media_type = _json_answer(operation)
     if media_type is None:
         return None
     value, schema = response_value(media_type, api), api.responses.of(media_type.schema)
@@ -153,7 +153,7 @@ def _property(wanted: str, schema: JsonSchema, example: JsonObject, api: Descrip
 
 def shown_list(operation: Operation, api: Description) -> Shown | None:
     """Tell where an operation's success shows a list; None where it shows none, or several."""
-    media_type = json_answer(operation)
+    media_type = _json_answer(operation)
     if media_type is None:
         return None
     schemas = api.responses.schemas
@@ -169,7 +169,7 @@ def shown_list(operation: Operation, api: Description) -> Shown | None:
     return Shown(name, of_items, member, value, schema)
 
 
-def json_answer(operation: Operation) -> MediaType | None:
+def _json_answer(operation: Operation) -> MediaType | None:
     """Give the JSON that an operation's success is described with."""
     success = success_response(operation)
     content = success.content if success else ()

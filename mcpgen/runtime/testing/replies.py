@@ -112,7 +112,7 @@ def success_response(operation: Operation) -> Response | None:
 def _described_response(
     described: Response, status: int, api: Description, accept: str
 ) -> HttpResponse:
-    media_type = choose_media_type(described.content, accept)
+    media_type = _choose_media_type(described.content, accept)
     if media_type is None or status in {204, 205, 304}:
         return HttpResponse(status, _headers(described, api))
     name = _concrete(media_type.media_type)
@@ -120,7 +120,7 @@ def _described_response(
     return HttpResponse(status, headers, _body(media_type, name, api))
 
 
-def choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType | None:
+def _choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType | None:
     """Give the described media type that `Accept` likes best; the first where it likes none."""
     for wanted in accept.split(","):
         kind = essence(wanted)

@@ -52,7 +52,7 @@ class Routes:
         return [key for _, key in sorted(root.matching(path.split("/")))]
 
 
-def template_of(path: str) -> str:
+def _template_of(path: str) -> str:
     """Give a path template without the query and the fragment that some documents write there."""
     return path.partition("#")[0].partition("?")[0]
 
@@ -81,7 +81,7 @@ _Segment = tuple[str, re.Pattern[str] | None, list[str]]
 @lru_cache(maxsize=4096)
 def _segments(template: str) -> list[_Segment]:
     """Each segment of a template: its text, or the pattern of one with parameters, and these."""
-    return [_segment(segment) for segment in template_of(template).split("/")]
+    return [_segment(segment) for segment in _template_of(template).split("/")]
 
 
 def _segment(segment: str) -> _Segment:

@@ -32,7 +32,7 @@ def snapshot_entry(listed: JsonObject) -> JsonObject:
     return entry
 
 
-def hints_of(method: str) -> dict[str, bool]:
+def _hints_of(method: str) -> dict[str, bool]:
     """Give the annotations that an HTTP method stands for (RFC 9110, section 9.2)."""
     hints = {"readOnlyHint": method in _READ_ONLY}
     hints["idempotentHint"] = method in _READ_ONLY | _IDEMPOTENT
@@ -43,4 +43,4 @@ def hints_of(method: str) -> dict[str, bool]:
 
 def hints_departing(method: str, annotations: Mapping[str, object]) -> list[str]:
     """Name the annotations that say something else than the method."""
-    return [name for name, hint in hints_of(method).items() if annotations.get(name) != hint]
+    return [name for name, hint in _hints_of(method).items() if annotations.get(name) != hint]

@@ -30,7 +30,7 @@ _TEXT_TYPES = frozenset(
 )
 
 
-def media_type_of(response: HttpResponse) -> str:
+def _media_type_of(response: HttpResponse) -> str:
     """The media type of a response, without parameters, in lower case; "" when it tells none."""
     return response.header("Content-Type").partition(";")[0].strip().lower()
 
@@ -48,7 +48,7 @@ def decode_response(response: HttpResponse, accept: tuple[str, ...], redactor: R
     """
     if not response.body or response.status in {204, 205}:
         return None
-    media_type = media_type_of(response)
+    media_type = _media_type_of(response)
     if is_json(media_type):
         return _json_value(response, redactor)
     if is_stream(media_type) and _is_accepted(media_type, accept):
@@ -189,7 +189,7 @@ def _phrase(status: int) -> str:
 
 
 def _problem(response: HttpResponse) -> dict[str, Any] | None:
-    media_type = media_type_of(response)
+    media_type = _media_type_of(response)
     if not is_json(media_type) and not _looks_like_json(response):
         return None
     decoded = _decoded_json(response.body)
@@ -213,10 +213,10 @@ def _said(response: HttpResponse, problem: dict[str, Any] | None, redactor: Reda
         if texts:
             rest = msgspec.json.encode(extra).decode()
             return redactor.excerpt(f"{'. '.join(texts)}. {rest}")
-    if not response.body or _is_binary(media_type_of(response) or "text/plain"):
+    if not response.body or _is_binary(_media_type_of(response) or "text/plain"):
         return ""
     text = _text(response)
-    if media_type_of(response) in {"text/html", "application/xhtml+xml"}:
+    if _media_type_of(response) in {"text/html", "application/xhtml+xml"}:
         return ""  # an error page is made for eyes, and says what the status says
     return redactor.excerpt(text)
 

@@ -101,7 +101,7 @@ def _check_parameter(rule: ParameterRule) -> None:
         raise ConfigurationError(f"parameter `{rule.name}`: nothing travels in `{rule.location}`")
     if rule.location not in {"header", "cookie"}:
         return
-    if not is_token(rule.name):
+    if not _is_token(rule.name):
         raise ConfigurationError(f"{rule.location} parameter `{rule.name}` is no HTTP token")
     name = rule.name.lower()
     if rule.location == "header" and (name in _NEVER_ARGUMENTS or name.startswith(_NEVER_PREFIXES)):
@@ -111,7 +111,7 @@ def _check_parameter(rule: ParameterRule) -> None:
         )
 
 
-def is_token(text: str) -> bool:
+def _is_token(text: str) -> bool:
     """Whether `text` can name a header or a cookie (RFC 9110, section 5.6.2)."""
     return (
         bool(text) and text.isascii() and all(c.isalnum() or c in "!#$%&'*+-.^_`|~" for c in text)
