@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+_MARKER = re.compile(r"\s*<!-- /?mcpgen:([a-z-]+) -->\s*\Z")
 _START = re.compile(r"\s*<!-- mcpgen:([a-z-]+) -->\s*\Z")
 
 TESTS = "tests"
@@ -41,6 +42,19 @@ def fold(lines: Sequence[str]) -> tuple[list[str], Blocks]:
                 blocks[found[1]] = tuple(lines[number:stop])
                 number = stop
     return rest, blocks
+
+
+def stray_markers(lines: Sequence[str]) -> list[int]:
+    """Give where markers stand that are of no block, as `fold` tells blocks; lines from 0.
+
+    A name of which no marker is left is none: whoever deletes both does without the block.
+    """
+    rest, blocks = fold(lines)
+    return [
+        number
+        for number, line in enumerate(lines)
+        if line in rest and (found := _MARKER.match(line)) and found[1] not in blocks
+    ]
 
 
 def unfold(lines: Sequence[str], blocks: Blocks) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.blocks import fold
+from mcpgen.emit.blocks import fold, stray_markers
 from mcpgen.emit.ownership import CONFLICT_FOLDER
 from mcpgen.pipeline.project_folder import read_file
 
@@ -35,6 +35,8 @@ def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> l
 
 def _tell_of_markers(target: Path, path: str, problems: Problems) -> bool:
     lines = (read_file(target, path) or b"").decode("utf-8", "replace").splitlines()
+    if path.endswith(".md"):
+        _tell_of_stray_markers(path, lines, problems)
     # Inside a marked block all text is mcpgen's, and the next run rewrites it.
     outside = fold(lines)[0] if path.endswith(".md") else lines
     marker = next((line for line in outside if _MARKER.match(line)), None)
@@ -48,6 +50,19 @@ def _tell_of_markers(target: Path, path: str, problems: Problems) -> bool:
         help="edit it to read as you want it, without the markers",
     )
     return True
+
+
+def _tell_of_stray_markers(path: str, lines: Sequence[str], problems: Problems) -> None:
+    stray = stray_markers(lines)
+    if stray:
+        line = lines[stray[0]]
+        problems.warning(
+            "stray-marker",
+            f"{path} has a marker of mcpgen's that begins or ends no block",
+            at=Location(path, stray[0] + 1, 1, excerpt=line, width=len(line)),
+            why="a block is kept current between its two markers, each of which stands once",
+            help="give it the other one, or delete it; both may go",
+        )
 
 
 def is_merging(target: Path) -> bool:

@@ -183,3 +183,35 @@ def test_a_release_is_told_by_its_version_alone(project: Path, tmp_path: Path) -
     (project / ".venv/lib/python3.11/site-packages/mcpgen.dist-info/direct_url.json").unlink()
     write_evidence(project, "tests", {})
     assert "runtime_sources" not in (project / ".mcpgen/evidence/tests.json").read_text()
+
+
+TOOLS, NO_TOOLS = "<!-- mcpgen:tools -->", "<!-- /mcpgen:tools -->"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_told"),
+    [
+        (TOOLS, f"{TOOLS}\n{TOOLS}", True),
+        (NO_TOOLS, "", True),
+        (TOOLS, "", True),
+        (NO_TOOLS, f"{NO_TOOLS}\n{TOOLS}\n{NO_TOOLS}", True),
+        (TOOLS, f"As `{TOOLS}` says:\n{TOOLS}", False),
+        ("\n", "\r\n", False),
+    ],
+)
+def test_a_block_that_is_no_longer_kept_current_is_told(
+    project: Path, old: str, new: str, is_told: bool
+) -> None:
+    readme = project / "README.md"
+    text = readme.read_text()
+    assert old in text
+    readme.write_text(text.replace(old, new), newline="")
+    report = pipeline.check(project)
+    assert report.exit_code == 0
+    assert [problem.code for problem in report.problems] == ["stray-marker"] * is_told
+
+
+def test_a_block_that_the_user_does_without_is_nothing_to_tell(project: Path) -> None:
+    readme = project / "README.md"
+    readme.write_text(readme.read_text().replace(TOOLS, "").replace(NO_TOOLS, ""))
+    assert list(pipeline.check(project).problems) == []
