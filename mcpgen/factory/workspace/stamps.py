@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import distributions
 from pathlib import Path
 
+from mcpgen.diagnostics import Problems
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.known_current import code_digest, user_cache
-from mcpgen.pipeline.project_folder import read_file, toolchain
+from mcpgen.pipeline.project_folder import find_lock, read_file, toolchain
 from mcpgen.pipeline.tested import README_FILE, with_figures
 
 LEFT_BY_TOOLS = frozenset(
@@ -105,14 +105,8 @@ def _leads_back(folder: str) -> bool:
 
 def _named_outside(target: Path) -> list[str]:
     """Give the files of the documents that the lock names and that lie outside the folder."""
-    lock = read_file(target, LOCK_FILE) or b""
-    if b'"../' not in lock:
+    if b'"../' not in (read_file(target, LOCK_FILE) or b""):
         return []
-    try:
-        inputs = json.loads(lock)["inputs"]
-        named = [*inputs.get("overlays", ())]
-        for document in (inputs["document"], *inputs.get("other_documents", ())):
-            named += document["sha256"]
-        return sorted(path for path in named if path.startswith("../"))
-    except (ValueError, KeyError, TypeError):
-        return []
+    found = find_lock(target, Problems())  # what is wrong with it, the command itself tells
+    inputs = found.lock.inputs if found else {}
+    return sorted(path for path in inputs if path.startswith("../"))

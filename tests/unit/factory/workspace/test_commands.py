@@ -201,6 +201,14 @@ def test_a_file_that_the_lock_names_outside_the_server_affects_it(ws: Ws, worksp
     assert (code, ended(report)) == (1, {"servers/bee": 1})
 
 
+@pytest.mark.parametrize("inputs", [["../"], {"document": "../"}, {"overlays": {"../x": 1}}])
+def test_a_lock_that_is_none_names_nothing_outside(ws: Ws, workspace: Path, inputs: object) -> None:
+    lock = workspace / "servers/bee/mcpgen.lock"
+    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"inputs": inputs}))
+    code, report = ws("check", "--affected")
+    assert (code, ended(report)["servers/bee"]) == (1, 1)
+
+
 @pytest.mark.parametrize("path", ["build/x", ".mcpgen/evidence/x", ".venv/x", "src/__pycache__/x"])
 def test_what_tools_leave_affects_nothing(ws: Ws, workspace: Path, path: str) -> None:
     ws("check", "--affected")
