@@ -40,16 +40,6 @@ class ModelsFailedError(Exception):
     """The models could not be made; the text says what datamodel-code-generator said."""
 
 
-def make_models(plan: ServerPlan, cache: Path | None = None) -> FileSet:
-    """Make the modules of `_generated/models/`, one for each of the plan's.
-
-    Raises:
-        ModelsFailedError: datamodel-code-generator failed, or wrote what cannot be proven.
-    """
-    with ModelRun(plan, cache) as run:
-        return run.join()
-
-
 class ModelRun:
     """A run of datamodel-code-generator under way."""
 
@@ -76,7 +66,7 @@ class ModelRun:
         """Wait for the children and give the model modules.
 
         Raises:
-            ModelsFailedError: as in `make_models`.
+            ModelsFailedError: datamodel-code-generator failed, or wrote what cannot be proven.
         """
         definitions: dict[str, Definition] = {}
         for run in self._runs:

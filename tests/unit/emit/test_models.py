@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from mcpgen.emit import models
 from mcpgen.emit.format import format_files
-from mcpgen.emit.models import ModelsFailedError, make_models
-from mcpgen.ir.file_set import Owner
+from mcpgen.emit.models import ModelRun, ModelsFailedError
+from mcpgen.ir.file_set import FileSet, Owner
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.tool_plan import ModelModule, ServerPlan
 from tests.unit.plans import server_plan
@@ -57,6 +57,11 @@ def plan_of(*modules: tuple[str, dict[str, Any]]) -> ServerPlan:
             for name, schemas in modules
         ),
     )
+
+
+def make_models(plan: ServerPlan, cache: Path | None = None) -> FileSet:
+    with ModelRun(plan, cache) as run:
+        return run.join()
 
 
 def texts(plan: ServerPlan) -> dict[str, str]:
