@@ -55,8 +55,8 @@ def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject
             problems.note(
                 "untested",
                 f"the workflow `{workflow.name}` has no test: {error}",
-                why="no valid values could be made up from the schemas",
-                help="an `example` that is valid is used where there is one",
+                why="a test needs inputs and answers that lead through all steps by themselves",
+                help="give an `example` where values are made up, or write a test in `tests/`",
             )
     return entries
 
