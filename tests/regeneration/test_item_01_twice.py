@@ -34,7 +34,7 @@ def assert_a_second_run_writes_nothing(source: Path, target: Path, cache: Path) 
     if pipeline.new(str(source), target, options, projects.silent).exit_code != 0:
         return False
     before, written = projects.tree_hash(target), projects.times(target)
-    shutil.rmtree(cache / "current")
+    shutil.rmtree(cache / "current", ignore_errors=True)  # not there where something was warned of
     report = projects.generate(target, cache)
     assert (report.exit_code, report.written, report.deleted) == (0, (), ())
     assert (projects.tree_hash(target), projects.times(target)) == (before, written)

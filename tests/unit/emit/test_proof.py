@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpgen.emit.format import format_files
-from mcpgen.emit.models import make_models
+from mcpgen.emit.models import ModelRun
 from mcpgen.emit.proof import ProofFailedError, prove_contents, prove_paths
 from mcpgen.ir.file_set import Owner, PlannedFile
 from mcpgen.ir.identifiers import Identifier
@@ -33,7 +33,8 @@ def planned(path: str, text: str) -> PlannedFile:
 
 def test_what_is_rendered_passes() -> None:
     plan = server_plan()
-    prove_contents(format_files(render(plan) + make_models(plan)), PACKAGE)
+    with ModelRun(plan) as models:
+        prove_contents(format_files(render(plan) + models.join()), PACKAGE)
 
 
 @pytest.mark.parametrize(
