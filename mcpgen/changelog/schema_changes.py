@@ -7,9 +7,8 @@ difference counts as the one that the caller calls severe, and says that it is n
 from __future__ import annotations
 
 import enum
-import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -30,10 +29,8 @@ from mcpgen.changelog.schema_values import (
     shown,
     value_differences,
 )
+from mcpgen.ir.json_schema import meta_schema
 from mcpgen.ir.json_types import JsonObject, JsonSchema
-
-if TYPE_CHECKING:
-    import jsonschema_rs
 
 _MAX_PAIRS = 20_000  # of schemas that are held against each other, for one pair of roots
 _MAX_SUPPOSITIONS = 6  # "would this fit into that?", asked while another one is being answered
@@ -82,29 +79,16 @@ def schema_differences(
     """
     if canonical(old) == canonical(new):
         return ()
-    if not (_is_schema(old) and _is_schema(new)):  # somebody edited the file that holds it
+    if not (
+        meta_schema().is_valid(old) and meta_schema().is_valid(new)
+    ):  # somebody edited the file that holds it
         narrowed = severe is Effect.NARROWED
         kind = Kind.CONSTRAINT_NARROWED if narrowed else Kind.CONSTRAINT_WIDENED
-        which = "is" if _is_schema(old) else "was"
+        which = "is" if meta_schema().is_valid(old) else "was"
         return (Difference("", kind, f"{which} described by no JSON Schema", is_certain=False),)
     comparison = _Comparison(SchemaRoot(old), SchemaRoot(new), severe, _Budget(_MAX_PAIRS))
     comparison.run(old, new)
     return tuple(sorted(comparison.found, key=lambda one: (one.path, one.kind, one.detail)))
-
-
-def _is_schema(value: object) -> bool:
-    return _meta_schema().is_valid(value)
-
-
-@functools.cache
-def _meta_schema() -> jsonschema_rs.Draft202012Validator:
-    # Imported here: most comparisons find every schema as it was. And not `jsonschema_rs.meta`,
-    # which asks the network for a dialect that it does not know.
-    import jsonschema_rs
-
-    return jsonschema_rs.Draft202012Validator(
-        {"$ref": "https://json-schema.org/draft/2020-12/schema"}
-    )
 
 
 class _Budget(Struct):

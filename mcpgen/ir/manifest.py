@@ -394,6 +394,17 @@ class Manifest(_Entry, frozen=True):
     ] = True
 
     @property
+    def source_files(self) -> dict[tuple[str, ...], str]:
+        """The documents of the sources and their overlays, by where the manifest names them."""
+        named: dict[tuple[str, ...], str] = {}
+        for number, source in enumerate(self.sources):
+            of_source = ("sources", str(number))
+            named[*of_source, "document"] = source.document
+            for place, overlay in enumerate(source.overlays):
+                named[*of_source, "overlays", str(place)] = overlay
+        return named
+
+    @property
     def arazzo_documents(self) -> tuple[str, ...]:
         """The paths of the documents that workflows are read from."""
         return tuple(sorted({entry.arazzo for entry in self.workflows.values() if entry.arazzo}))

@@ -86,15 +86,7 @@ def _check_places(intent: LocatedManifest, problems: Problems) -> None:
     Raises:
         RejectedError: something would.
     """
-    named: dict[tuple[str, ...], str] = {
-        ("sources", str(number), "document"): source.document
-        for number, source in enumerate(intent.manifest.sources)
-    }
-    named |= {
-        ("sources", str(number), "overlays", str(place)): overlay
-        for number, source in enumerate(intent.manifest.sources)
-        for place, overlay in enumerate(source.overlays)
-    }
+    named = intent.manifest.source_files
     outside = {tokens: path for tokens, path in named.items() if not _is_inside(path)}
     for tokens, path in outside.items():
         problems.error(

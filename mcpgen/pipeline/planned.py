@@ -130,14 +130,11 @@ def _check_there(
     Raises:
         RejectedError: one is not; told where the manifest names it.
     """
-    named: dict[tuple[str, ...], str] = {}
-    for number, source in enumerate(intent.manifest.sources):
-        of_source = ("sources", str(number))
-        if source.document not in given:
-            named[*of_source, "document"] = source.document
-        for place, overlay in enumerate(source.overlays):
-            named[*of_source, "overlays", str(place)] = overlay
-    missing = {tokens: path for tokens, path in named.items() if not (target / path).exists()}
+    missing = {
+        tokens: path
+        for tokens, path in intent.manifest.source_files.items()
+        if not (tokens[-1] == "document" and path in given) and not (target / path).exists()
+    }
     for tokens, path in missing.items():
         problems.error(
             "unreadable",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
@@ -62,7 +63,7 @@ class _Operation(Struct, frozen=True):
     tool: SurfaceTool
 
 
-class _Run(Struct, frozen=True):
+class _Run(Struct, frozen=True, dict=True):
     """One run in one project."""
 
     target: Path
@@ -71,6 +72,22 @@ class _Run(Struct, frozen=True):
     options: GenerateOptions
     problems: Problems
     progress: Progress
+
+    @functools.cached_property
+    def planned_tools(self) -> tuple[ToolPlan, ...]:
+        """The planned tools; none where the document is no longer understood."""
+        # Imported here: the stages load a validator, templates and YAML; `ack` does without.
+        from mcpgen.pipeline.planned import plan_project, read_intent
+
+        unheard = Problems()
+        try:
+            intent = read_intent(self.target, unheard)
+            planned = plan_project(
+                self.target, self.lock, intent, self.options, unheard, self.progress
+            )
+        except RejectedError:
+            return ()
+        return planned.plan.tools
 
 
 def override(
@@ -157,26 +174,13 @@ def _key_of(run: _Run, name: str) -> str:
     """Give the key of the operation that the manifest would call so; "" where there is none."""
     from mcpgen.plan.intent import names_of  # with the stages that read the document
 
-    served = (tool.operation for tool in _tools(run))
+    served = (tool.operation for tool in run.planned_tools)
     return next((operation.key for operation in served if name in names_of(operation)), "")
 
 
 def _operation_id(run: _Run, key: str) -> str:
-    served = (tool.operation for tool in _tools(run))
+    served = (tool.operation for tool in run.planned_tools)
     return next((operation.operation_id for operation in served if operation.key == key), "")
-
-
-def _tools(run: _Run) -> tuple[ToolPlan, ...]:
-    """Give the planned tools; none where the document is no longer understood."""
-    from mcpgen.pipeline.planned import plan_project, read_intent
-
-    unheard = Problems()
-    try:
-        intent = read_intent(run.target, unheard)
-        plan = plan_project(run.target, run.lock, intent, run.options, unheard, run.progress).plan
-    except RejectedError:
-        return ()
-    return plan.tools
 
 
 def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 
+from mcpgen.ir.json_schema import JSON_SCHEMA_2020_12
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.spec.violations import Violation, violations_of
 
@@ -40,7 +41,7 @@ def _validator(version: str) -> Any:
     resources = [(found["$id"], found) for found in _json_files(published)]
     return jsonschema_rs.Draft202012Validator(
         {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$schema": JSON_SCHEMA_2020_12,
             "$id": f"urn:mcpgen:openapi:{version}",
             "$ref": schema["$id"],
             "$defs": {"schema": {"$dynamicAnchor": "meta", "$ref": _DIALECTS[version]}},

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.json_schema import JSON_SCHEMA_2020_12
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.spec.limits import DEFAULT_LIMITS
 from mcpgen.spec.source_file import ReadFile, read_source_file
@@ -68,7 +69,7 @@ def json_schema(type_: type[msgspec.Struct]) -> JsonObject:
     for definition in schema["$defs"].values():
         if "properties" in definition and "additionalProperties" not in definition:
             definition |= {"patternProperties": {"^x-": {}}, "additionalProperties": False}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return {"$schema": JSON_SCHEMA_2020_12, **schema}
 
 
 @functools.cache

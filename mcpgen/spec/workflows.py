@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-from jsonschema_rs import Draft202012Validator
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
+from mcpgen.ir.json_schema import meta_schema
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.ir.manifest import LocatedManifest, StepEntry, WorkflowEntry
 from mcpgen.ir.workflow import (
@@ -23,8 +23,6 @@ from mcpgen.ir.workflow import (
 )
 from mcpgen.spec.expressions import KINDS, ExpressionError, read_condition, read_value
 from mcpgen.spec.violations import violations_of
-
-_META_SCHEMA = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
 
 ReadArazzo = Callable[[str, WorkflowEntry, str, Location], Workflow]
 
@@ -110,9 +108,7 @@ def _check_inputs(workflow: Workflow, problems: Problems) -> None:
     inputs, tokens = workflow.inputs, workflow.inputs_tokens
     wrong = [
         (violation.tokens, violation.message, violation.help)
-        for violation in violations_of(
-            Draft202012Validator(_META_SCHEMA).iter_errors(inputs), "JSON Schema"
-        )
+        for violation in violations_of(meta_schema().iter_errors(inputs), "JSON Schema")
     ]
     if not wrong and isinstance(inputs, dict):
         names = inputs.get("properties", {})
