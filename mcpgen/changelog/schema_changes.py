@@ -79,12 +79,11 @@ def schema_differences(
     """
     if canonical(old) == canonical(new):
         return ()
-    if not (
-        meta_schema().is_valid(old) and meta_schema().is_valid(new)
-    ):  # somebody edited the file that holds it
+    is_schema = meta_schema().is_valid
+    if not (is_schema(old) and is_schema(new)):  # somebody edited the file that holds it
         narrowed = severe is Effect.NARROWED
         kind = Kind.CONSTRAINT_NARROWED if narrowed else Kind.CONSTRAINT_WIDENED
-        which = "is" if meta_schema().is_valid(old) else "was"
+        which = "is" if is_schema(old) else "was"
         return (Difference("", kind, f"{which} described by no JSON Schema", is_certain=False),)
     comparison = _Comparison(SchemaRoot(old), SchemaRoot(new), severe, _Budget(_MAX_PAIRS))
     comparison.run(old, new)
