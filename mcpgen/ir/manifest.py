@@ -21,7 +21,7 @@ DEFAULT_BUDGET = 20_000  # tokens
 JsonSchema: TypeAlias = dict[str, Any] | bool
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 ToolName: TypeAlias = Annotated[
-    str, Meta(pattern="^[a-z][a-z0-9_]{0,47}$", description="A tool's name.")
+    str, Meta(pattern="^[a-z][a-z0-9_]{0,63}$", description="A tool's name.")
 ]
 OperationRef: TypeAlias = Annotated[
     str, Meta(min_length=1, description="An operationId, or a method and a path: `GET /pets`.")

@@ -81,7 +81,7 @@ class Shaping(Struct, frozen=True):
 class ToolPlan(Struct, frozen=True):
     """One tool: what clients see, what its handler is called, and how its arguments travel."""
 
-    name: str  # ^[a-z][a-z0-9_]{0,47}$
+    name: str  # ^[a-z][a-z0-9_]{0,63}$
     function: Identifier
     call_type: Identifier  # "GetPetsPetIdCall": what an override says that its `call_next` is
     title: str

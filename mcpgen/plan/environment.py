@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
 from mcpgen.plan.descriptions import first_sentence, one_line
-from mcpgen.plan.naming import digest, snake_case
+from mcpgen.plan.words import digest, snake_case
 from mcpgen.runtime.hosts import is_private
 
 _PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
