@@ -83,6 +83,7 @@ class _Explaining:
         yield self._setting("expose", tool.exposed_as)
         yield from self._parameters()
         yield from self._annotations()
+        yield from self._headers()
         yield self._setting("timeout_seconds", shaping.timeout_seconds or DEADLINE_SECONDS)
         yield self._setting("retry.attempts", shaping.attempts or RetryPolicy().max_attempts)
         is_off = tool.stated.entry.paginate is False
@@ -124,6 +125,14 @@ class _Explaining:
                 at = (place or self._tool.operation.at).location()
                 shown = f"parameters.{argument.name}"
                 yield Explained(shown, _of_argument(argument), "document", at)
+
+    def _headers(self) -> Iterator[Explained]:
+        """The default headers that the requests of the tool carry."""
+        for header in self._tool.fixed:
+            if header.is_default_header:
+                setting = header.setting
+                value = header.value if setting is None else f"environment {setting.name}"
+                yield Explained(f"headers.{header.wire_name}", value, "manifest", header.at)
 
     def _outcome(self, name: str) -> str:
         entry = self._tool.stated.entry.parameters[name]

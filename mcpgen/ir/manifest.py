@@ -43,6 +43,20 @@ def is_wide(key: str) -> bool:
     return key == ALL_OPERATIONS or key.startswith(("tag:", "effect:"))
 
 
+EnvironmentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]{0,99}$")]
+HeaderName: TypeAlias = Annotated[
+    str,
+    Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", description="The name of an HTTP header."),
+]
+HeaderText: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern="^([!-~]([ -~]*[!-~])?)?$",
+        description="The value of a header: visible ASCII characters, and spaces between them.",
+    ),
+]
+
+
 class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A mapping of the manifest."""
 
@@ -53,6 +67,36 @@ class Icon(_Entry, frozen=True):
     src: Annotated[str, Meta(pattern="^(https://|data:)", description="Where the picture is.")]
     mimeType: str = ""  # noqa: N815  (MCP's own name)
     sizes: tuple[str, ...] = ()
+
+
+class HeaderEntry(_Entry, frozen=True):
+    """A header whose value is a setting of the server."""
+
+    from_environment: Annotated[
+        EnvironmentName, Meta(description="The environment variable that has the value.")
+    ]
+    description: Annotated[
+        str, Meta(description="What the variable is for, in `.env.example` and the README.")
+    ] = ""
+    default: Annotated[
+        HeaderText, Meta(description="The value if the environment variable is not set.")
+    ] = ""
+    required: Annotated[
+        bool,
+        Meta(
+            description="Whether calls fail if there is no value. If false, the header is left out."
+        ),
+    ] = True
+    secret: Annotated[
+        bool | None,
+        Meta(
+            description="Whether the value is a secret, to be masked in logs and results. By"
+            " default, if the header has the name of a credential."
+        ),
+    ] = None
+
+
+Headers: TypeAlias = dict[HeaderName, HeaderText | HeaderEntry]
 
 
 class ServerEntry(_Entry, frozen=True):
@@ -99,6 +143,9 @@ class SourceEntry(_Entry, frozen=True):
     overlays: Annotated[
         tuple[Text, ...], Meta(description="OpenAPI Overlays that mend it, applied in order.")
     ] = ()
+    headers: Annotated[
+        Headers, Meta(description="Headers that every request to this API carries.")
+    ] = {}
 
 
 class Match(_Entry, frozen=True, rename={"operation_id": "operationId"}):
@@ -137,9 +184,8 @@ class ParameterEntry(_Entry, frozen=True):
         Any, Meta(description="Sent if the call, or the environment variable, gives no value.")
     ] = UNSET
     from_environment: Annotated[
-        str,
+        EnvironmentName | Literal[""],
         Meta(
-            pattern="^[A-Z][A-Z0-9_]{0,99}$",
             description="The environment variable of the server that has the value. The argument is"
             " hidden from clients, and every call sends the value.",
         ),
@@ -412,6 +458,9 @@ class Manifest(_Entry, frozen=True):
         tuple[SourceEntry, ...], Meta(description="API descriptions; `[]` for none.")
     ]
     models: Annotated[bool, Meta(description="Whether handlers are typed by models.")] = True
+    headers: Annotated[
+        Headers, Meta(description="Headers that every request carries, to every API.")
+    ] = {}
     select: Annotated[
         tuple[SelectRule, ...], Meta(description="The first rule that fits an operation decides.")
     ] = ()

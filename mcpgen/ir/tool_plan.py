@@ -64,6 +64,8 @@ class Fixed(Struct, frozen=True):
     wire_name: str  # of the parameter, or of the property of a "body"
     value: JsonValue  # UNSET if the environment has it
     setting: SettingUse | None = None
+    is_default_header: bool = False  # the client of the API adds it, and no handler spells it
+    at: Location | None = None  # of a default header: where the manifest states it
 
 
 class Pagination(Struct, frozen=True):
@@ -262,6 +264,7 @@ class ServerPlan(Struct, frozen=True):
     budget: int = DEFAULT_BUDGET  # tokens that the list of tools may cost
     toolsets: tuple[Toolset, ...] = ()  # by name
     search: ToolSearch | None = None  # what is listed in place of all tools, over the budget
+    headers: Mapping[str, tuple[Fixed, ...]] = field(default_factory=dict)  # by source
     icons: tuple[JsonObject, ...] = ()
     revisions: tuple[str, ...] = ()  # of MCP, that are served; () for all
     resources: tuple[DeclaredPlan, ...] = ()  # by URI; templates among them

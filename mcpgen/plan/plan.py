@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation, leave_out
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.tool_plan import ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.ir.tool_plan import Fixed, ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.arguments import takes_file
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten
 from mcpgen.plan.entries import effective_entries
 from mcpgen.plan.environment import environment
+from mcpgen.plan.headers import default_headers
 from mcpgen.plan.intent import chosen_names, entries_by_key
 from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.models import model_modules
@@ -117,7 +118,14 @@ class _Planning:
             budget=self.policy.manifest.budget,
             toolsets=toolsets,
             search=search,
+            headers=self._headers(served),
         )
+
+    def _headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
+        """The default headers of each API that is called."""
+        sources = sorted({operation.source for operation in served})
+        found = {source: default_headers(self.policy.intent, source) for source in sources}
+        return {source: headers for source, headers in found.items() if headers}
 
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
         """Plan a tool for each operation that can have one, by operation, with all its names."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -11,11 +11,12 @@ from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.manifest import EffectiveEntry
-from mcpgen.ir.tool_plan import Argument, Pagination, Shaping, ToolPlan
-from mcpgen.plan.adjusting import Adjusted, adjust
+from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, Shaping, ToolPlan
+from mcpgen.plan.adjusting import Adjusted, WirePlace, adjust, argument_places
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import plan_arguments, selectable, why_unsendable
 from mcpgen.plan.descriptions import tool_description, tool_title
+from mcpgen.plan.headers import default_headers, with_headers
 from mcpgen.plan.intent import with_hints
 from mcpgen.plan.naming import identifier, pascal_case
 from mcpgen.plan.pagination import recognised, with_pages
@@ -48,6 +49,7 @@ class ToolPlanning:
         self._offered = offered
         self._policy = policy
         self._problems = problems
+        self._headers: dict[str, tuple[Fixed, ...]] = {}  # by source
 
     def tool(
         self, operation: Operation, effective: EffectiveEntry, name: str, call_type: Identifier
@@ -100,14 +102,26 @@ class ToolPlanning:
     def _adjusted(self, operation: Operation, effective: EffectiveEntry) -> Adjusted:
         """The operation as the manifest has it; where that cannot be followed, as it is."""
         if operation.declared is not None:
-            return wired(operation, operation.declared)
+            return self._with_headers(wired(operation, operation.declared), ())
         at = self._place_of(effective)
 
         def adjusted() -> Adjusted:
             requests = self._schemas.requests
             return adjust(operation, effective.entry, requests, lambda name: at("parameters", name))
 
-        return self._followed(adjusted, Adjusted(operation, operation))
+        entries = effective.entry.parameters
+        places = argument_places(operation, self._schemas.requests) if entries else {}
+        stated = {places[name] for name in entries if name in places}
+        return self._with_headers(self._followed(adjusted, Adjusted(operation, operation)), stated)
+
+    def _with_headers(self, adjusted: Adjusted, stated: Collection[WirePlace]) -> Adjusted:
+        """The operation with the default headers of its API; `stated` are decided otherwise."""
+        source = adjusted.sent.source
+        if source not in self._headers:
+            self._headers[source] = default_headers(self._policy.intent, source)
+        headers = self._headers[source]
+        requests = self._schemas.requests
+        return self._followed(lambda: with_headers(adjusted, headers, stated, requests), adjusted)
 
     def _shaping(
         self, operation: Operation, effective: EffectiveEntry, arguments: tuple[Argument, ...]

@@ -44,6 +44,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         "groups": [str(group.module) for group in plan.groups],
     } | given(
         {
+            "headers": _headers(plan, ""),
             "sources": _sources(plan),
             "aliases": aliases,
             "search": _search_names(plan),
@@ -68,9 +69,21 @@ def _sources(plan: ServerPlan) -> JsonObject:
         source.name: {
             "env_prefix": source_prefix(plan.env_prefix, source.name),
             "servers": [server_object(server) for server in source.servers],
+            **given({"headers": _headers(plan, source.name)}),
         }
         for source in plan.api.sources
         if source.name
+    }
+
+
+def _headers(plan: ServerPlan, source: str) -> JsonObject:
+    """The default headers of one API, by name: a text, or the setting that has it."""
+    return {
+        header.wire_name: header.value
+        if (setting := header.setting) is None
+        else {"setting": setting.name, "required": setting.required}
+        | ({} if setting.default is UNSET else {"default": setting.default})
+        for header in plan.headers.get(source, ())
     }
 
 

@@ -283,7 +283,9 @@ def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> tuple[Source,
     operation = tool.operation
     spelled = [literal(operation.method), literal(operation.path)]
     for keyword, location in _REQUEST_MAPS:
-        fixed = [item for item in tool.fixed if item.location == location]
+        fixed = [
+            item for item in tool.fixed if item.location == location and not item.is_default_header
+        ]
         entries = [a for a in tool.arguments if a.location == location]
         if entries or fixed:
             spelled.append(Source(f"{keyword}={_wire_map(entries, fixed, names)}"))

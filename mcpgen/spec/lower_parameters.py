@@ -29,6 +29,14 @@ _FRAMING = frozenset(
 )  # fmt: skip
 
 
+def is_reserved_header(name: str) -> bool:
+    """Return whether a header belongs to the HTTP client, to proxies or to credentials."""
+    lowered = name.lower()
+    return lowered in _DESCRIBED_ELSEWHERE | _FRAMING or lowered.startswith(
+        ("proxy-", "x-forwarded-")
+    )
+
+
 def sendable_header(name: str, pointer: str, source: Source) -> bool:
     """Whether a tool may set the header `name`; says why when it may not."""
     lowered = name.lower()
@@ -39,7 +47,7 @@ def sendable_header(name: str, pointer: str, source: Source) -> bool:
             pointer,
         )
         return False
-    if lowered in _FRAMING or lowered.startswith(("proxy-", "x-forwarded-")):
+    if is_reserved_header(name):
         source.warn(
             "framing-header",
             f"the header parameter `{name}` was dropped",

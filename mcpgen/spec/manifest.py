@@ -7,6 +7,7 @@ import re
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.manifest import EFFECTS, LocatedManifest, Manifest, is_wide
+from mcpgen.spec.headers import check_headers
 from mcpgen.spec.typed_file import TypedFile, read_typed
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
@@ -39,6 +40,7 @@ def read_manifest(
     _check_sources(file, problems)
     _check_rules(file, problems)
     _check_wide_entries(file, problems)
+    check_headers(file, problems)
     if len(problems) > before:
         raise RejectedError
     return LocatedManifest(file.value, lambda tokens: file.at(*tokens), file.stated)

@@ -87,5 +87,10 @@ def is_secret_default(name: str, value: JsonValue) -> bool:
     )
 
 
+def has_token_shape(text: str) -> bool:
+    """Return whether a text has a key or a token of a well-known form in it."""
+    return _TOKEN_SHAPE.search(text) is not None
+
+
 def _is_opaque(value: str) -> bool:
     return bool(_OPAQUE.match(value) and _DIGIT.search(value)) and "://" not in value

@@ -27,6 +27,7 @@ from mcpgen.runtime.errors import (
 from mcpgen.runtime.settings import Settings
 from mcpgen.runtime.upstream.base_url import BaseUrls
 from mcpgen.runtime.upstream.building import RequestParts, build_parts
+from mcpgen.runtime.upstream.default_headers import DefaultHeaders
 from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
 from mcpgen.runtime.upstream.files import FileContent, FileReader, ResourceNeededError
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
@@ -88,6 +89,10 @@ class ApiClient:
             clock=self._surroundings.clock,
         )
         self._settings = Settings(contract, environ)
+        self._headers = {
+            source: DefaultHeaders(about.get("headers", {}), self._settings)
+            for source, about in {"": contract, **contract.get("sources", {})}.items()
+        }
         self._ca_setting = f"{contract['env_prefix']}CA_FILE"
         self._ca_file = environ.get(self._ca_setting, "").strip()
         self.files = FileReader.from_environment(contract["env_prefix"], environ)
@@ -155,6 +160,7 @@ class ApiClient:
             ToolError: no credential is configured, or the API gave no usable answer.
             ConfigurationError: the base URL is not configured.
         """
+        parts = self._headers[rules.source].added_to(parts)
         operation = f"{parts.method} {parts.path}"
         base_url = self._base_urls[rules.source].base_url(rules.servers)
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
