@@ -11,7 +11,8 @@ from mcpgen.diagnostics import Location, OperationRefusedError, did_you_mean
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import OperationEntry, ParameterEntry
-from mcpgen.ir.tool_plan import Fixed
+from mcpgen.ir.secret_names import is_secret_name
+from mcpgen.ir.tool_plan import Fixed, SettingUse
 from mcpgen.plan.naming import argument_names
 from mcpgen.plan.shapes import Shape, Shapes
 from mcpgen.runtime.testing.samples import Samples
@@ -161,6 +162,13 @@ class _Adjusting:
         """The operation with this argument as it is wished."""
         wish = self.wish
         is_fixed, has_default = wish.fixed is not UNSET, wish.default is not UNSET
+        if wish.secret is not None and not wish.from_environment:
+            raise self._refused(
+                "is `secret` without `from_environment`",
+                "name the environment variable, or remove `secret`",
+            )
+        if wish.from_environment:
+            return self._from_environment()
         if is_fixed + has_default + wish.hidden > 1:
             raise self._refused("is fixed, hidden or has a default", "keep one of them")
         if (is_fixed or wish.hidden) and (wish.name or wish.description):
@@ -214,6 +222,45 @@ class _Adjusting:
             ),
             offered=self._without(self.before.offered),
             fixed=(*self.before.fixed, fixed),
+        )
+
+    def _from_environment(self) -> Adjusted:
+        """Hide the argument; the handler reads its value from a setting of the server."""
+        wish, (location, wire_name) = self.wish, self.place
+        if wish.fixed is not UNSET or wish.hidden or wish.name:
+            raise self._refused(
+                "has `from_environment` and `fixed`, `hidden` or `name`", "keep `from_environment`"
+            )
+        if location == "querystring":
+            raise self._refused("is the whole query string", "set `fixed`, or leave it to the call")
+        self._check(wish.default)
+        schema = self._schema()
+        keywords = self.shapes.of(schema).keywords
+        is_secret = keywords.get("format") == "password" or is_secret_name(wire_name)
+        setting = SettingUse(
+            wish.from_environment,
+            schema,
+            wish.description or self._description() or keywords.get("description") or "",
+            required=self._is_required() and wish.default is UNSET,
+            secret=is_secret if wish.secret is None else wish.secret,
+            at=self.at,
+            default=wish.default,
+        )
+        return replace(
+            self.before,
+            offered=self._without(self.before.offered),
+            fixed=(*self.before.fixed, Fixed(location, wire_name, UNSET, setting)),
+        )
+
+    def _description(self) -> str:
+        """What the document says about the parameter."""
+        return next(
+            (
+                parameter.description
+                for parameter in self.before.sent.parameters
+                if (parameter.location, parameter.name) == self.place
+            ),
+            "",
         )
 
     def _hidden(self) -> Adjusted:
