@@ -122,7 +122,25 @@ class ParameterEntry(_Entry, frozen=True):
     description: str = ""
     hidden: Annotated[bool, Meta(description="Not offered, and not sent.")] = False
     fixed: Annotated[Any, Meta(description="Not offered; this is sent with every call.")] = UNSET
-    default: Annotated[Any, Meta(description="Sent where a call leaves it out.")] = UNSET
+    default: Annotated[
+        Any, Meta(description="Sent if the call, or the environment variable, gives no value.")
+    ] = UNSET
+    from_environment: Annotated[
+        str,
+        Meta(
+            pattern="^[A-Z][A-Z0-9_]{0,99}$",
+            description="The environment variable of the server that has the value. The argument is"
+            " hidden from clients, and every call sends the value.",
+        ),
+    ] = ""
+    secret: Annotated[
+        bool | None,
+        Meta(
+            description="Whether the value of `from_environment` is a secret, to be masked in logs"
+            " and results. By default, if the parameter has the format `password` or the name of a"
+            " credential."
+        ),
+    ] = None
 
 
 class ResultEntry(_Entry, frozen=True):

@@ -33,6 +33,7 @@ from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
+from mcpgen.plan.settings import SettingPlanning
 from mcpgen.plan.tool_schema import ToolSchemas
 from mcpgen.plan.tools import ToolPlanning
 from mcpgen.plan.types import Types
@@ -87,6 +88,10 @@ class _Planning:
             takes_file(item, self.types) for tool in tools.values() for item in tool.body
         )
         prefix = f"{snake_case(server.name).upper()}_"
+        variables = environment(
+            api, served, prefix, takes_files=takes_files, has_toolsets=search is not None
+        )
+        settings = SettingPlanning(variables, self.schemas.requests, self.problems)
         return ServerPlan(
             name=server.name,
             distribution=f"{server.name}-mcp",
@@ -97,9 +102,7 @@ class _Planning:
             instructions=self._instructions(),
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
-            environment=environment(
-                api, served, prefix, takes_files=takes_files, has_toolsets=search is not None
-            ),
+            environment=(*variables, *settings.variables(tools.values())),
             groups=groups,
             models=self._models(groups),
             prompts=prompts_of(api.prompts, self.problems),

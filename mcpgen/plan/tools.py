@@ -15,6 +15,7 @@ from mcpgen.ir.tool_plan import Argument, Pagination, Shaping, ToolPlan
 from mcpgen.plan.adjusting import Adjusted, adjust
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import plan_arguments, selectable, why_unsendable
+from mcpgen.plan.declared_defaults import DeclaredDefaults
 from mcpgen.plan.descriptions import tool_description, tool_title
 from mcpgen.plan.intent import stated_as, with_hints
 from mcpgen.plan.naming import identifier, pascal_case
@@ -48,6 +49,7 @@ class ToolPlanning:
         self._offered = offered
         self._policy = policy
         self._problems = problems
+        self._defaults = DeclaredDefaults(schemas.requests, problems)
 
     def tool(
         self, operation: Operation, entry: OperationEntry, name: str, call_type: Identifier
@@ -92,6 +94,7 @@ class ToolPlanning:
             exposed_as=entry.expose,
             also_answered=also_answered(operation),
             fixed=adjusted.fixed,
+            members=adjusted.members,
             wire_names=wire_names(inputs.full or inputs.listed, self._offered),
         )
         return replace(tool, token_cost=token_cost(tool))
@@ -104,7 +107,8 @@ class ToolPlanning:
 
         def adjusted() -> Adjusted:
             requests = self._schemas.requests
-            return adjust(operation, entry, requests, lambda name: at("parameters", name))
+            wanted = adjust(operation, entry, requests, lambda name: at("parameters", name))
+            return self._defaults.apply(wanted)
 
         return self._followed(adjusted, Adjusted(operation, operation))
 
