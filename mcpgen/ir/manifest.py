@@ -260,8 +260,6 @@ class OperationEntry(_Entry, frozen=True):
     expose: Literal["tool", "resource", "template", "prompt", "off"] = "tool"
 
 
-<<<<<<< HEAD
-=======
 class EffectiveEntry(Struct, frozen=True):
     """What the manifest says of one operation, from all entries that cover it."""
 
@@ -282,21 +280,6 @@ class EffectiveEntry(Struct, frozen=True):
         return any(inside[0] == setting for inside in self.inherited)
 
 
-class SecuritySchemeEntry(
-    _Entry, frozen=True, rename={"in_": "in", "bearer_format": "bearerFormat"}
-):
-    """A Security Scheme Object of OpenAPI, for declared tools."""
-
-    type: Literal["apiKey", "http", "oauth2"]
-    description: str = ""
-    name: str = ""
-    in_: Literal["", "header", "query", "cookie"] = ""
-    scheme: str = ""
-    bearer_format: str = ""
-    flows: dict[str, Any] = {}
-
-
->>>>>>> manifest
 class BodyEntry(_Entry, frozen=True):
     """The body of a declared request."""
 
