@@ -10,7 +10,7 @@ from mcpgen.diagnostics import Location
 from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
-from mcpgen.ir.manifest import DEFAULT_BUDGET, PollEntry
+from mcpgen.ir.manifest import DEFAULT_BUDGET, EffectiveEntry, PollEntry
 from mcpgen.ir.tool_search import ToolSearch, Toolset
 from mcpgen.ir.workflow import (
     WORKFLOW_PREFIX,
@@ -120,6 +120,7 @@ class ToolPlan(Struct, frozen=True):
     aliases: tuple[str, ...] = ()  # former names, by which it can be called still
     shaping: Shaping = Shaping()
     exposed_as: str = "tool"  # or "resource", "template", "prompt": then it is not listed
+    stated: EffectiveEntry = EffectiveEntry()  # what the manifest says of it
     document_name: str = ""  # what the document calls it by now, where its issued name is another
 
     @property

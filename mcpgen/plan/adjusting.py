@@ -52,7 +52,7 @@ def adjust(
     adjusted = Adjusted(operation, operation)
     if not entry.parameters:
         return adjusted
-    places = _places(operation, shapes)
+    places = argument_places(operation, shapes)
     for name, wish in entry.parameters.items():
         place = places.get(name)
         if place is None:
@@ -67,7 +67,7 @@ def adjust(
     return _with_body(_with_names(adjusted, entry, places, at), shapes)
 
 
-def _places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace]:
+def argument_places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace]:
     """What can be adjusted, by the name that a manifest calls it."""
     found = {
         name: place

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation, leave_out
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.arguments import takes_file
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten
+from mcpgen.plan.entries import effective_entries
 from mcpgen.plan.environment import environment
 from mcpgen.plan.intent import chosen_names, entries_by_key
 from mcpgen.plan.listing import plan_search, plan_toolsets
@@ -41,7 +41,6 @@ from mcpgen.plan.workflows import plan_workflows
 
 _MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
-_NO_ENTRY = OperationEntry()
 
 
 def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
@@ -66,7 +65,11 @@ class _Planning:
         self.planning = ToolPlanning(self.schemas, self.types, offered, policy, problems)
         self.left_out: list[LeftOut] = list(api.left_out)
         stated = entries_by_key(api.operations, api.left_out, policy, problems)
-        self.entries = with_wishes(stated, api.operations, problems)
+        own = with_wishes(stated, api.operations, problems)
+        self.effective = effective_entries(
+            api.operations, own, policy.intent, self.schemas.requests, problems
+        )
+        self.entries = {key: effective.entry for key, effective in self.effective.items()}
 
     def plan(self) -> ServerPlan:
         api, server = self.api, self.policy.manifest.server
@@ -180,9 +183,8 @@ class _Planning:
         return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
 
     def _tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
-        entry = self.entries.get(operation.key, _NO_ENTRY)
         try:
-            return self.planning.tool(operation, entry, name, call_type)
+            return self.planning.tool(operation, self.effective[operation.key], name, call_type)
         except OperationRefusedError as refused:
             self.left_out.append(leave_out(operation.key, refused, self.problems))
             return None

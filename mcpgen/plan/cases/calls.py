@@ -212,9 +212,10 @@ class Calls:
             return
         given = value
         if (fixed or left_out) and isinstance(value, dict):
-            absent = fixed.union(left_out)
+            absent = {*fixed, *left_out}
             given = {name: member for name, member in value.items() if name not in absent}
-        if given or not fixed:
+        is_needed = any(it.location == "body" and it.default is UNSET for it in tool.arguments)
+        if given or is_needed:
             call.arguments[names["body"]] = self.offered(tool, names["body"], given)
 
     def body(self, media_type: MediaType, which: Which) -> JsonValue:

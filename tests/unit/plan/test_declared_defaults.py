@@ -147,3 +147,15 @@ def test_the_manifest_has_the_last_word(make: Any, entry: str, sent: Any) -> Non
     intent = read_manifest(text.encode(), problems)
     plan = plan_tools(make(make.with_parameters(VERSION)).api, Policy(intent), problems)
     assert smallest(plan).expect["request"]["query"] == sent
+
+
+def test_members_with_a_default_and_a_fixed_one_together(make: Any) -> None:
+    schema = {**JOB, "required": ["kind", "name"]}
+    head = "server: {name: shop}\nsources: [{document: openapi.yaml}]\noperations:\n"
+    text = f"{head}  POST /pets: {{parameters: {{body.name: {{fixed: night}}}}}}\n"
+    problems = Problems()
+    intent = read_manifest(text.encode(), problems)
+    plan = plan_tools(make(make.with_body(schema)).api, Policy(intent), problems)
+    case = smallest(plan)
+    assert case.arguments == {"body": {}}
+    assert case.expect["request"]["body"] == {"kind": "batch", "name": "night"}
