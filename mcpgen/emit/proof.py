@@ -158,6 +158,8 @@ def _is_known(module: str, package: Identifier) -> bool:
 
 
 def _is_docstring_or_request(value: ast.expr) -> bool:
-    return (isinstance(value, ast.Constant) and isinstance(value.value, str)) or isinstance(
-        value, ast.Await
-    )
+    match value:
+        case ast.Constant(value=constant):
+            return isinstance(constant, str) or constant is ...
+        case _:
+            return isinstance(value, ast.Await)

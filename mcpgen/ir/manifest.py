@@ -114,6 +114,20 @@ class ServerEntry(_Entry, frozen=True):
     ] = ()
 
 
+class SecuritySchemeEntry(
+    _Entry, frozen=True, rename={"in_": "in", "bearer_format": "bearerFormat"}
+):
+    """A Security Scheme Object of OpenAPI, for declared tools or for a source."""
+
+    type: Literal["apiKey", "http", "oauth2"]
+    description: str = ""
+    name: str = ""
+    in_: Literal["", "header", "query", "cookie"] = ""
+    scheme: str = ""
+    bearer_format: str = ""
+    flows: dict[str, Any] = {}
+
+
 class SourceEntry(_Entry, frozen=True):
     """One API description, and how its API is reached."""
 
@@ -146,6 +160,22 @@ class SourceEntry(_Entry, frozen=True):
     headers: Annotated[
         Headers, Meta(description="Headers that every request to this API carries.")
     ] = {}
+    security_schemes: Annotated[
+        dict[str, SecuritySchemeEntry],
+        Meta(
+            description="Security schemes that the document does not declare. Operations that"
+            " declare the header, the query parameter or the cookie of a scheme use it; the"
+            " parameter is then no argument."
+        ),
+    ] = {}
+    security: Annotated[
+        tuple[dict[str, tuple[str, ...]], ...] | None,
+        Meta(
+            description="Alternative Security Requirement Objects for the operations without"
+            " `security`: `[{token: []}]`, or `[{token: []}, {}]` if the credential is optional."
+            " `[]` states that the API needs none."
+        ),
+    ] = None
 
 
 class Match(_Entry, frozen=True, rename={"operation_id": "operationId"}):
@@ -294,20 +324,6 @@ class EffectiveEntry(Struct, frozen=True):
     def is_inherited(self, setting: str) -> bool:
         """Return whether a setting, or a member of it, comes from an entry that covers many."""
         return any(inside[0] == setting for inside in self.inherited)
-
-
-class SecuritySchemeEntry(
-    _Entry, frozen=True, rename={"in_": "in", "bearer_format": "bearerFormat"}
-):
-    """A Security Scheme Object of OpenAPI, for declared tools."""
-
-    type: Literal["apiKey", "http", "oauth2"]
-    description: str = ""
-    name: str = ""
-    in_: Literal["", "header", "query", "cookie"] = ""
-    scheme: str = ""
-    bearer_format: str = ""
-    flows: dict[str, Any] = {}
 
 
 class BodyEntry(_Entry, frozen=True):

@@ -116,6 +116,8 @@ class ToolPlan(Struct, frozen=True):
     pagination: Pagination | None = None
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
     fixed: tuple[Fixed, ...] = ()
+    members: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Members that are added to a body that lacks them, by wire name."""
     wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
     aliases: tuple[str, ...] = ()  # former names, by which it can be called still
     shaping: Shaping = Shaping()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from mcpgen.ir.manifest import OperationEntry, ParameterEntry
 from mcpgen.ir.secret_names import is_secret_name
 from mcpgen.ir.tool_plan import Fixed, SettingUse
 from mcpgen.plan.naming import argument_names
-from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.shapes import Shape, Shapes
 from mcpgen.runtime.testing.samples import Samples
 
 _RESERVED = frozenset({"body", "content_type", "max_pages", "querystring"})  # of mcpgen's own
@@ -34,6 +34,8 @@ class Adjusted(Struct, frozen=True):
     fixed: tuple[Fixed, ...] = ()
     names: Mapping[WirePlace, str] = field(default_factory=dict)
     defaults: Mapping[WirePlace, JsonValue] = field(default_factory=dict)
+    members: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Defaults of required members of the body, by wire name."""
 
 
 def adjust(
@@ -398,3 +400,14 @@ def _required(operation: Operation, place: WirePlace, shapes: Shapes) -> Operati
         return replace(item, schema=_with(item.schema, required=sorted(required)))
 
     return _with_bodies(operation, with_member)
+
+
+def with_optional_members(
+    schema: JsonSchema, members: Collection[str], shape_of: Callable[[JsonSchema], Shape]
+) -> JsonSchema:
+    """Return the schema of an object that may be without these members."""
+    if not members:
+        return schema
+    keywords = dict(shape_of(schema).keywords)
+    required = [name for name in keywords.pop("required", ()) if name not in members]
+    return {**keywords, "required": required} if required else keywords

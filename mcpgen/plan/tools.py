@@ -15,6 +15,7 @@ from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, Shaping, ToolPlan
 from mcpgen.plan.adjusting import Adjusted, WirePlace, adjust, argument_places
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import plan_arguments, selectable, why_unsendable
+from mcpgen.plan.declared_defaults import DeclaredDefaults
 from mcpgen.plan.descriptions import tool_description, tool_title
 from mcpgen.plan.headers import default_headers, with_headers
 from mcpgen.plan.intent import with_hints
@@ -50,6 +51,7 @@ class ToolPlanning:
         self._policy = policy
         self._problems = problems
         self._headers: dict[str, tuple[Fixed, ...]] = {}  # by source
+        self._defaults = DeclaredDefaults(schemas.requests, problems)
 
     def tool(
         self, operation: Operation, effective: EffectiveEntry, name: str, call_type: Identifier
@@ -95,6 +97,7 @@ class ToolPlanning:
             stated=effective,
             also_answered=also_answered(operation),
             fixed=adjusted.fixed,
+            members=adjusted.members,
             wire_names=wire_names(inputs.full or inputs.listed, self._offered),
         )
         return replace(tool, token_cost=token_cost(tool))
@@ -107,7 +110,9 @@ class ToolPlanning:
 
         def adjusted() -> Adjusted:
             requests = self._schemas.requests
-            return adjust(operation, effective.entry, requests, lambda name: at("parameters", name))
+            entry = effective.entry
+            wanted = adjust(operation, entry, requests, lambda name: at("parameters", name))
+            return self._defaults.apply(wanted)
 
         entries = effective.entry.parameters
         places = argument_places(operation, self._schemas.requests) if entries else {}

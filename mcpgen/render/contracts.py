@@ -152,6 +152,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         }
     if defaults := _defaults(tool.arguments):
         entry["defaults"] = defaults
+    if tool.members:
+        entry["members"] = {"body": dict(tool.members)}
     if tool.exposed_as != "tool":
         entry["exposed_as"] = tool.exposed_as
     if shaping := _shaping(tool.shaping):

@@ -81,7 +81,7 @@ class HandlerModule(Struct, frozen=True):
 
 
 class CallView(Struct, frozen=True):
-    """What one operation's handler takes and gives, as a type."""
+    """The type of one operation's handler: its parameters and its result."""
 
     name: Source
     docstring: DocText

@@ -7,6 +7,8 @@ that loses, renames or misplaces something cannot agree with its cases.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import UNSET, Struct, field
 
 from mcpgen.ir.api import MediaType, Operation, Parameter
@@ -124,7 +126,11 @@ class Calls:
                     call.send(parameter, value)
         if operation.request_body and (operation.request_body.required or which == "largest"):
             chosen = tool.body[-1 if which == "largest" else 0]
-            self.give_body(tool, call, self.body(chosen, which), chosen)
+            members = tool.members if which == "smallest" else {}
+            value = self.body(chosen, which)
+            if members and isinstance(value, dict):
+                value = {**value, **members}
+            self.give_body(tool, call, value, chosen, left_out=members)
         call.request["security"] = list(security)
         return call
 
@@ -178,8 +184,19 @@ class Calls:
             shown = f"{parameter.location} parameter `{parameter.name}`"
             raise CannotSampleError(f"{shown}, {error}") from None
 
-    def give_body(self, tool: ToolPlan, call: Call, value: JsonValue, chosen: MediaType) -> None:
-        """Give a call a body of one of the tool's media types."""
+    def give_body(
+        self,
+        tool: ToolPlan,
+        call: Call,
+        value: JsonValue,
+        chosen: MediaType,
+        *,
+        left_out: Collection[str] = (),
+    ) -> None:
+        """Give a call a body of one of the tool's media types.
+
+        The members in `left_out` are expected on the wire, and are not given.
+        """
         names = {item.location: item.name for item in tool.arguments}
         fixed = {item.wire_name: item for item in tool.fixed if item.location == "body"}
         if isinstance(value, dict):
@@ -194,9 +211,11 @@ class Calls:
             call.arguments |= arguments_in(tool.operation.declared.body, value)
             return
         given = value
-        if fixed and isinstance(value, dict):
-            given = {name: member for name, member in value.items() if name not in fixed}
-        if given or not fixed:
+        if (fixed or left_out) and isinstance(value, dict):
+            absent = {*fixed, *left_out}
+            given = {name: member for name, member in value.items() if name not in absent}
+        is_needed = any(it.location == "body" and it.default is UNSET for it in tool.arguments)
+        if given or is_needed:
             call.arguments[names["body"]] = self.offered(tool, names["body"], given)
 
     def body(self, media_type: MediaType, which: Which) -> JsonValue:

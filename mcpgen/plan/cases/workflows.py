@@ -243,6 +243,8 @@ def _sent(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> Js
         body = composed(declared.body, placed)
         if body is not ABSENT:
             request["body"] = without_absent(body)
+    if tool.members and isinstance(request.get("body"), dict):
+        request["body"] = {**tool.members, **request["body"]}
     for fixed in tool.fixed:
         request[fixed.location] = {
             **request.get(fixed.location, {}), fixed.wire_name: settings.value(fixed)
