@@ -13,11 +13,13 @@ from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import OperationEntry, ParameterEntry
 from mcpgen.ir.secret_names import is_secret_name
 from mcpgen.ir.tool_plan import Fixed, SettingUse
+from mcpgen.plan.descriptions import first_sentence
 from mcpgen.plan.naming import argument_names
 from mcpgen.plan.shapes import Shape, Shapes
 from mcpgen.runtime.testing.samples import Samples
 
 _RESERVED = frozenset({"body", "content_type", "max_pages", "querystring"})  # of mcpgen's own
+_MAX_DESCRIPTION = 160  # of a setting
 WirePlace = tuple[str, str]
 """A location and a wire name; a property of the body has the location "body"."""
 
@@ -240,7 +242,7 @@ class _Adjusting:
         setting = SettingUse(
             wish.from_environment,
             schema,
-            wish.description or self._description() or keywords.get("description") or "",
+            wish.description or first_sentence(self._description(keywords), _MAX_DESCRIPTION),
             required=self._is_required() and wish.default is UNSET,
             secret=is_secret if wish.secret is None else wish.secret,
             at=self.at,
@@ -252,16 +254,14 @@ class _Adjusting:
             fixed=(*self.before.fixed, Fixed(location, wire_name, UNSET, setting)),
         )
 
-    def _description(self) -> str:
-        """What the document says about the parameter."""
-        return next(
-            (
-                parameter.description
-                for parameter in self.before.sent.parameters
-                if (parameter.location, parameter.name) == self.place
-            ),
-            "",
+    def _description(self, keywords: JsonObject) -> str:
+        """What the document says about the parameter, or its schema."""
+        found = (
+            parameter.description
+            for parameter in self.before.sent.parameters
+            if (parameter.location, parameter.name) == self.place
         )
+        return next(found, "") or keywords.get("description") or ""
 
     def _hidden(self) -> Adjusted:
         if self._is_required():

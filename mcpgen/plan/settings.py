@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import EnvironmentVariable, SettingUse, ToolPlan
-from mcpgen.plan.descriptions import first_sentence
+from mcpgen.plan.descriptions import one_line, shorten
 from mcpgen.plan.shapes import Shapes, json_type
 
 _MAX_DESCRIPTION = 160
@@ -60,8 +60,8 @@ class SettingPlanning:
                 why=f"one is of type {_shown(readings[0])}, another of type {_shown(other)}",
                 help="take one of them from another environment variable",
             )
-        described = (first_sentence(use.description, _MAX_DESCRIPTION) for use in uses)
-        description = _sentence(next(filter(None, described), ""))
+        described = next((use.description for use in uses if use.description), "")
+        description = _sentence(shorten(one_line(described), _MAX_DESCRIPTION))
         is_secret = any(use.secret for use in uses)
         return EnvironmentVariable(
             name=name,
