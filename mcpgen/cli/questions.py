@@ -106,7 +106,7 @@ def decide_credential(credential: HiddenCredential) -> HiddenCredential:
         if scheme is None:
             return replace(credential, is_certain=True, schemes={}, security=())
         name, entry = scheme
-        security = ({name: ()}, {})
+        security: tuple[Mapping[str, tuple[str, ...]], ...] = ({name: ()}, {})
         return replace(credential, is_certain=True, schemes={name: entry}, security=security)
     asked = questionary.confirm(
         f"{said} Read it from the environment?", default=credential.is_certain

@@ -45,7 +45,7 @@ def with_credentials(
             for it in active
             for name, scheme in it.schemes.items()
         },
-        security=joined_security(active) or None,
+        security=tuple(map(dict, joined_security(active))) or None,
     )
     stated: JsonObject = {}
     for it in active:

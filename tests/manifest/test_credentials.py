@@ -437,3 +437,31 @@ def test_the_user_names_the_credential_that_requests_need() -> None:
     assert decide(UNDECLARED, f"{down}{down}{down}\r\r").schemes == {
         "api_key": {"type": "apiKey", "in": "header", "name": "X-API-Key"}
     }
+
+
+def test_each_source_has_its_own_credentials(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(document(AUTHORIZATION)))
+    (tmp_path / "b.json").write_text(json.dumps(document(responses=REFUSED)))
+    (tmp_path / "c.json").write_text(json.dumps(document(KEY)))
+    token = "security_schemes: {token: {type: http, scheme: bearer}}"
+    (tmp_path / "server.yaml").write_text(
+        "server: {name: zoo}\nmodels: false\nsources:\n"
+        f"  - {{document: a.json, name: a, prefix: a, {token}}}\n"
+        f"  - {{document: b.json, name: b, prefix: b, {token}, security: [{{token: []}}]}}\n"
+        "  - {document: c.json, name: c, prefix: c}\n"
+    )
+    zoo = Zoo(tmp_path)
+    assert run(["new", str(tmp_path / "server.yaml"), str(zoo.project), "--json"]) == 0
+    (found,) = [it for it in findings(capsys) if it["severity"] == "warning"]
+    assert (found["rule"], "`c_list_birds`" in found["why"]) == ("secret-argument", True)
+    secrets = [name for name, setting in zoo.settings().items() if setting["secret"]]
+    assert secrets == ["ZOO_A_TOKEN", "ZOO_B_TOKEN"]
+    environ = {"ZOO_A_TOKEN": "one", "ZOO_B_TOKEN": "two"}
+    _, (request,) = zoo.call("a_list_birds", {}, environ)
+    assert header(request, "authorization") == "Bearer one"
+    _, (request,) = zoo.call("b_list_birds", {}, environ)
+    assert header(request, "authorization") == "Bearer two"
+    _, (request,) = zoo.call("c_list_birds", {"api_key": "given"}, environ)
+    assert header(request, "authorization") is None
