@@ -13,6 +13,7 @@ from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
 
 if TYPE_CHECKING:
+    from mcpgen.ir.hidden_credentials import HiddenCredential
     from mcpgen.pipeline.options import Options
 
 _Source = Annotated[
@@ -108,15 +109,22 @@ def new(
         strict=strict,
         answers=answers,
     )
-    return _new_from(printer, source, directory, options)
+    return _new_from(printer, source, directory, options, asks=printer.asks and not defaults)
 
 
-def _new_from(printer: Printer, source: str, directory: Path | None, options: Options) -> int:
+def _new_from(
+    printer: Printer, source: str, directory: Path | None, options: Options, *, asks: bool
+) -> int:
+    from mcpgen.cli.questions import decide_credential
     from mcpgen.cli.summary import summarise
     from mcpgen.pipeline import commands as pipeline
 
+    def decide(credential: HiddenCredential) -> HiddenCredential:
+        with printer.paused():
+            return decide_credential(credential)
+
     with printer.progress() as progress:
-        report = pipeline.new(source, directory, options, progress)
+        report = pipeline.new(source, directory, options, progress, decide if asks else None)
     printer.problems(report.problems)
     if report.exit_code == ExitCode.DONE and report.plan is not None:
         summarise(printer, report.plan, report.target)
