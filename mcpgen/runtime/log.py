@@ -23,3 +23,29 @@ def log(level: str, text: str) -> None:
         stderr.flush()
     except (OSError, ValueError):
         return  # whoever started the server closed its stderr: there is nobody to tell
+
+
+def describe_error(error: BaseException) -> str:
+    """Describe an exception on one line: its type, its text and where it was raised.
+
+    If it was raised in a library, the line of `handlers/` that called the library comes first.
+    """
+    places: list[tuple[str, int]] = []
+    step = error.__traceback__
+    while step is not None:
+        places.append((step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    if not places:
+        return f"{type(error).__name__}: {error}"
+    raised_at = places[-1]
+    folder = next(filter(None, (_handlers_folder(path) for path, _ in places)), None)
+    in_handlers = [place for place in places if folder and place[0].startswith(folder)]
+    path, line = in_handlers[-1] if in_handlers else raised_at
+    library = "" if (path, line) == raised_at else f", raised at {raised_at[0]}:{raised_at[1]}"
+    return f"{type(error).__name__}: {error} ({path}:{line}{library})"
+
+
+def _handlers_folder(path: str) -> str:
+    """Return the path up to its first folder `handlers`, or "" for a file elsewhere."""
+    before, found, _ = path.replace("\\", "/").partition("/handlers/")
+    return path[: len(before + found)] if found else ""
