@@ -68,6 +68,15 @@ class Printer:
             text = "".join(f"{visible(line)}\n" for line in text.splitlines())
         _write(self.stdout, text)
 
+    def log(self, text: str) -> None:
+        """Print what a server wrote to its log; `--json` has its lines as `log`."""
+        lines = text.splitlines()
+        if lines:
+            self.fact(log=lines)
+        if not self.as_json:
+            for line in lines:
+                _write(self.stderr, f"  log: {visible(line)}\n")
+
     def fact(self, **facts: Any) -> None:
         """Keep what `--json` gives beside the outcome."""
         self._facts.update(facts)
