@@ -17,6 +17,7 @@ NODE_PACKAGES := node@24 \
 	@modelcontextprotocol/sdk@1.32.2 \
 	@modelcontextprotocol/conformance@0.2.0-alpha.12 \
 	@octokit/openapi@23.0.2 \
+	pyright@1.1.414 \
 	swagger-client@3.37.8
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -139,5 +140,5 @@ $(NODE_TOOLS): Makefile
 	elif [ "$${CI:-}" = true ]; then \
 	    echo 'npm is missing, and CI=true lets no test be skipped' >&2; exit 1; \
 	else \
-	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite and the GitHub document are not tested'; \
+	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite, pyright and the GitHub document are not tested'; \
 	fi

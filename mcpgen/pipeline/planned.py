@@ -30,6 +30,7 @@ from mcpgen.spec.limits import DEFAULT_LIMITS
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.source_file import read_bytes
+from mcpgen.spec.source_security import with_source_security
 from mcpgen.spec.urls import is_url
 from mcpgen.spec.validate import JUDGED_BYTES
 from mcpgen.spec.workflows import read_workflows
@@ -98,8 +99,10 @@ def plan_project(
     ]
     is_one = len(read) == 1
     apis = [
-        _of_source(understood.api, source, is_only=is_one)
-        for source, understood in zip(manifest.sources, read, strict=True)
+        _of_source(
+            with_source_security(understood.api, number, intent, problems), source, is_only=is_one
+        )
+        for number, (source, understood) in enumerate(zip(manifest.sources, read, strict=True))
     ]
     declared = lower_declared(intent, problems)
     _check_schemes(apis, intent, problems)

@@ -23,6 +23,7 @@ from mcpgen.render.filters import (
 )
 from mcpgen.render.views import purpose
 
+_FORMATS = {"boolean": "boolean", "integer": "number", "number": "number"}  # of server.json
 _REGISTRY_TEXT_LIMIT = 100  # of `description` and `title` in server.json (MCP registry)
 
 
@@ -83,7 +84,7 @@ def _environment_json(environment: Iterable[EnvironmentVariable]) -> SafeText:
             "description": shorten(scalar_text(one_line(variable.description)), 200),
             "isRequired": variable.required,
             "isSecret": variable.secret,
-            "format": "string",
+            "format": _FORMATS.get(variable.reads_as.get("type", ""), "string"),
         }
         for variable in environment
     ]
