@@ -19,6 +19,7 @@ from mcpgen.emit.format import format_files
 from mcpgen.emit.lock import with_lf
 from mcpgen.emit.models import ModelRun, ModelsFailedError
 from mcpgen.emit.proof import prove_contents, prove_paths
+from mcpgen.emit.runtime_wheel import make_runtime_wheel
 from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
@@ -277,6 +278,8 @@ def make_project(
     given = {**document, MANIFEST_SCHEMA_FILE: schema}
     files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in given.items())
     prove_contents(files, plan.package)
+    if answers.get("vendor_runtime") == "yes":
+        files += (make_runtime_wheel(),)
     try:
         with (
             contextlib.nullcontext(around) if around else ready_for_skeleton(len(plan.tools)) as it
