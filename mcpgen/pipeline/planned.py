@@ -19,7 +19,7 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
 from mcpgen.pipeline.credentials import report_hidden
 from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.project_folder import Inputs, read_file
+from mcpgen.pipeline.project_folder import Inputs, published_arguments, read_file
 from mcpgen.plan.by_hand import plan_by_hand
 from mcpgen.plan.declared import with_declared
 from mcpgen.plan.policy import Policy
@@ -109,7 +109,12 @@ def plan_project(
     _check_schemes(apis, intent, problems)
     api = joined([*apis, *([declared] if declared is not None else [])])
     arazzo = ArazzoDocuments(target, manifest.sources, problems)
-    policy = Policy(intent, lock.operations, read_workflows(intent, arazzo.read, problems))
+    policy = Policy(
+        intent,
+        lock.operations,
+        read_workflows(intent, arazzo.read, problems),
+        published_arguments(target),
+    )
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
     report_hidden(plan, intent, problems)
     plan = _with_declared(plan, target, intent, problems)

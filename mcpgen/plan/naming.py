@@ -16,7 +16,7 @@ from functools import lru_cache
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier, safe_filename
 from mcpgen.plan.transliteration import plain_ascii
-from mcpgen.plan.words import digest, snake_case
+from mcpgen.plan.words import digest, published_spelling, snake_case
 
 _MAX_MODULE = 48
 _MAX_ARGUMENT = 64
@@ -72,17 +72,20 @@ def _module_name(tag: str) -> str:
         return f"tag_{name}"
 
 
-def argument_names(places: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """An argument for each (location, wire name) of an operation, in the order given.
+def argument_names(
+    places: Collection[tuple[str, str]], published: Collection[str] = ()
+) -> dict[tuple[str, str], str]:
+    """Return an argument for each (location, wire name) of an operation, in the order given.
 
     A name goes to the path before the query, the header and the cookie, and there to the wire name
-    that is spelled so; the others are told by their place, and then by a hash.
+    that is spelled so; the others are told by their place, and then by a hash. A `published` name
+    keeps its spelling.
     """
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = {"body", "content_type"}
     for place in sorted(places, key=_precedence):
         location, wire_name = place
-        plain = argument_name(wire_name)
+        plain = published_spelling(argument_name(wire_name), published)
         hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'{location}:{wire_name}')}"
         candidates = (plain, f"{location}_{plain}"[:_MAX_ARGUMENT], hashed)
         name = next((name for name in candidates if name not in taken), "")

@@ -48,9 +48,20 @@ def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
     return _Planning(api, policy, problems).plan()
 
 
+def _with_published(operations: Iterable[Operation], policy: Policy) -> tuple[Operation, ...]:
+    """Return operations with the arguments that clients or the manifest know by name."""
+    stated = {name for entry in policy.manifest.operations.values() for name in entry.parameters}
+    return tuple(
+        replace(operation, published_arguments=published)
+        if (published := policy.published_arguments.get(operation.key, frozenset()) | stated)
+        else operation
+        for operation in operations
+    )
+
+
 class _Planning:
     def __init__(self, api: Api, policy: Policy, problems: Problems) -> None:
-        api = replace(api, operations=with_names(api.operations))
+        api = replace(api, operations=_with_published(with_names(api.operations), policy))
         self.api = api
         self.policy = policy
         self.problems = problems

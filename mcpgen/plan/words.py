@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 from mcpgen.plan.transliteration import plain_ascii
@@ -55,6 +56,18 @@ def split_words(text: str) -> tuple[str, ...]:
         plain = pattern.sub(lambda found: found[0].capitalize(), plain)
     plain = _CAMEL.sub(r"\1_\2", _ACRONYM.sub(r"\1_\2", plain))
     return tuple(word.lower() for word in _OTHER.split(plain) if word)
+
+
+def published_spelling(name: str, published: Collection[str]) -> str:
+    """Return the published name that is `name` but for where words are split, else `name`.
+
+    "o_auth_token" is kept for "oauth_token": the rules of splitting may change, a name may not.
+    """
+    if name in published:
+        return name
+    letters = name.replace("_", "")
+    same = [other for other in published if other.replace("_", "") == letters]
+    return same[0] if len(same) == 1 else name
 
 
 def snake_case(text: str) -> str:

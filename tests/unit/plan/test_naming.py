@@ -56,6 +56,22 @@ def test_names_in_one_place_that_become_equal_stay_apart() -> None:
     assert one == argument_names([("query", "a-b"), ("query", "a_b"), ("query", "a.b")])
 
 
+@pytest.mark.parametrize(
+    ("wire_name", "published", "name"),
+    [
+        ("floatingIPs", {"floating_i_ps"}, "floating_i_ps"),
+        ("oAuth2Token", {"o_auth2_token", "limit"}, "o_auth2_token"),
+        ("floatingIPs", {"floating_ips", "floating_i_ps"}, "floating_ips"),
+        ("floatingIPs", {"floatingips", "floating_i_ps"}, "floating_ips"),  # which, is not known
+        ("floatingIPs", {"limit"}, "floating_ips"),
+    ],
+)
+def test_a_published_argument_keeps_its_spelling(
+    wire_name: str, published: set[str], name: str
+) -> None:
+    assert argument_names([("query", wire_name)], published) == {("query", wire_name): name}
+
+
 def test_body_is_always_the_body() -> None:
     assert argument_names([("query", "body")]) == {("query", "body"): "query_body"}
 
