@@ -37,6 +37,7 @@ _NUMBERED = re.compile(r"_alt_?[0-9]+\Z")
 _SECRET = re.compile(
     r"token|secret|api.?key|password|passwd|auth|credential|signature", re.IGNORECASE
 )
+_SEPARATED = frozenset({"pipeDelimited", "spaceDelimited", "tabDelimited"})
 _SHOWN = 12
 
 EXPECTED = {
@@ -129,6 +130,9 @@ def _kind_of_parameter(
     if now is None or (was is not None and now.get("fixed") and not was.get("fixed")):
         return f"parameter: {'secret, ' if is_secret else ''}no argument any more"
     if was is None:
+        assert now is not None
+        if version == "2.0" and now["style"] in _SEPARATED:
+            return "parameter: style of OpenAPI 2.0"
         return f"parameter: new in {location}"
     changed = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
     if changed == ["required"] and was["required"] and now["default"] is not None:

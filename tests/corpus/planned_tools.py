@@ -53,8 +53,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> dict[str, Any]:
         if place in arguments:
             argument = arguments[place]
             parameter["required"] = argument.required
-            schema = argument.schema if isinstance(argument.schema, dict) else {}
-            parameter["default"] = schema.get("default")
+            listed = tool.input_schema["properties"][argument.name]
+            parameter["default"] = listed.get("default")
         else:
             parameter["fixed"] = True
     for name in ("argument", "content_type_argument"):
