@@ -7,7 +7,7 @@ An entry has the smallest call in full, and of everything else only how it diffe
 - `refused`: arguments that must stop a call, so that nothing is sent;
 - `failures`: what the API does wrong, by the names of `mcpgen.runtime.testing.failures`;
 - `credentials`: which security schemes are configured, and what comes of it;
-- `untested`: what could not be made up, and why;
+- `untested`: what has no generated sample, and why;
 - `attempts`, `timeout_seconds`, `kept`: what the manifest says of requests and results.
 
 An entry with an `id` is one case, written out.
@@ -43,7 +43,7 @@ class Case:
     arguments: JsonObject
     reply: JsonObject | None  # how the API's answer differs from the usual one
     expect: JsonObject
-    untested: str = ""  # why there is no call: it could not be made up
+    untested: str = ""  # why there is no call: no sample was generated
     configured: tuple[str, ...] | None = None  # security schemes; None: all of them
     replies: Sequence[JsonObject] = ()  # what the API answers in turn, in place of `reply`
 
