@@ -257,7 +257,7 @@ class _Sampler:
 
     def _why_none(self, schema: JsonSchema, place: _Place) -> str:
         shown = place.path or "/"
-        if schema is False:
+        if isinstance(schema, bool):
             return f"at `{shown}`: its schema allows nothing"
         parts = [schema, *(part for keyword in _CHOICES for part in schema.get(keyword, ()))]
         references = {part.get("$ref") for part in parts if isinstance(part, dict)}
