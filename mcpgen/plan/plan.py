@@ -14,8 +14,9 @@ from mcpgen.ir.tool_plan import ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.arguments import takes_file
 from mcpgen.plan.contradictions import report_contradiction
-from mcpgen.plan.descriptions import clean, one_line, shorten
+from mcpgen.plan.descriptions import one_line, shorten
 from mcpgen.plan.environment import environment
+from mcpgen.plan.instructions import default_instructions
 from mcpgen.plan.intent import chosen_names, entries_by_key
 from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.models import model_modules
@@ -38,7 +39,6 @@ from mcpgen.plan.tools import ToolPlanning
 from mcpgen.plan.types import Types
 from mcpgen.plan.workflows import plan_workflows
 
-_MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
 _NO_ENTRY = OperationEntry()
 
@@ -87,14 +87,14 @@ class _Planning:
             takes_file(item, self.types) for tool in tools.values() for item in tool.body
         )
         prefix = f"{snake_case(server.name).upper()}_"
-        return ServerPlan(
+        plan = ServerPlan(
             name=server.name,
             distribution=f"{server.name}-mcp",
             package=Identifier(f"{snake_case(server.name)}_mcp"),
             env_prefix=prefix,
             title=title,
             description=shorten(one_line(api.description), _MAX_DESCRIPTION),
-            instructions=self._instructions(),
+            instructions=server.instructions,
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
             environment=environment(
@@ -112,6 +112,7 @@ class _Planning:
             toolsets=toolsets,
             search=search,
         )
+        return plan if plan.instructions else replace(plan, instructions=default_instructions(plan))
 
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
         """Plan a tool for each operation that can have one, by operation, with all its names."""
@@ -168,13 +169,6 @@ class _Planning:
             for tag, plans in by_tag.items()
         ]
         return tuple(sorted(groups, key=lambda group: group.module))
-
-    def _instructions(self) -> str:
-        if self.policy.manifest.server.instructions:
-            return self.policy.manifest.server.instructions
-        title = one_line(self.api.title)
-        about = clean(self.api.description)
-        return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
 
     def _tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
         entry = self.entries.get(operation.key, _NO_ENTRY)
