@@ -1,4 +1,4 @@
-"""The `instructions` of a server: what it is for and how to begin, for a model that is new to it."""
+"""The `instructions` of a server: what it is for, and how a model that is new to it begins."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ MAX_INSTRUCTIONS = 2048
 _MAX_ABOUT = 700
 _LEAST_ABOUT = 100  # for each of several documents
 _MAX_NAMED = 8
+_MAX_ALTERNATIVES = 3
 _MAX_NAME = 40
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(
@@ -58,7 +59,7 @@ def _in_its_words(info: ApiInfo, title: str) -> str:
         for sentence in sentences(one_line(text)):
             words = _words(sentence)
             if words not in known:
-                told.append(sentence)
+                told.append(sentence if sentence[-1] in ".!?。…" else f"{sentence}.")
                 known.add(words)
     return " ".join(told)
 
@@ -68,7 +69,11 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _about_tools(plan: ServerPlan) -> str:
-    tags = [one_line(group.tag) for group in plan.groups if group.listed_tools]
+    tags = [
+        one_line(group.tag)
+        for group in plan.groups
+        if any(tool.operation.tags for tool in group.listed_tools)
+    ]
     if len(tags) > 1:
         return f"What the tools are about: {_named(tags, quote='')}."
     titles = [tool.title for tool in plan.listed_tools]
@@ -114,15 +119,27 @@ def _sources_of_identifiers(tools: Iterable[ToolPlan]) -> list[str]:
         for it in tools
         if it.operation.method == "GET" and not it.operation.path.endswith("}")
     }
-    uses: Counter[tuple[str, str]] = Counter()
+    uses: dict[str, Counter[str]] = {}  # argument -> lists, by how many tools need them
     for tool in tools:
         names = {it.wire_name: it.name for it in tool.arguments if it.location == "path"}
         for variable, collection in _collections(tool.operation):
             found = lists.get((tool.operation.source, _plain(collection)))
             if found is not None and variable in names:
-                uses[names[variable], found] += 1
-    ordered = sorted(uses, key=lambda use: (-uses[use], use))
-    return [f"`{argument}` from `{name}`" for argument, name in ordered[:_MAX_NAMED]]
+                uses.setdefault(names[variable], Counter())[found] += 1
+    ordered = sorted(uses, key=lambda argument: (-uses[argument].total(), argument))
+    return [
+        f"`{argument}` from {_alternatives(uses[argument])}" for argument in ordered[:_MAX_NAMED]
+    ]
+
+
+def _alternatives(lists: Counter[str]) -> str:
+    """Name the lists that most tools need."""
+    ordered = sorted(lists, key=lambda name: (-lists[name], name))
+    shown = [f"`{name}`" for name in ordered[:_MAX_ALTERNATIVES]]
+    others = len(ordered) - len(shown)
+    if others:
+        return ", ".join(shown) + f" or {others:,} more"
+    return " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _collections(operation: Operation) -> Iterator[tuple[str, str]]:
