@@ -7,6 +7,7 @@ from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response,
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.lower_parameters import (
     ParameterLowering,
+    credential_header,
     merge,
     sendable_header,
 )
@@ -107,7 +108,7 @@ class _Exchange:
                 "parameter-name", "a parameter has no name", self.source.at(node.pointer)
             )
         if location == "header" and not sendable_header(name, node.pointer, self.source):
-            return None
+            return credential_header(node, self.source)
         style, explode = self._style(node, location)
         schema = self.schemas.lower(self._schema(node))
         self.schemas.drop_secret(name, schema, node.pointer)

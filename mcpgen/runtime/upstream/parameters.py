@@ -61,6 +61,7 @@ class ParameterRule:
     allow_reserved: bool = False
     allow_empty_value: bool = False
     content_type: str = ""  # instead of a style
+    setting: str = ""  # the environment variable that has the value, if no argument has it
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> ParameterRule:
@@ -74,6 +75,7 @@ class ParameterRule:
             allow_reserved=entry.get("allow_reserved", False),
             allow_empty_value=entry.get("allow_empty_value", False),
             content_type=entry.get("content_type", ""),
+            setting=entry.get("setting", ""),
         )
 
 
