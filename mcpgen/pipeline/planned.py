@@ -17,6 +17,7 @@ from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
+from mcpgen.pipeline.credentials import report_hidden
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project_folder import Inputs, read_file
 from mcpgen.plan.by_hand import plan_by_hand
@@ -110,6 +111,7 @@ def plan_project(
     arazzo = ArazzoDocuments(target, manifest.sources, problems)
     policy = Policy(intent, lock.operations, read_workflows(intent, arazzo.read, problems))
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
+    report_hidden(plan, intent, problems)
     plan = _with_declared(plan, target, intent, problems)
     inputs = Inputs(
         tuple(

@@ -7,7 +7,7 @@ another one, the server cannot be authorized, or the model has to handle a secre
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ from mcpgen.diagnostics import Place
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.json_types import JsonObject, JsonSchema
-from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
+from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan, source_prefix
 from mcpgen.plan.credential_names import (
     describes_credential,
     describes_other,
@@ -24,6 +24,7 @@ from mcpgen.plan.credential_names import (
     is_login,
     requires_credentials,
 )
+from mcpgen.plan.descriptions import first_sentence
 from mcpgen.plan.naming import snake_case
 from mcpgen.plan.shapes import Shapes
 
@@ -31,12 +32,10 @@ _AUTHORIZATION = ("header", "authorization")
 _MOST = 0.5  # of the tools: what so many take belongs to the API, not to one of its resources
 _NEARLY_ALL = 0.8
 _SOME = 0.1
+_LONGEST_DESCRIPTION = 100
 _FEWEST = 3  # tools; fewer share a name by chance
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
 _BASIC = re.compile(r"\bbasic\b", re.IGNORECASE)
-
-Stated = Mapping[str, Collection[str]]
-"""The arguments that the manifest names, by operation: the owner has decided about them."""
 
 
 class _Use(Struct, frozen=True):
@@ -51,32 +50,44 @@ class _Use(Struct, frozen=True):
     at: Place
 
 
-def find_hidden_credentials(plan: ServerPlan, stated: Stated) -> tuple[HiddenCredential, ...]:
-    """Find the credentials of an API that no security scheme of its document covers."""
-    finding = _Finding(plan, stated)
+def find_hidden_credentials(
+    plan: ServerPlan, source: str = "", *, is_decided: bool = False
+) -> tuple[HiddenCredential, ...]:
+    """Find the credentials of one source's API that no security scheme of its document covers.
+
+    Arguments that the manifest names are left out: the owner has decided about them. With
+    `is_decided` the manifest also states the security of the source.
+    """
+    finding = _Finding(plan, source)
     found = [*finding.headers(), *finding.parameters(), *finding.members()]
     covered = {name for it in found for name in it.tools}
-    if len(covered) < len(plan.tools) * _MOST:
+    if not is_decided and len(covered) < len(finding.tools) * _MOST:
         found += finding.undeclared()
     return tuple(found)
 
 
 class _Finding:
-    def __init__(self, plan: ServerPlan, stated: Stated) -> None:
+    def __init__(self, plan: ServerPlan, source: str) -> None:
         self._plan = plan
-        self._stated = stated
-        self._schemes = {scheme.id: scheme for scheme in plan.api.security_schemes}
+        self._source = source
+        self.tools = [
+            tool
+            for tool in plan.tools
+            if tool.operation.source == source and tool.operation.declared is None
+        ]
+        # A login takes credentials as arguments, whatever the others do.
+        self._others = [tool for tool in self.tools if not _is_login(tool)]
+        schemes = [scheme for scheme in plan.api.security_schemes if scheme.source == source]
+        self._schemes = {scheme.id: scheme for scheme in schemes}
         self._shapes = Shapes(plan.api.schemas, "request")
         self._settings = {variable.name for variable in plan.environment}
-        # Tools that log in take credentials as arguments, whatever the others do.
-        self._tools = [tool for tool in plan.tools if not _is_login(tool)]
 
     def headers(self) -> Iterator[HiddenCredential]:
         """Find headers that only a security scheme may set, and none sets."""
         for name, location in (("authorization", "header"), ("cookie", "cookie")):
             uses = [
                 (tool, parameter)
-                for tool in self._plan.tools
+                for tool in self.tools
                 for parameter in tool.operation.reserved
                 if parameter.name.lower() == name and not self._sets(tool, name, location)
             ]
@@ -114,18 +125,15 @@ class _Finding:
     def parameters(self) -> Iterator[HiddenCredential]:
         """Find credentials among the parameters that are arguments."""
         uses: dict[tuple[str, str], list[_Use]] = {}
-        for tool in self._plan.tools:
+        for tool in self.tools:
             arguments = {_place(argument): argument.name for argument in tool.arguments}
             for parameter in tool.operation.parameters:
                 name = arguments.get(parameter.place)
-                types = self._shapes.of(parameter.schema).types
-                if (
-                    name is not None
-                    and "string" in (types or ("string",))
-                    and name not in self._stated.get(tool.operation.key, ())
-                ):
+                is_text = "string" in (self._shapes.of(parameter.schema).types or ("string",))
+                is_decided = name in tool.stated.entry.parameters
+                if name is not None and is_text and not is_decided:
                     uses.setdefault(parameter.place, []).append(_use(tool, name, parameter))
-        of_schemes = {it.place: it.id for it in self._schemes.values() if it.type == "apiKey"}
+        of_schemes = {it.place: it.local_id for it in self._schemes.values() if it.type == "apiKey"}
         for place, found in sorted(uses.items()):
             scheme = of_schemes.get(place)
             is_certain = True if scheme else self._judge(place[0], found)
@@ -138,6 +146,8 @@ class _Finding:
                 yield _argument(subject, found, is_certain, parameters=self._entries(found))
             else:
                 entry = {"type": "apiKey", "in": place[0], "name": found[0].name}
+                if about := first_sentence(found[0].description, _LONGEST_DESCRIPTION):
+                    entry["description"] = about
                 name = self._free_name(snake_case(found[0].name) or "key")
                 yield _argument(subject, found, is_certain, schemes={name: entry})
 
@@ -146,7 +156,7 @@ class _Finding:
         uses = [use for use in found if not _is_login(use.tool)]
         if not uses or all(describes_other(use.description) for use in uses):
             return None
-        share = len(uses) / len(self._tools)
+        share = len(uses) / len(self._others)
         is_described = any(describes_credential(use.description) for use in uses)
         explicit, generic = is_explicit(uses[0].name), is_generic(uses[0].name)
         if not (explicit or generic):
@@ -155,9 +165,12 @@ class _Finding:
             is_shared = share >= _NEARLY_ALL and len(uses) >= _FEWEST
             return is_described if is_shared and (explicit or is_described) else None
         is_secret = is_described or any(use.is_password for use in uses)
+        is_alone = len(self._others) == 1
+        if explicit and not (is_secret or share >= _SOME):
+            return None
         if explicit:
             return share >= _MOST and (len(uses) > 1 or is_secret)
-        if share >= _MOST and len(uses) > 1 and is_secret:
+        if share >= _MOST and is_secret and (len(uses) > 1 or is_alone):
             return True
         if len(uses) < _FEWEST:
             return None
@@ -165,10 +178,10 @@ class _Finding:
 
     def members(self) -> Iterator[HiddenCredential]:
         """Find credentials that nearly all bodies have as a member."""
-        with_body = [tool for tool in self._tools if self._properties(tool)]
+        with_body = [tool for tool in self._others if self._properties(tool)]
         uses: dict[str, list[_Use]] = {}
         for tool in with_body:
-            stated = self._stated.get(tool.operation.key, ())
+            stated = tool.stated.entry.parameters
             for use in self._uses_of_members(tool):
                 if use.argument not in stated and (is_explicit(use.name) or is_generic(use.name)):
                     uses.setdefault(use.name, []).append(use)
@@ -203,34 +216,35 @@ class _Finding:
                 at=tool.operation.at,
             )
 
-    def _entries(self, found: Iterable[_Use]) -> dict[str, dict[str, JsonObject]]:
+    def _entries(self, found: Sequence[_Use]) -> dict[str, dict[str, JsonObject]]:
         """The manifest's entries that take an argument from the environment, by operation.
 
-        One that a security scheme of the operation replaces is not sent at all.
+        It is not sent at all where a security scheme of every operation replaces it.
         """
-        entries: dict[str, dict[str, JsonObject]] = {}
-        for use in found:
-            entry: JsonObject = {"from_environment": self._setting(use.name), "secret": True}
-            if use.tool.security and not use.is_required:
-                entry = {"hidden": True}
-            entries[use.tool.operation.key] = {use.argument: entry}
-        return entries
+        entry: JsonObject = {"from_environment": self._setting(found[0].name), "secret": True}
+        if all(use.tool.security and not use.is_required for use in found):
+            entry = {"hidden": True}
+        if not self._source:  # an entry for all operations would concern other sources
+            return {"*": {use.argument: entry for use in found}}
+        return {use.tool.operation.key: {use.argument: entry} for use in found}
 
     def _setting(self, name: str) -> str:
-        setting = f"{self._plan.env_prefix}{snake_case(name).upper()}"
+        prefix = source_prefix(self._plan.env_prefix, self._source)
+        setting = f"{prefix}{snake_case(name).upper()}"
         return f"{setting}_ARGUMENT" if setting in self._settings else setting
 
     def _free_name(self, stem: str) -> str:
-        return f"{stem}_parameter" if stem in self._schemes else stem
+        taken = {scheme.local_id for scheme in self._schemes.values()}
+        return f"{stem}_parameter" if stem in taken else stem
 
     def undeclared(self) -> Iterator[HiddenCredential]:
         """Find out that an API needs a credential of which its document declares no use."""
-        tools = [tool for tool in self._tools if not tool.operation.is_public]
-        if not tools or any(tool.security for tool in self._plan.tools):
+        tools = [tool for tool in self._others if not tool.operation.is_public]
+        if not tools or any(tool.security for tool in self.tools):
             return
         refused = [tool for tool in tools if _answers(tool.operation, "401")]
         names = tuple(tool.name for tool in tools)
-        usable = sorted(it.id for it in self._schemes.values() if it.type != "mutualTLS")
+        usable = sorted(it.local_id for it in self._schemes.values() if it.type != "mutualTLS")
         if usable:
             ways: list[Mapping[str, tuple[str, ...]]] = [{name: ()} for name in usable]
             if len(refused) < len(tools):

@@ -115,3 +115,7 @@ def test_mypy_accepts_every_override_and_feature(gallery: Path, tmp_path: Path) 
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_server_offers_what_the_type_checkers_accept(gallery: Path) -> None:
+    assert run(["tools", str(gallery), "-q"]) == 0
