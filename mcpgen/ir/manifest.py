@@ -408,7 +408,7 @@ class Manifest(Entry, frozen=True):
     @property
     def source_files(self) -> dict[tuple[str, ...], str]:
         """The documents of the sources and their overlays, by where the manifest names them."""
-        named: dict[tuple[str, ...], str] = field(default_factory=dict)
+        named: dict[tuple[str, ...], str] = {}
         for number, source in enumerate(self.sources):
             of_source = ("sources", str(number))
             named[*of_source, "document"] = source.document
