@@ -68,7 +68,8 @@ class SourceEntry(_Entry, frozen=True):
         Meta(
             pattern="^[a-z][a-z0-9_]*$",
             description="Names the source where there are several: in operation keys "
-            "(`shop:GET /pets`) and in the environment's variables.",
+            "(`shop:GET /pets`) and in settings. One of them needs none. What was published "
+            "without a name stays so.",
         ),
     ] = ""
     prefix: Annotated[

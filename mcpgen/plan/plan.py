@@ -157,7 +157,8 @@ class _Planning:
         by_tag: dict[str, list[ToolPlan]] = {}
         for operation in served:
             by_tag.setdefault(operation.tag, []).append(tools[operation.key])
-        modules = module_names(sorted(by_tag))
+        sources = {tag: min(it.operation.source for it in by_tag[tag]) for tag in sorted(by_tag)}
+        modules = module_names(sources)
         groups = [
             ToolGroupPlan(
                 tag=tag,

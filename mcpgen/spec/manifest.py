@@ -58,12 +58,21 @@ def _check_sources(file: TypedFile[Manifest], problems: Problems) -> None:
         )
     names = [source.name for source in sources]
     for number, name in enumerate(names):
-        if len(sources) > 1 and (not name or name in names[:number]):
+        if name in names[:number]:
             file.refuse(
                 problems,
                 ("sources", str(number), "name"),
-                f"`{name}` names two sources" if name else "of several sources, each has a name",
+                f"`{name}` names two sources" if name else "only one of several sources is unnamed",
                 "give it a `name` of its own",
+            )
+    documents = [source.document for source in sources]
+    for number, document in enumerate(documents):
+        if document in documents[:number]:
+            file.refuse(
+                problems,
+                ("sources", str(number), "document"),
+                f"`{document}` is the document of two sources",
+                "remove one of the two",
             )
 
 
