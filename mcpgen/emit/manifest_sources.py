@@ -78,7 +78,8 @@ class _Text:
             self.value: dict[str, Any] = yaml.safe_load(self.text)
         except yaml.YAMLError as error:
             raise ManifestEditError from error
-        found = [pair for pair in root.value if pair[0].value == "sources"]
+        pairs = root.value if isinstance(root, yaml.MappingNode) else []
+        found = [pair for pair in pairs if pair[0].value == "sources"]
         if not found or not isinstance(found[0][1], yaml.SequenceNode):
             raise ManifestEditError
         self.key, self.sources = found[0]

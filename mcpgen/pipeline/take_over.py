@@ -162,12 +162,12 @@ def _find(run: _Run, name: str) -> _Operation | None:
     if key not in operations:
         known = [*operations, *called]
         hint = did_you_mean(name, known, "`mcpgen tools` lists the tools")
-        is_stale = bool(changed_inputs(run.target, run.lock))
+        is_new = bool(key)  # the document has it, or the manifest selects it, by now
         run.problems.error(
             "unknown-operation",
             f"the generated package has no operation or tool `{name}`",
-            why=_NOT_GENERATED if is_stale else "",
-            help=f"run `mcpgen generate {run.target}` first" if is_stale else hint,
+            why=_NOT_GENERATED if is_new else "",
+            help=f"run `mcpgen generate {run.target}` first" if is_new else hint,
         )
         return None
     return _Operation(key, *operations[key])
