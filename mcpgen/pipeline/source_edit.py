@@ -34,7 +34,14 @@ from mcpgen.pipeline.options import (
 )
 from mcpgen.pipeline.origin import recorded_source
 from mcpgen.pipeline.project_folder import find_lock, read_file
-from mcpgen.pipeline.sources import Source, find_entry, identify_sources, label_of
+from mcpgen.pipeline.sources import (
+    Source,
+    find_entry,
+    identify_sources,
+    label_of,
+    server_word,
+    settings_of,
+)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -166,9 +173,10 @@ class _Run(Struct, frozen=True):
         entry = {"document": path, "name": name}
         if self.sources and prefix != "":
             entry["prefix"] = prefix or name
-        locked = LockedDocument(origin, path, {}, document.etag)
-        if not self.sources:  # its keys need no name, and get none when another source joins it
-            locked = replace(locked, name="", settings="")
+        # The keys of an only source need no name, and get none when another one joins it.
+        own = name if self.sources else ""
+        settings = settings_of(own, server_word(self.intent.manifest))
+        locked = LockedDocument(origin, path, {}, document.etag, name=own, settings=settings)
         try:
             manifest = add_source(self.before[1] or b"", entry)
         except ManifestEditError:
@@ -297,7 +305,7 @@ class _Run(Struct, frozen=True):
         names = {text for source in self.sources for text in (source.name, source.entry.name)}
         names |= {source.settings.rstrip("_").lower() for source in self.sources}
         if any(not source.settings for source in self.sources):
-            names.add(self.intent.manifest.server.name.replace("-", "_"))
+            names.add(server_word(self.intent.manifest))
         return names - {""}
 
     def _path_for(self, name: str, document: Document) -> str:

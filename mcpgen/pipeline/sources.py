@@ -61,6 +61,11 @@ class Source(Struct, frozen=True):
         )
 
 
+def server_word(manifest: Manifest) -> str:
+    """Return the name of the server as a source would have it."""
+    return manifest.server.name.replace("-", "_")
+
+
 def label_of(entry: SourceEntry) -> str:
     """Return what a command calls a source: its name, or the path of its document."""
     return entry.name or entry.document
@@ -89,8 +94,11 @@ def identify_sources(intent: LocatedManifest, lock: Lock, problems: Problems) ->
         names = [
             "" if is_first else _name(entry, of) for entry, of in zip(entries, locked, strict=True)
         ]
-    server = intent.manifest.server.name.replace("-", "_")
-    settings = [_settings(name, of, server) for name, of in zip(names, locked, strict=True)]
+    server = server_word(intent.manifest)
+    settings = [
+        _published(name, of) if of in lock.documents else settings_of(name, server)
+        for name, of in zip(names, locked, strict=True)
+    ]
     _check_distinct(names, settings, intent, problems)
     return tuple(map(Source, entries, locked, names, settings))
 
@@ -136,11 +144,18 @@ def _published_sources(intent: LocatedManifest, lock: Lock, problems: Problems) 
     return ["" if entry in first else entry.name for entry in entries]
 
 
-def _settings(name: str, locked: LockedDocument, server: str) -> str:
+def _published(name: str, locked: LockedDocument) -> str:
     if locked.settings is not None:
         return locked.settings
-    is_published = bool(locked.sha256)  # by an mcpgen that did not record it
-    return "" if not name or (name == server and not is_published) else f"{name.upper()}_"
+    return f"{name.upper()}_" if name else ""  # as version 1 had it, which did not record it
+
+
+def settings_of(name: str, server: str) -> str:
+    """Return what follows the server's prefix in the settings of a new source.
+
+    A source that is called as its server does not repeat the name.
+    """
+    return "" if name in ("", server) else f"{name.upper()}_"
 
 
 def _check_distinct(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.app import run
+from mcpgen.emit.manifest_sources import add_source
 
 IBAN: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -496,3 +497,76 @@ def test_the_credentials_of_two_sources_never_share_a_setting(folder: Path) -> N
     assert run(["source", "remove", "openapi.json", "bank-mcp", "-q"]) == 0
     kept = {name for name in after if name.startswith("IBAN_RAIL_") and name not in before}
     assert kept <= set(settings(folder / "bank-mcp"))
+
+
+def test_settings_that_version_1_published_twice_named_are_kept(folder: Path) -> None:
+    project = folder / "iban-mcp"
+    shutil.copy(folder / "rail.yaml", project)
+    list_by_hand(project, *BOTH_NAMED)
+    # As an earlier mcpgen left it: both documents named, and the lock in conflict since.
+    lock = locked(project)
+    documents = [
+        {"root": root, "sha256": {}, "source": source}
+        for root, source in (("openapi.json", "iban.json"), ("rail.yaml", ""))
+    ]
+    operations = {"iban:GET /trips": "list_trips_ab12cd", "rail:GET /trips": "list_trips"}
+    lines = [
+        '"document": ' + json.dumps(documents[0]),
+        '"other_documents": ' + json.dumps(documents[1:]),
+        *(f"{json.dumps(key)}: {json.dumps({'tool': tool})}" for key, tool in operations.items()),
+        *(f"{json.dumps(key)}: {json.dumps(file)}" for key, file in lock["files"].items()),
+    ]
+    (project / "mcpgen.lock").write_text("<<<<<<< HEAD\n" + ",\n".join(lines) + "\n>>>>>>> other\n")
+    (project / "src/iban_mcp/handlers/banks.py").unlink()
+    assert run(["generate", "iban-mcp", "-q"]) == 0
+    assert {"IBAN_IBAN_BASE_URL", "IBAN_RAIL_BASE_URL"} <= set(settings(project))
+    assert tools(project)["openapi.json GET /trips"] == "list_trips_ab12cd"
+
+
+def test_two_branches_that_add_a_source_each_keep_all_names(folder: Path) -> None:
+    """The lock of the merge has a conflict, of which both sides count."""
+    project = folder / "iban-mcp"
+    (folder / "ferry.yaml").write_text(RAIL.replace("Rail", "Ferry").replace("rail.", "ferry."))
+    other = shutil.copytree(project, folder / "other-mcp")
+    assert run(["source", "add", "rail.yaml", "iban-mcp", "-q"]) == 0
+    assert run(["source", "add", "ferry.yaml", "other-mcp", "-q"]) == 0
+    names = tools(project) | tools(other)
+    variables = {*settings(project), *settings(other)}
+
+    ours, theirs = ((each / "mcpgen.lock").read_text() for each in (project, other))
+    (project / "mcpgen.lock").write_text(f"<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> other\n")
+    shutil.copy(other / "ferry.yaml", project)
+    manifest = project / "mcpgen.yaml"
+    ferry = {"document": "ferry.yaml", "name": "ferry", "prefix": "ferry"}
+    manifest.write_bytes(add_source(manifest.read_bytes(), ferry))
+    assert run(["generate", "iban-mcp", "-q"]) == 0
+    assert tools(project) == names
+    assert set(settings(project)) == variables
+    assert locked(project)["documents"]["ferry.yaml"]["source"] == "ferry.yaml"
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_in_a_terminal_pull_asks_before_it_accepts_another_document(
+    folder: Path, answer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questionary = pytest.importorskip("questionary")
+    asked: list[tuple[str, bool]] = []
+
+    class Answer:
+        def unsafe_ask(self) -> bool:
+            return answer
+
+    def confirm(question: str, *, default: bool) -> Answer:
+        asked.append((question, default))
+        return Answer()
+
+    monkeypatch.setattr(questionary, "confirm", confirm)
+    monkeypatch.setattr("mcpgen.cli.report.Printer.asks", True)
+    project = folder / "iban-mcp"
+    before = tree(project)
+    code = run(["pull", "iban-mcp", "rail.yaml", "--yes"])
+    [(question, default)] = asked
+    assert "openapi.json is `IBAN`, but rail.yaml is `Rail`" in question
+    assert default is False
+    assert code == (0 if answer else 3)
+    assert (tree(project) != before) is answer
