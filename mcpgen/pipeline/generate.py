@@ -74,7 +74,8 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
             if target.is_dir():
                 stack.enter_context(exclusive(target))
                 roll_forward(target)
-            if not options.strict and is_known_current(target, options.cache):
+            is_usual = not (options.strict or options.answers)
+            if is_usual and is_known_current(target, options.cache):
                 return Report(problems, DONE, target)
             prepared = prepare(target, options, problems, progress)
             report = write_prepared(prepared, progress)
@@ -199,7 +200,7 @@ def _make(
         project = stages.make_project(
             planned.plan,
             planned.inputs.files,
-            answers,
+            {**answers, **options.answers},
             problems,
             progress,
             cache=options.cache,

@@ -17,6 +17,7 @@ from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
+from mcpgen.pipeline.credentials import report_hidden
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project_folder import Inputs, read_file
 from mcpgen.pipeline.sources import Source, identify_sources, published_settings
@@ -31,6 +32,7 @@ from mcpgen.spec.limits import DEFAULT_LIMITS
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.source_file import read_bytes
+from mcpgen.spec.source_security import with_source_security
 from mcpgen.spec.urls import is_url
 from mcpgen.spec.validate import JUDGED_BYTES
 from mcpgen.spec.workflows import read_workflows
@@ -102,8 +104,10 @@ def plan_project(
     ]
     published = published_settings(target)
     apis = [
-        _of_source(understood.api, source, published)
-        for source, understood in zip(sources, read, strict=True)
+        _of_source(
+            with_source_security(understood.api, number, intent, problems), source, published
+        )
+        for number, (source, understood) in enumerate(zip(sources, read, strict=True))
     ]
     _check_names(apis, sources, intent, problems)
     declared = lower_declared(intent, problems)
@@ -112,8 +116,14 @@ def plan_project(
     names = {source.entry.document: source.name for source in sources}
     arazzo = ArazzoDocuments(target, names, problems)
     published_names = lock.published_names({source.locked.root: source.name for source in sources})
-    policy = Policy(intent, published_names, read_workflows(intent, arazzo.read, problems))
+    policy = Policy(
+        intent,
+        published_names,
+        read_workflows(intent, arazzo.read, problems),
+        tuple(source.name for source in sources),
+    )
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
+    report_hidden(plan, {source.name: source.entry for source in sources}, problems)
     plan = _with_declared(plan, target, intent, problems)
     inputs = Inputs(
         tuple(

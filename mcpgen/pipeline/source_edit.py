@@ -19,7 +19,7 @@ from mcpgen.emit.lock import Lock, LockedDocument
 from mcpgen.emit.write import RefusedError, is_interrupted
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
-from mcpgen.ir.manifest import LocatedManifest, SourceEntry
+from mcpgen.ir.manifest import LocatedManifest, SourceEntry, is_wide
 from mcpgen.pipeline.disk import tell_interrupted, tell_refused, tell_unreadable
 from mcpgen.pipeline.generate import Edit, Prepared, prepare, write_prepared
 from mcpgen.pipeline.known_current import note_current
@@ -275,8 +275,8 @@ class _Run(Struct, frozen=True):
         why = ""
         if not _NAME.match(name):
             why = "a name has letters of a-z, digits and `_`, and begins with a letter"
-        elif name in _FORBIDDEN:
-            why = f"`{name}:` begins the keys of what no document describes"
+        elif name in _FORBIDDEN or is_wide(f"{name}:"):
+            why = f"`{name}:` begins keys of other things"
         elif name in self._taken():
             why = "another source has this name, or settings that begin with it"
         if why:
@@ -296,7 +296,7 @@ class _Run(Struct, frozen=True):
         info = document.root.get("info")
         title = info.get("title") if isinstance(info, dict) else None
         name = _OTHER.sub("_", server_name(title if isinstance(title, str) else "api"))
-        taken = self._taken() | _FORBIDDEN
+        taken = self._taken() | _FORBIDDEN | {"tag", "effect"}
         numbered = (f"{name}_{number}" for number in itertools.count(2))
         return next(each for each in itertools.chain([name], numbered) if each not in taken)
 

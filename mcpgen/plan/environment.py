@@ -76,12 +76,8 @@ def _toolset(prefix: str) -> EnvironmentVariable:
 def _sources(api: Api, operations: tuple[Operation, ...]) -> list[ApiSource]:
     """The APIs behind the server, each with its servers."""
     used = {operation.source for operation in operations}
-    unnamed = [replace(_source_of(api, ""), servers=api.servers)] if "" in used or not used else []
+    unnamed = [replace(api.source_of(""), servers=api.servers)] if "" in used or not used else []
     return unnamed + [source for source in api.sources if source.name and source.name in used]
-
-
-def _source_of(api: Api, name: str) -> ApiSource:
-    return next((source for source in api.sources if source.name == name), ApiSource(name))
 
 
 def _addresses(
@@ -207,7 +203,7 @@ def _credential_stems(api: Api, schemes: Sequence[SecurityScheme], prefix: str) 
     """
     stems: dict[str, str] = {}
     for scheme in schemes:
-        published = _source_of(api, scheme.source).published_settings.get(scheme.local_id, "")
+        published = api.source_of(scheme.source).published_settings.get(scheme.local_id, "")
         if published.startswith(_credential_prefix(api, scheme, prefix)):
             stems[scheme.id] = published
     sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
@@ -235,7 +231,7 @@ def _setting_name(stem: str, part: str) -> str:
 
 
 def _credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> str:
-    source = _source_of(api, scheme.source)
+    source = api.source_of(scheme.source)
     if source.credentials:
         return f"{source.credentials.rstrip('_')}_"
     return source_prefix(prefix, source)

@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from mcpgen.runtime.content import JsonObject
+
 DEFAULT_PORT = 8000
 WRONG_USAGE = 2  # as of argparse
 
@@ -94,11 +96,26 @@ def _check_environment(package: ServerPackage) -> int:
         state = "set" if is_set else "missing" if is_required else "not set"
         if is_set and setting.get("part") == "ca_file" and not _holds_certificates(setting["name"]):
             state, is_complete = "no readable file with certificates in PEM", False
+        if is_set and (reason := _why_unusable(setting)):
+            state, is_complete = reason, False
         is_complete = is_complete and (is_set or not is_required)
         sys.stdout.write(
             f"{setting['name']}: {state}. {setting.get('description', '')}\n".rstrip() + "\n"
         )
     return 0 if is_complete else 1
+
+
+def _why_unusable(setting: JsonObject) -> str:
+    """Return why the value of a setting that requests carry cannot be used; "" if it can."""
+    if "schema" not in setting:
+        return ""
+    from mcpgen.runtime.settings import read_setting
+
+    try:
+        read_setting(setting, os.environ)
+    except ConfigurationError as error:
+        return str(error)
+    return ""
 
 
 def _holds_certificates(setting: str) -> bool:

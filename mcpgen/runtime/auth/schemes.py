@@ -94,10 +94,10 @@ def _basic(variables: Mapping[str, str], environ: Mapping[str, str]) -> StaticSc
     """HTTP Basic (RFC 7617). An empty password is a password: some APIs take a key as the user."""
     username_variable, password_variable = variables["username"], variables["password"]
     names = (username_variable, password_variable)
-    username = setting(environ, username_variable, allowed=_TEXT)
+    username = setting(environ, username_variable, allowed=TEXT)
     if not username or password_variable not in environ:
         return StaticScheme(names, None)
-    password = setting(environ, password_variable, allowed=_TEXT)
+    password = setting(environ, password_variable, allowed=TEXT)
     if ":" in username:
         raise ConfigurationError(f"{username_variable} must not have a colon (RFC 7617)")
     pair = b64encode(f"{username}:{password}".encode()).decode()
@@ -107,7 +107,7 @@ def _basic(variables: Mapping[str, str], environ: Mapping[str, str]) -> StaticSc
 
 def _mutual_tls(variables: Mapping[str, str], environ: Mapping[str, str]) -> StaticScheme:
     names = (variables["certificate_file"], variables["key_file"])
-    certificate, key = (setting(environ, name, allowed=_TEXT) for name in names)
+    certificate, key = (setting(environ, name, allowed=TEXT) for name in names)
     if not certificate or not key:
         return StaticScheme(names, None)
     files = ClientCertificate(certificate, key)
@@ -117,7 +117,7 @@ def _mutual_tls(variables: Mapping[str, str], environ: Mapping[str, str]) -> Sta
 _VISIBLE = re.compile(r"[\x20-\x7e]*\Z")
 TOKEN = re.compile(r"[\x21-\x7e]*\Z")
 _COOKIE_VALUE = re.compile(r"[\x21-\x2b\x2d-\x3a\x3c-\x7e]*\Z")
-_TEXT = re.compile(r"[^\x00-\x1f\x7f]*\Z")
+TEXT = re.compile(r"[^\x00-\x1f\x7f]*\Z")
 
 
 def setting(
