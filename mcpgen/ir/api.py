@@ -240,10 +240,12 @@ def leave_out(operation: str, refused: OperationRefusedError, problems: Problems
 
 
 class ApiSource(Struct, frozen=True):
-    """Where operations come from, and what the manifest says of them all."""
+    """Where operations come from, and what the manifest and the lock say of them all."""
 
-    name: str  # "" for a document that is the only one
+    name: str  # begins the keys of its operations; "" for one whose keys have no name
     servers: tuple[Server, ...] = ()
+    settings: str | None = None  # follows the server's prefix in its settings; None: its name
+    published_settings: Mapping[str, str] = field(default_factory=dict)  # by scheme, as locked
     tool_prefix: str = ""  # begins the names of its tools
     credentials: str = ""  # begins the variables of its credentials, where not the server's prefix
 
@@ -279,3 +281,7 @@ class Api(Struct, frozen=True):
     prompts: tuple[WantedPrompt, ...] = ()
     sources: tuple[ApiSource, ...] = ()  # those of which there is more to say than `servers`
     infos: tuple[ApiInfo, ...] = ()  # what each document says of itself
+
+    def source_of(self, name: str) -> ApiSource:
+        """Return the source with this name."""
+        return next((source for source in self.sources if source.name == name), ApiSource(name))

@@ -125,7 +125,7 @@ class _Planning:
     def _headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
         """The default headers of each API that is called."""
         sources = sorted({operation.source for operation in served})
-        found = {source: default_headers(self.policy.intent, source) for source in sources}
+        found = {source: default_headers(self.policy, source) for source in sources}
         return {source: headers for source, headers in found.items() if headers}
 
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
@@ -172,7 +172,8 @@ class _Planning:
         by_tag: dict[str, list[ToolPlan]] = {}
         for operation in served:
             by_tag.setdefault(operation.tag, []).append(tools[operation.key])
-        modules = module_names(sorted(by_tag))
+        sources = {tag: min(it.operation.source for it in by_tag[tag]) for tag in sorted(by_tag)}
+        modules = module_names(sources)
         groups = [
             ToolGroupPlan(
                 tag=tag,

@@ -24,8 +24,11 @@ def codes(report: pipeline.Report) -> list[str]:
 
 def test_a_project_is_made_and_told(project: Path) -> None:
     lock = parse_lock((project / "mcpgen.lock").read_bytes())
-    assert lock.operations == {"GET /orders": "list_orders", "GET /pets/{petId}": "get_pet"}
-    assert lock.document.source == "petshop.yaml"
+    assert lock.operations == {
+        "openapi.yaml GET /orders": "list_orders",
+        "openapi.yaml GET /pets/{petId}": "get_pet",
+    }
+    assert [each.source for each in lock.documents] == ["petshop.yaml"]
     on_disk = {
         path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file()
     }
