@@ -209,8 +209,9 @@ class SourceEntry(Entry, frozen=True):
     name: Annotated[
         SourceName,
         key(
-            "The name of the source, if there are several. Keys of operations (`shop:GET /pets`)"
-            " and environment variables begin with it.",
+            "The name of the source, if there are several; one of them needs none. Keys of"
+            " operations (`shop:GET /pets`) and settings begin with it, unless they were published"
+            " without it.",
             "shop",
         ),
     ] = ""

@@ -94,7 +94,12 @@ def new(
         return Report(problems, REJECTED, target or Path())
 
     origin = LockedDocument(
-        recorded_source(understood.document, target), "", {}, understood.document.etag
+        recorded_source(understood.document, target),
+        "",
+        {},
+        understood.document.etag,
+        name="",
+        settings="",
     )
     inputs = Inputs(((document, origin),))
     report = _write(target, project, inputs, problems, progress)

@@ -127,7 +127,6 @@ def understand_document(
         outside_judge=outside_judge is not False,
         judged_bytes=sys.maxsize if outside_judge else judged_bytes,
         cache_folder=(cache or user_cache()) / "judged",
-        meanwhile=load_copier,  # which takes as long, and is wanted soon
     )
     progress("understanding its operations")
     kept = resolved
@@ -303,6 +302,7 @@ def make_project(
         )
         raise RejectedError from None
     prove_paths(files)
+    problems.join()  # all is known before anything is written
     files = tuple(sorted(files, key=lambda file: file.path))
     return Project(plan, files, functools.partial(_shipped_skeletons, skeleton))
 
