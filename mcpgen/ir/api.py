@@ -258,6 +258,14 @@ class WantedPrompt(Struct, frozen=True):
     at: Place
 
 
+class ApiInfo(Struct, frozen=True):
+    """What a document says of its API, in its own words (OpenAPI's Info Object)."""
+
+    title: str
+    summary: str  # since OpenAPI 3.1
+    description: str
+
+
 class Api(Struct, frozen=True):
     """An API description, understood; or several, joined."""
 
@@ -272,6 +280,7 @@ class Api(Struct, frozen=True):
     left_out: tuple[LeftOut, ...] = ()
     prompts: tuple[WantedPrompt, ...] = ()
     sources: tuple[ApiSource, ...] = ()  # those of which there is more to say than `servers`
+    infos: tuple[ApiInfo, ...] = ()  # what each document says of itself
 
     def source_of(self, name: str) -> ApiSource:
         """Return the source with this name."""

@@ -88,6 +88,7 @@ def joined(apis: Iterable[Api]) -> Api:
             sorted((left for api in parts for left in api.left_out), key=lambda it: it.operation)
         ),
         prompts=tuple(prompt for api in parts for prompt in api.prompts),
+        infos=tuple(info for api in parts for info in api.infos),
         sources=tuple(sources[name] for name in sorted(sources)),
     )
 
