@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lock import Lock, LockedDocument, with_lf
+from mcpgen.emit.lock import Lock, LockedDocument, by_operation_key, with_lf
 from mcpgen.ir.api import Api, Server
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import MANIFEST_FILE
@@ -115,10 +115,11 @@ def plan_project(
     api = joined([*apis, *([declared] if declared is not None else [])])
     names = {source.entry.document: source.name for source in sources}
     arazzo = ArazzoDocuments(target, names, problems)
-    published_names = lock.published_names({source.locked.root: source.name for source in sources})
+    begins = {source.locked.root: source.name for source in sources}
     policy = Policy(
         intent,
-        published_names,
+        by_operation_key(lock.operations, begins),
+        by_operation_key(lock.calls, begins),
         read_workflows(intent, arazzo.read, problems),
         tuple(source.name for source in sources),
     )

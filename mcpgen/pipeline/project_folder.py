@@ -190,6 +190,8 @@ def make_lock(
     manifest: bytes | None = None,
 ) -> Lock:
     """Make a project's lock; `manifest` is the one on the disk, if there is one already."""
+    from mcpgen.plan.naming import plain_call_type  # `check` plans nothing
+
     documents = [
         replace(
             origin.generated_from({path: sha256(content) for path, content in document.items()}),
@@ -198,6 +200,7 @@ def make_lock(
         for document, origin in inputs.documents
     ]
     roots = {each.name: each.root for each in documents}
+    tools = {_locked_key(tool.operation, roots): tool for tool in project.plan.tools}
     made = {file.path: file.content for file in project.files}
     return Lock(
         mcpgen=importlib.metadata.version("mcpgen"),
@@ -206,7 +209,12 @@ def make_lock(
         manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),
         answers=sha256(made[ANSWERS_FILE]),
         files=files,
-        operations={_locked_key(tool.operation, roots): tool.name for tool in project.plan.tools},
+        operations={key: tool.name for key, tool in tools.items()},
+        calls={
+            key: tool.call_type
+            for key, tool in tools.items()
+            if tool.call_type != plain_call_type(tool.operation)
+        },
         surface=sha256(made[SURFACE_FILE]),
         overlays={path: sha256(content) for path, content in inputs.overlays.items()},
         arazzo={path: sha256(content) for path, content in inputs.arazzo.items()},

@@ -138,7 +138,7 @@ class _Planning:
         prefixes = {source.name: source.tool_prefix for source in self.api.sources}
         issued = {**self.policy.issued_names, **chosen}
         names = tool_names(selected, issued, limit, reserved=reserved, prefixes=prefixes)
-        types = call_types(selected)
+        types = call_types(selected, self.policy.published_calls, self.policy.issued_names)
         tools = {
             operation.key: tool
             for operation in sorted(selected, key=lambda operation: operation.key)

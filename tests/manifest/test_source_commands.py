@@ -570,3 +570,19 @@ def test_in_a_terminal_pull_asks_before_it_accepts_another_document(
     assert default is False
     assert code == (0 if answer else 3)
     assert (tree(project) != before) is answer
+
+
+def test_types_of_calls_that_two_sources_compete_for_stay(folder: Path) -> None:
+    """`GET /rail/trips` of the one and `GET /trips` of the source `rail` want the same name."""
+    (folder / "bank.json").write_text(json.dumps(IBAN).replace("/trips", "/rail/trips"))
+    assert run(["new", "bank.json", "bank-mcp", "--name", "iban", "--defaults", "-q"]) == 0
+    project = folder / "bank-mcp"
+    first = call_types(project)
+    assert "class GetRailTripsCall(Protocol):" in first
+    assert run(["source", "add", "rail.yaml", "bank-mcp", "-q"]) == 0
+    both = call_types(project)
+    assert first < both
+    assert run(["source", "remove", "openapi.json", "bank-mcp", "-q"]) == 0
+    assert call_types(project) == both - first
+    assert run(["source", "add", "bank.json", "bank-mcp", "--name", "a", "-q"]) == 0
+    assert both - first < call_types(project)
