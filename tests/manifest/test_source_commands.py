@@ -586,3 +586,24 @@ def test_types_of_calls_that_two_sources_compete_for_stay(folder: Path) -> None:
     assert call_types(project) == both - first
     assert run(["source", "add", "bank.json", "bank-mcp", "--name", "a", "-q"]) == 0
     assert both - first < call_types(project)
+
+
+def test_a_secret_of_one_api_is_never_sent_to_an_added_one(
+    folder: Path, said: Callable[[], str]
+) -> None:
+    """The first document's `token` comes from a setting; the second one has a `token` as well."""
+    token = "{name: token, in: query, required: true, schema: {type: string}}"
+    taking = RAIL.replace("tags: [trips]", f"tags: [trips]\n      parameters: [{token}]")
+    (folder / "ferry.yaml").write_text(taking.replace("Rail", "Ferry").replace("rail.", "ferry."))
+    (folder / "rail.yaml").write_text(taking)
+    assert run(["new", "ferry.yaml", "ferry-mcp", "--defaults", "-q"]) == 0
+    project = folder / "ferry-mcp"
+    text = (project / "mcpgen.yaml").read_text().partition("\noperations:")[0]
+    entry = "{token: {from_environment: FERRY_TOKEN, secret: true}}"
+    (project / "mcpgen.yaml").write_text(f'{text}\noperations: {{"*": {{parameters: {entry}}}}}\n')
+    assert run(["generate", "ferry-mcp", "-q"]) == 0
+    before = tree(project)
+    said()
+    assert run(["source", "add", "rail.yaml", "ferry-mcp"]) == 3
+    assert "error[secret-shared]: `FERRY_TOKEN` would send a secret to several APIs" in said()
+    assert tree(project) == before
