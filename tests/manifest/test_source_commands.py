@@ -260,13 +260,19 @@ def test_a_source_that_the_manifest_needs_is_not_removed(
     assert tree(project) == before
 
 
-def test_a_renamed_source_keeps_its_tools_and_settings(folder: Path) -> None:
+def test_a_renamed_source_keeps_its_tools_and_settings(
+    folder: Path, said: Callable[[], str]
+) -> None:
     project = folder / "iban-mcp"
     assert run(["source", "add", "rail.yaml", "iban-mcp", "-q"]) == 0
+    assert run(["override", "rail:GET /stations", "iban-mcp", "-q"]) == 0
+    assert run(["generate", "iban-mcp", "-q"]) == 0
     before, variables = tools(project), settings(project)
     manifest = project / "mcpgen.yaml"
     manifest.write_text(manifest.read_text().replace('name: "rail"', 'name: "railway"'))
-    assert run(["generate", "iban-mcp"]) == 0
+    said()
+    assert run(["generate", "iban-mcp"]) == 1
+    assert "if it is `railway:GET /stations` now, name that" in said()
     assert tools(project) == before
     assert settings(project) == variables
     surface = json.loads((project / ".mcpgen/surface.json").read_bytes())
