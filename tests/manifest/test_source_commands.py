@@ -165,18 +165,6 @@ def test_a_document_listed_by_hand_renames_nothing_of_the_first(
     assert locked(project)["documents"]["rail.yaml"]["source"] == ""
 
 
-def test_settings_of_the_first_document_stay_required(folder: Path) -> None:
-    project = folder / "iban-mcp"
-
-    def required() -> dict[str, bool]:
-        contract = json.loads((project / "src/iban_mcp/_generated/contract.json").read_bytes())
-        return {entry["name"]: entry.get("required", False) for entry in contract["environment"]}
-
-    before = required()
-    assert run(["source", "add", "rail.yaml", "iban-mcp", "--yes"]) == 0
-    assert before.items() <= required().items()
-
-
 def test_a_source_is_added_and_removed_without_a_trace(
     folder: Path, said: Callable[[], str]
 ) -> None:
