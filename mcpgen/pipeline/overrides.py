@@ -166,13 +166,18 @@ def _tell_removed(
 
 
 def suggestion(key: str, was: Overridden | None, operations: Iterable[str]) -> str:
-    """Say which operation `key` may be now: of the same operationId, or of the same path's end.
+    """Return the operation that `key` may be now: of the same operationId, or path's end.
 
-    "" where none is like it. It is never one of another method.
+    "" if none is like it. It is never one of another method. It is one of another source only if
+    no operation of its own is left, as after the source was renamed.
     """
     known = set(operations)
     if was is not None and was.moved_to in known:
         return was.moved_to
+    source, request = _parts(key)
+    if source and all(_parts(other)[0] != source for other in known):
+        same = [other for other in known if _parts(other)[1] == request]
+        return same[0] if len(same) == 1 else ""
     method, _, path = key.partition(" ")
     others = [other for other in sorted(known) if other.partition(" ")[0] == method]
     tails = {other: _shared_tail(path, other.partition(" ")[2]) for other in others}
@@ -181,6 +186,13 @@ def suggestion(key: str, was: Overridden | None, operations: Iterable[str]) -> s
         return next(other for other in others if tails[other] == best)
     close = difflib.get_close_matches(key, others, n=1, cutoff=0.8)
     return close[0] if close else ""
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Split an operation key into its source and its request: "rail", "GET /trips"."""
+    method, _, path = key.partition(" ")
+    source, _, method = method.rpartition(":")
+    return source, f"{method} {path}"
 
 
 def _shared_tail(one: str, other: str) -> int:

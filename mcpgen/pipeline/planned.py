@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedDocument, by_operation_key, with_lf
 from mcpgen.ir.api import Api, Server
 from mcpgen.ir.document import Document
@@ -125,6 +125,7 @@ def plan_project(
         published_arguments(target),
     )
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
+    _check_shared_secrets(plan, problems)
     report_hidden(plan, {source.name: source.entry for source in sources}, problems)
     plan = _with_declared(plan, target, intent, problems)
     inputs = Inputs(
@@ -196,6 +197,31 @@ def _check_schemes(apis: Sequence[Api], intent: LocatedManifest, problems: Probl
             help="give this one another name",
         )
     if taken:
+        raise RejectedError
+
+
+def _check_shared_secrets(plan: ServerPlan, problems: Problems) -> None:
+    """Check that no entry for many operations sends one secret to several APIs.
+
+    Raises:
+        RejectedError: one does.
+    """
+    sources: dict[tuple[Location, str], set[str]] = {}
+    for tool in plan.tools:
+        for setting in (fixed.setting for fixed in tool.fixed if not fixed.is_default_header):
+            if setting is not None and setting.secret:
+                sources.setdefault((setting.at, setting.name), set()).add(tool.operation.source)
+    shared = [entry for entry, names in sources.items() if len(names) > 1]
+    for at, name in shared:
+        problems.error(
+            "secret-shared",
+            f"`{name}` would send a secret to several APIs",
+            at=at,
+            why="the entry covers operations of several sources",
+            help="state it for single operations, or declare it under `security_schemes` and"
+            " `security` of its source",
+        )
+    if shared:
         raise RejectedError
 
 

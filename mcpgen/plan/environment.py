@@ -176,10 +176,7 @@ def _credentials(
     schemes = [scheme for scheme in api.security_schemes if scheme.id in used]
     stems = _credential_stems(api, schemes, prefix)
     for scheme in schemes:
-        is_needed = all(
-            _is_needed(scheme.id, operation)
-            for operation in _of_sources_with(scheme.id, operations)
-        )
+        is_needed = all(_is_needed(scheme.id, operation) for operation in operations)
         for part, secret in _parts(scheme):
             name = _setting_name(stems[scheme.id], part)
             is_optional_part = part in ("refresh_token", "access_token")
@@ -207,7 +204,8 @@ def _credential_stems(api: Api, schemes: Sequence[SecurityScheme], prefix: str) 
         if published.startswith(_credential_prefix(api, scheme, prefix)):
             stems[scheme.id] = published
     sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
-    taken = {f"{prefix}CA_FILE", f"{prefix}FILE_ROOTS"} | {f"{each}BASE_URL" for each in sources}
+    taken = {f"{prefix}{each}" for each in ("CA_FILE", "FILE_ROOTS", "STATE_KEYS", "TOOLSET")}
+    taken |= {f"{each}BASE_URL" for each in sources}
     kinds = {scheme.id: scheme for scheme in schemes}
     taken |= {name for id_, stem in stems.items() for name in _setting_names(stem, kinds[id_])}
     for scheme in sorted(schemes, key=lambda scheme: (bool(scheme.source), scheme.id)):
@@ -249,16 +247,6 @@ def _is_needed(scheme: str, operation: Operation) -> bool:
     return bool(operation.security) and all(
         any(use.scheme == scheme for use in requirement) for requirement in operation.security
     )
-
-
-def _of_sources_with(scheme: str, operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations of the sources that use a scheme: another one never changes them."""
-    using = {
-        operation.source
-        for operation in operations
-        if any(use.scheme == scheme for requirement in operation.security for use in requirement)
-    }
-    return [operation for operation in operations if operation.source in using]
 
 
 def _about(scheme: SecurityScheme, part: str) -> str:
