@@ -22,6 +22,7 @@ from mcpgen.plan.credential_names import (
     is_explicit,
     is_generic,
     is_login,
+    mentions_credential,
     requires_credentials,
 )
 from mcpgen.plan.descriptions import first_sentence
@@ -157,8 +158,9 @@ class _Finding:
         if not uses or all(describes_other(use.description) for use in uses):
             return None
         share = len(uses) / len(self._others)
-        is_described = any(describes_credential(use.description) for use in uses)
         explicit, generic = is_explicit(uses[0].name), is_generic(uses[0].name)
+        describes = mentions_credential if explicit else describes_credential
+        is_described = any(describes(use.description) for use in uses)
         if not (explicit or generic):
             return None
         if location == "path":

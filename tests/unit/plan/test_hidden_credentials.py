@@ -106,7 +106,7 @@ def test_a_common_word_in_one_operation_of_many_is_an_argument(make: Any) -> Non
 
 def test_the_name_of_a_credential_in_a_few_operations_leaves_a_doubt(make: Any) -> None:
     described: dict[str, Any] = {f"get /a{index}": {} for index in range(9)}
-    about = "An access token that authenticates this request."
+    about = "An access token that pre-authenticates this request, to share its link."
     described["get /file"] = {"parameters": [parameter("access_token", description=about)]}
     (found,) = found_in(make, operations(make, described))
     assert (found.is_certain, found.tools) == (False, ("get_file",))
