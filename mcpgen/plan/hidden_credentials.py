@@ -83,7 +83,7 @@ class _Finding:
         schemes = [scheme for scheme in plan.api.security_schemes if scheme.source == source]
         self._schemes = {scheme.id: scheme for scheme in schemes}
         self._shapes = Shapes(plan.api.schemas, "request")
-        self._prefix = source_prefix(plan.env_prefix, source)
+        self._prefix = source_prefix(plan.env_prefix, plan.api.source_of(source))
         self._settings = {variable.name for variable in plan.environment}
         self._settings |= {f"{self._prefix}{it.local_id.upper()}" for it in schemes}
 
@@ -232,7 +232,7 @@ class _Finding:
         entry: JsonObject = {"from_environment": f"{self._prefix}{name.upper()}", "secret": True}
         if all(use.tool.security and not use.is_required for use in found):
             entry = {"hidden": True}
-        if not self._source:  # an entry for all operations would concern other sources
+        if not any(tool.operation.source for tool in self._plan.tools):  # of other sources
             return {"*": {use.argument: entry for use in found}}
         return {use.tool.operation.key: {use.argument: entry} for use in found}
 

@@ -159,14 +159,21 @@ def identifier(text: str) -> Identifier:
     return Identifier(f"{name}_" if name in _RESERVED else name)
 
 
-def module_names(tags: Iterable[str]) -> dict[str, Identifier]:
-    """A module for each tag, distinct without regard to case and legal as a file name."""
-    wanted = {tag: _module_name(tag) for tag in tags}
-    count = Counter(wanted.values())
-    return {
-        tag: Identifier(f"{name}_{digest(tag)}" if count[name] > 1 or name in _MODULES else name)
-        for tag, name in wanted.items()
-    }
+def module_names(tags: Mapping[str, str]) -> dict[str, Identifier]:
+    """A module for each tag, distinct without regard to case and legal as a file name.
+
+    `tags` has the source of each; one never changes the names of a source that sorts before it.
+    """
+    names: dict[str, Identifier] = {}
+    taken = set(_MODULES)
+    for source in sorted(set(tags.values())):
+        wanted = {tag: _module_name(tag) for tag in tags if tags[tag] == source}
+        count = Counter(wanted.values())
+        for tag, name in wanted.items():
+            is_free = count[name] == 1 and name not in taken
+            names[tag] = Identifier(name if is_free else f"{name}_{digest(tag)}")
+        taken |= {*wanted.values()}
+    return names
 
 
 _MODULES = frozenset({"shared"})  # our own, beside those of tags
@@ -259,25 +266,27 @@ def call_types(operations: Iterable[Operation]) -> dict[str, Identifier]:
     """A class name for the call of each operation, by operation key.
 
     `GetPetsPetIdCall` for "GET /pets/{petId}": whoever overrides the operation writes it, so it
-    depends on the key alone, and not on tags, operationIds or the names of tools.
+    depends on the key alone, and not on tags, operationIds or the names of tools. A source never
+    changes the names of one that sorts before it.
     """
-    wanted = {
-        operation.key: pascal_case(
+    by_source: dict[str, dict[str, str]] = {}
+    for operation in operations:
+        by_source.setdefault(operation.source, {})[operation.key] = pascal_case(
             f"{operation.method.lower()} {operation.source} {operation.path}"
             if operation.declared is None
             else f"{operation.method.lower()} {operation.declared.tool}"
         )
-        for operation in operations
-    }
-    count = Counter(wanted.values())
-    return {
-        key: Identifier(
-            f"{name}Call"
-            if count[name] == 1 and len(name) <= _MAX_CLASS
-            else f"{name[:_MAX_CLASS]}{digest(key)}Call"
-        )
-        for key, name in wanted.items()
-    }
+    names: dict[str, Identifier] = {}
+    taken: set[str] = set()
+    for _, wanted in sorted(by_source.items()):
+        count = Counter(wanted.values())
+        for key, name in wanted.items():
+            is_free = count[name] == 1 and name not in taken and len(name) <= _MAX_CLASS
+            names[key] = Identifier(
+                f"{name}Call" if is_free else f"{name[:_MAX_CLASS]}{digest(key)}Call"
+            )
+        taken |= {*wanted.values()}
+    return names
 
 
 _CALL_TYPE = re.compile(r"(Delete|Get|Head|Options|Patch|Post|Put|Query|Trace)[A-Za-z0-9]*Call\Z")

@@ -134,11 +134,12 @@ def test_valid_example_answers_where_no_value_can_be_made_up(tmp_path: Path) -> 
 
 def test_largest_call_selects_another_media_type(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    other = {"type": "object", "properties": {"b": {"type": "string"}}}
     body = {
         "required": True,
         "content": {
             "application/json": {"schema": schema},
-            "application/x-www-form-urlencoded": {"schema": schema},
+            "application/x-www-form-urlencoded": {"schema": other},
         },
     }
     found = cases(tmp_path, {"requestBody": body})
