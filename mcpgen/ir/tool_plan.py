@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from msgspec import UNSET, Struct, UnsetType, field
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
+from mcpgen.ir.api import (
+    Api,
+    ApiSource,
+    LeftOut,
+    MediaType,
+    Operation,
+    SecurityRequirement,
+    Server,
+)
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import DEFAULT_BUDGET, EffectiveEntry, PollEntry
@@ -217,6 +225,13 @@ class EnvironmentVariable(Struct, frozen=True):
     schema: JsonSchema | None = None  # of a value that requests carry; None for other settings
     reads_as: JsonObject = field(default_factory=dict)  # the types that its text is parsed as
 
+    @property
+    def stem(self) -> str:
+        """What begins all settings of its security scheme."""
+        if self.part == "value":
+            return self.name
+        return self.name.removesuffix(f"_{self.part.upper()}")
+
 
 class ModelModule(Struct, frozen=True):
     """The schemas that become one module of `TypedDict`s.
@@ -229,9 +244,10 @@ class ModelModule(Struct, frozen=True):
     definitions: Mapping[Identifier, JsonSchema]
 
 
-def source_prefix(env_prefix: str, source: str) -> str:
-    """Begin the variables of one source of a server whose own begin with `env_prefix`."""
-    return f"{env_prefix}{source.upper()}_" if source else env_prefix
+def source_prefix(env_prefix: str, source: ApiSource) -> str:
+    """Return what begins the settings of one source of a server, whose own is `env_prefix`."""
+    own = f"{source.name.upper()}_" if source.name else ""
+    return env_prefix + (own if source.settings is None else source.settings)
 
 
 class DeclaredPlan(Struct, frozen=True):

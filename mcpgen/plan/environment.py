@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
 from mcpgen.plan.descriptions import first_sentence, one_line
@@ -51,7 +53,7 @@ def environment(
             for variable in _addresses(
                 source,
                 [operation for operation in operations if operation.source == source.name],
-                source_prefix(prefix, source.name),
+                source_prefix(prefix, source),
             )
         ),
         *_credentials(api, operations, prefix),
@@ -74,8 +76,8 @@ def _toolset(prefix: str) -> EnvironmentVariable:
 def _sources(api: Api, operations: tuple[Operation, ...]) -> list[ApiSource]:
     """The APIs behind the server, each with its servers."""
     used = {operation.source for operation in operations}
-    only = [ApiSource("", api.servers)] if "" in used or not used else []
-    return only + [source for source in api.sources if source.name and source.name in used]
+    unnamed = [replace(api.source_of(""), servers=api.servers)] if "" in used or not used else []
+    return unnamed + [source for source in api.sources if source.name and source.name in used]
 
 
 def _addresses(
@@ -171,21 +173,15 @@ def _credentials(
         for use in requirement
     }
     variables: list[EnvironmentVariable] = []
-    taken: set[str] = {f"{prefix}BASE_URL", f"{prefix}CA_FILE", f"{prefix}FILE_ROOTS"}
-    for scheme in api.security_schemes:
-        if scheme.id not in used:
-            continue
-        stem = _credential_prefix(api, scheme, prefix) + _upper(scheme.local_id)
-        parts = _parts(scheme)
-        names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
-        if taken & set(names) or stem.startswith(f"{prefix}SERVER_"):
-            stem = f"{stem}_{digest(scheme.id).upper()}"
-            names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
-        taken |= set(names)
-        is_needed = bool(operations) and all(
-            _is_needed(scheme.id, operation) for operation in operations
+    schemes = [scheme for scheme in api.security_schemes if scheme.id in used]
+    stems = _credential_stems(api, schemes, prefix)
+    for scheme in schemes:
+        is_needed = all(
+            _is_needed(scheme.id, operation)
+            for operation in _of_sources_with(scheme.id, operations)
         )
-        for name, (part, secret) in zip(names, parts, strict=True):
+        for part, secret in _parts(scheme):
+            name = _setting_name(stems[scheme.id], part)
             is_optional_part = part in ("refresh_token", "access_token")
             variables.append(
                 EnvironmentVariable(
@@ -200,11 +196,45 @@ def _credentials(
     return variables
 
 
+def _credential_stems(api: Api, schemes: Sequence[SecurityScheme], prefix: str) -> dict[str, str]:
+    """Choose what begins the settings of each scheme, by scheme.
+
+    A published one is kept, and no other source's new one takes it.
+    """
+    stems: dict[str, str] = {}
+    for scheme in schemes:
+        published = api.source_of(scheme.source).published_settings.get(scheme.local_id, "")
+        if published.startswith(_credential_prefix(api, scheme, prefix)):
+            stems[scheme.id] = published
+    sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
+    taken = {f"{prefix}CA_FILE", f"{prefix}FILE_ROOTS"} | {f"{each}BASE_URL" for each in sources}
+    kinds = {scheme.id: scheme for scheme in schemes}
+    taken |= {name for id_, stem in stems.items() for name in _setting_names(stem, kinds[id_])}
+    for scheme in sorted(schemes, key=lambda scheme: (bool(scheme.source), scheme.id)):
+        if scheme.id in stems:
+            continue
+        stem = _credential_prefix(api, scheme, prefix) + _upper(scheme.local_id)
+        is_server = any(stem.startswith(f"{each}SERVER_") for each in sources)
+        if is_server or taken & _setting_names(stem, scheme):
+            stem = f"{stem}_{digest(scheme.id).upper()}"
+        stems[scheme.id] = stem
+        taken |= _setting_names(stem, scheme)
+    return stems
+
+
+def _setting_names(stem: str, scheme: SecurityScheme) -> set[str]:
+    return {_setting_name(stem, part) for part, _ in _parts(scheme)}
+
+
+def _setting_name(stem: str, part: str) -> str:
+    return stem if part == "value" else f"{stem}_{part.upper()}"
+
+
 def _credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> str:
-    for source in api.sources:
-        if source.name == scheme.source and source.credentials:
-            return f"{source.credentials.rstrip('_')}_"
-    return source_prefix(prefix, scheme.source)
+    source = api.source_of(scheme.source)
+    if source.credentials:
+        return f"{source.credentials.rstrip('_')}_"
+    return source_prefix(prefix, source)
 
 
 def _parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:
@@ -219,6 +249,16 @@ def _is_needed(scheme: str, operation: Operation) -> bool:
     return bool(operation.security) and all(
         any(use.scheme == scheme for use in requirement) for requirement in operation.security
     )
+
+
+def _of_sources_with(scheme: str, operations: Sequence[Operation]) -> list[Operation]:
+    """Return the operations of the sources that use a scheme: another one never changes them."""
+    using = {
+        operation.source
+        for operation in operations
+        if any(use.scheme == scheme for requirement in operation.security for use in requirement)
+    }
+    return [operation for operation in operations if operation.source in using]
 
 
 def _about(scheme: SecurityScheme, part: str) -> str:
