@@ -10,6 +10,7 @@ from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
 from mcpgen.plan.descriptions import first_sentence, one_line
 from mcpgen.plan.naming import digest, snake_case
+from mcpgen.plan.setting_usage import with_usage
 from mcpgen.runtime.hosts import is_private
 
 _PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
@@ -42,9 +43,10 @@ def environment(
     *,
     takes_files: bool,
     has_toolsets: bool = False,
+    asks_users: bool = False,
 ) -> tuple[EnvironmentVariable, ...]:
     """The variables that serve `operations`: base URL, server variables, credentials, files."""
-    return (
+    of_calls = (
         *(
             variable
             for source in _sources(api, operations)
@@ -55,9 +57,23 @@ def environment(
             )
         ),
         *_credentials(api, operations, prefix),
+    )
+    return (
+        *with_usage(of_calls, api, operations, prefix),
         *([_ca_file(prefix)] if operations else []),
         *([_file_roots(prefix)] if takes_files else []),
         *([_toolset(prefix)] if has_toolsets else []),
+        *([_state_keys(prefix)] if asks_users else []),
+    )
+
+
+def _state_keys(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}STATE_KEYS",
+        description="Keys of at least 32 characters, separated by commas, that encrypt the state of"
+        " a call while its user is asked. Set the same ones where several processes serve.",
+        required=False,
+        secret=True,
     )
 
 
@@ -123,7 +139,7 @@ def _base_url(
     return EnvironmentVariable(
         name=f"{prefix}BASE_URL",
         description=f"Address of {api}{about}",
-        required=is_at_home or not is_known,
+        required=False,
         secret=False,
         example=example or "https://api.example.com",
     )
@@ -153,9 +169,10 @@ def _server_variables(servers: Iterable[Server], prefix: str) -> list[Environmen
                     description=" ".join(
                         filter(None, (about or f"`{{{variable.name}}}` of the address.", choices))
                     ),
-                    required=not variable.default,
+                    required=False,
                     secret=False,
                     example=variable.default,
+                    choices=tuple(map(str, variable.enum)),
                 ),
             )
     return [found[name] for name in sorted(found)]
@@ -172,6 +189,7 @@ def _credentials(
     }
     variables: list[EnvironmentVariable] = []
     taken: set[str] = {f"{prefix}BASE_URL", f"{prefix}CA_FILE", f"{prefix}FILE_ROOTS"}
+    taken |= {f"{prefix}STATE_KEYS", f"{prefix}TOOLSET"}
     for scheme in api.security_schemes:
         if scheme.id not in used:
             continue
@@ -182,21 +200,17 @@ def _credentials(
             stem = f"{stem}_{digest(scheme.id).upper()}"
             names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
         taken |= set(names)
-        is_needed = bool(operations) and all(
-            _is_needed(scheme.id, operation) for operation in operations
-        )
-        for name, (part, secret) in zip(names, parts, strict=True):
-            is_optional_part = part in ("refresh_token", "access_token")
-            variables.append(
-                EnvironmentVariable(
-                    name=name,
-                    description=_about(scheme, part),
-                    required=is_needed and not is_optional_part,
-                    secret=secret,
-                    scheme=scheme.id,
-                    part=part,
-                )
+        variables += [
+            EnvironmentVariable(
+                name=name,
+                description=_about(scheme, part),
+                required=False,
+                secret=secret,
+                scheme=scheme.id,
+                part=part,
             )
+            for name, (part, secret) in zip(names, parts, strict=True)
+        ]
     return variables
 
 
@@ -213,12 +227,6 @@ def _parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:
     if scheme.type in ("oauth2", "openIdConnect"):
         return _PARTS["oauth2"]
     return _PARTS.get(scheme.type, _PARTS["value"])
-
-
-def _is_needed(scheme: str, operation: Operation) -> bool:
-    return bool(operation.security) and all(
-        any(use.scheme == scheme for use in requirement) for requirement in operation.security
-    )
 
 
 def _about(scheme: SecurityScheme, part: str) -> str:

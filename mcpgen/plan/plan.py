@@ -98,7 +98,12 @@ class _Planning:
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
             environment=environment(
-                api, served, prefix, takes_files=takes_files, has_toolsets=search is not None
+                api,
+                served,
+                prefix,
+                takes_files=takes_files,
+                has_toolsets=search is not None,
+                asks_users=any(tool.shaping.confirm for tool in tools.values()),
             ),
             groups=groups,
             models=self._models(groups),

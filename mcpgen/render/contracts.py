@@ -49,6 +49,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             "icons": list(plan.icons),
             "revisions": list(plan.revisions),
             "declares": bool(plan.resources or plan.prompts),
+            "extras": {extra: list(tools) for extra, tools in plan.extras.items()},
         }
     )
 
@@ -210,4 +211,11 @@ def _environment_variable(variable: EnvironmentVariable) -> JsonObject:
         "description": variable.description,
         "required": variable.required,
         "secret": variable.secret,
-    } | given({"scheme": variable.scheme, "part": variable.part, "example": variable.example})
+    } | given(
+        {
+            "scheme": variable.scheme,
+            "part": variable.part,
+            "example": variable.example,
+            "choices": list(variable.choices),
+        }
+    )

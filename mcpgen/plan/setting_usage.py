@@ -1,0 +1,85 @@
+"""How many tools need each setting, counted as the server itself counts (`--check-env`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from mcpgen.ir.api import Api, Operation, Server
+from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
+from mcpgen.runtime.needs import NeedsOfRequests, usage_of
+
+
+def with_usage(
+    variables: Iterable[EnvironmentVariable],
+    api: Api,
+    operations: Sequence[Operation],
+    prefix: str,
+) -> list[EnvironmentVariable]:
+    """Return the variables with the number of `operations` that need each.
+
+    Most operations need a variable that is required.
+    """
+    variables = list(variables)
+    requests = NeedsOfRequests(_contract(variables, api, prefix))
+    tools = [requests.of(operation.key, _request(operation)) for operation in operations]
+    counted = []
+    for variable in variables:
+        usage = usage_of(variable.name, tools)
+        counted.append(replace(variable, usage=usage, required=usage.is_needed_by_most))
+    return counted
+
+
+def _contract(variables: Iterable[EnvironmentVariable], api: Api, prefix: str) -> JsonObject:
+    """Return what a server's contract says of base URLs and credentials."""
+    return {
+        "env_prefix": prefix,
+        "servers": _servers(api.servers),
+        "sources": {
+            source.name: {
+                "env_prefix": source_prefix(prefix, source.name),
+                "servers": _servers(source.servers),
+            }
+            for source in api.sources
+            if source.name
+        },
+        "security_schemes": {
+            scheme.id: {
+                "type": scheme.type,
+                "scheme": scheme.http_scheme,
+                "flows": scheme.flows,
+                "openid_connect_url": scheme.openid_connect_url,
+            }
+            for scheme in api.security_schemes
+        },
+        "environment": [
+            {"name": variable.name, "scheme": variable.scheme, "part": variable.part}
+            for variable in variables
+        ],
+    }
+
+
+def _request(operation: Operation) -> JsonObject:
+    return {
+        "source": operation.source,
+        "servers": _servers(operation.servers),
+        "security": [
+            {use.scheme: list(use.scopes) for use in requirement}
+            for requirement in operation.security
+        ],
+    }
+
+
+def _servers(servers: Iterable[Server]) -> list[JsonObject]:
+    return [
+        {
+            "url": server.url,
+            "variables": {
+                variable.name: {"default": variable.default, "enum": list(variable.enum)}
+                for variable in server.variables
+            },
+        }
+        for server in servers
+    ]
