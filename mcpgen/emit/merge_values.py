@@ -121,7 +121,7 @@ class _Requirement(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> _Requirement | None:
-        found = re.match(r"\s*([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?(.*)", text, re.DOTALL)
+        found = re.match(r"\s*([A-Za-z0-9._-]+)(?:\s*\[([^\]]*)\])?(.*)", text, re.DOTALL)
         if found is None:
             return None
         extras = (extra.strip() for extra in (found[2] or "").split(","))
