@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcpgen.runtime.content import JsonObject
 
-_MODULE_OF_EXTRA: Final = {"seal": "cryptography"}
+MODULE_OF_EXTRA: Final = {"seal": "cryptography"}
 _MOST_NAMED_TOOLS: Final = 3
 
 ASKING_METHODS: Final = ("ask", "elicit", "elicit_url", "list_roots", "require_url", "sample")
@@ -43,7 +43,7 @@ def missing_extras(contract: JsonObject) -> list[MissingExtraError]:
 def is_installed(extra: str) -> bool:
     """Whether the distribution of an extra can be imported."""
     try:
-        return find_spec(_MODULE_OF_EXTRA[extra]) is not None
+        return find_spec(MODULE_OF_EXTRA[extra]) is not None
     except ValueError:  # a module without a specification
         return False
 
