@@ -129,7 +129,8 @@ class BaseUrls:
         return _PLACEHOLDER.sub(lambda match: self._variable_value(match[1], server), url)
 
     def _setting_of(self, name: str) -> str:
-        return self._settings.get(_folded(name), f"{self._variable_prefix}{name.upper()}")
+        setting: str = self._settings.get(_folded(name), f"{self._variable_prefix}{name.upper()}")
+        return setting
 
     def _value_set(self, name: str) -> str:
         return self._environ.get(self._setting_of(name), "").strip()
