@@ -43,11 +43,15 @@ class GeneratedPackage(Struct, frozen=True):
         }
 
     def mock_environment(self, base_url: str) -> dict[str, str]:
-        """Point the server at a mock upstream, with a stand-in for each credential not set."""
+        """Point the server at a mock upstream, with a stand-in for each credential not set.
+
+        A file has none: a server does not start with one that it cannot read.
+        """
         stand_ins = {
             setting["name"]: f"mock-{setting['part']}"
             for setting in self.contract.get("environment", ())
             if setting.get("scheme") and setting["name"] not in os.environ
+            if not setting["part"].endswith("_file")
         }
         return {**stand_ins, **self.base_urls(base_url)}
 

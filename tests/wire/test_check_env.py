@@ -11,7 +11,9 @@ import pytest
 
 from mcpgen.runtime import check_env, extras
 from mcpgen.runtime.check_env import EnvironmentReport, check_environment
+from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.serving import serve as run_server
+from mcpgen.runtime.upstream.client import ApiClient
 from tests.wire.served import Served, serve
 
 HEAD = """
@@ -169,6 +171,30 @@ def test_a_base_url_that_the_document_lacks_is_needed_by_every_tool(
     assert uses(served)["BASE_URL"] == "needed by 2 of 2 tools"
     assert report_of(served).exit_code == 1
     assert report_of(served, BASE_URL="http://localhost:1").exit_code == 0
+
+
+def test_the_report_agrees_with_the_client_that_sends(make: Make) -> None:
+    schemes = (
+        "[{till: []}]",
+        "[{login: []}]",
+        "[{key: [], till: []}, {token: []}]",
+        "[{key: []}, {}]",
+    )
+    served = make(*(operation(f"/{number}", text) for number, text in enumerate(schemes)))
+    secret = [setting.name for setting in served.plan.environment if setting.scheme]
+    tools = served.package.tool_contracts()
+
+    for chosen in itertools.product((False, True), repeat=len(secret)):
+        environ = {name: "x" for name, is_chosen in zip(secret, chosen, strict=True) if is_chosen}
+        client = ApiClient(served.package.contract, environ)
+        refused = set()
+        for name, tool in tools.items():
+            try:
+                client.credentials.choose(name, tool["request"].get("security", ()))
+            except ToolError:
+                refused.add(name)
+        report = check_environment(served.package, environ)
+        assert {tool for need in report.unmet for tool in need.tools} == refused, environ
 
 
 INVALID = {
