@@ -8,6 +8,7 @@ INSTALLED := $(VENV)/installed
 TEST_TOOLS := $(VENV)/installed-test-tools
 NODE_TOOLS := .cache/node/installed
 PEERS := .cache/peers
+WHEELHOUSE := .cache/wheelhouse/filled
 CLIENTS := $(foreach client,mcp-1.30.0 mcp-2.3.0 fastmcp-4.1.6,$(PEERS)/$(client)/installed.txt)
 
 NODE_PACKAGES := node@24 \
@@ -16,18 +17,20 @@ NODE_PACKAGES := node@24 \
 	@modelcontextprotocol/sdk@1.32.2 \
 	@modelcontextprotocol/conformance@0.2.0-alpha.12 \
 	@octokit/openapi@23.0.2 \
+	pyright@1.1.414 \
 	swagger-client@3.37.8
 
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test bench peers pythons corpus suites judges update-examples clean
+.PHONY: help demo test bench image peers wheelhouse pythons corpus suites judges update-examples clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             an OpenAPI document becomes a server, and its tools are called'
 	@echo 'make test             format, lint, strict types and all tests'
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
+	@echo 'make image            the image of a generated server, built without network access and run'
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
@@ -38,7 +41,7 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
-test: $(TEST_TOOLS) $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+test: $(TEST_TOOLS) $(WHEELHOUSE) $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@echo '== format'
 	@$(BIN)/ruff format --check .
 	@echo '== lint'
@@ -55,6 +58,18 @@ bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/inst
 	@$(BIN)/python tests/benchmarks/workspace.py
 
 peers: $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+
+wheelhouse: $(WHEELHOUSE)
+
+# What the environments of tests are installed from, so that none of them asks a package index.
+$(WHEELHOUSE): pyproject.toml tests/constraints.txt tests/requirements.txt tests/wheelhouse.py | $(TEST_TOOLS)
+	@echo '== download wheels for empty environments'
+	@rm -rf $(@D)
+	@$(BIN)/python -m tests.wheelhouse $(@D)
+	@touch $@
+
+image: $(TEST_TOOLS) $(WHEELHOUSE)
+	@$(BIN)/python -m tests.installation.image
 
 pythons: $(foreach version,$(OTHER_PYTHONS),.cache/pythons/$(version)/done)
 
@@ -125,5 +140,5 @@ $(NODE_TOOLS): Makefile
 	elif [ "$${CI:-}" = true ]; then \
 	    echo 'npm is missing, and CI=true lets no test be skipped' >&2; exit 1; \
 	else \
-	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite and the GitHub document are not tested'; \
+	    echo 'SKIPPED: npm is missing, so the Inspector, the conformance suite, pyright and the GitHub document are not tested'; \
 	fi

@@ -24,7 +24,8 @@ class Location(Struct, frozen=True):
     `line` and `column` count from 1; 0 means that the place has no line of its own (a file that
     cannot be read). `pointer` is the JSON Pointer in that file's own document. `excerpt` is the
     text of the line and `width` how many of its characters, from `column`, are meant. Of a very
-    long line only a part is kept; `excerpt_column` is the column where that part begins.
+    long line only a part is kept: `excerpt_column` is the column where that part begins, and
+    `is_cut` says whether the line goes on after it.
     """
 
     file: str
@@ -34,6 +35,7 @@ class Location(Struct, frozen=True):
     excerpt: str = ""
     width: int = 1
     excerpt_column: int = 1
+    is_cut: bool = False
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file

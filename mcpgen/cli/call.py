@@ -11,11 +11,11 @@ import typer
 
 from mcpgen.cli.arguments import TypedArguments
 from mcpgen.cli.command import command
-from mcpgen.cli.conversation import Revision, Words, converse
+from mcpgen.cli.conversation import Revision, Words, converse, report_refusal
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer, visible
-from mcpgen.cli.targets import Target, connected, find_target
+from mcpgen.cli.targets import Target, connected, find_target, log_about
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.json_types import JsonObject
 
@@ -63,17 +63,27 @@ async def _call(
     *,
     is_mocked: bool,
 ) -> int:
+    from mcpgen.runtime.testing.client import RpcError
+
     target = find_target(server)
+    result: JsonObject | RpcError
     async with _mocked(target, is_mocked=is_mocked) as (upstream, environment):
         async with connected(target, revision, environment) as client:
             known = await client.list_tools()
             if target.package is not None:
                 known += target.package.unlisted_tools()
-            schema = input_schema(known, tool)
-            result = await client.call_tool(tool, typed.fit(schema))
+            arguments = typed.fit(input_schema(known, tool))
+            try:
+                result = await client.call_tool(tool, arguments)
+            except RpcError as error:
+                result = error
         if upstream is not None:
             _show_requests(printer, upstream)
-    return _show_result(printer, tool, result)
+    if isinstance(result, RpcError):
+        reference = (result.data or {}).get("correlationId", "")
+        return report_refusal(printer, result, log_about(client, reference))
+    log = log_about(client, result.get("_meta", {}).get("mcpgen/reference", ""))
+    return _show_result(printer, tool, result, log)
 
 
 @asynccontextmanager
@@ -138,13 +148,14 @@ def _show_requests(printer: Printer, upstream: MockUpstream) -> None:
         printer.result(f"< {request.response.status}")
 
 
-def _show_result(printer: Printer, tool: str, result: JsonObject) -> int:
-    """Print a tool's result and give the exit code: 1 where it says that the call failed."""
+def _show_result(printer: Printer, tool: str, result: JsonObject, log: str) -> int:
+    """Print a tool's result and return the exit code: 1 if the call failed."""
     printer.fact(result=result)
     for content in result.get("content", ()):
         printer.raw(f"{content_text(content)}\n")
     if result.get("isError"):
         printer.error("tool-error", f"`{tool}` answered that the call failed")
+        printer.log(log)
         return printer.finish("tool-error", ExitCode.FINDINGS)
     return printer.finish("done", ExitCode.DONE)
 

@@ -28,7 +28,7 @@ def check(
         typer.Option("--ignore-toolchain", help="Pass over other versions of ruff and the like."),
     ] = False,
 ) -> int:
-    """Say whether a package is current and its generated files unedited; write nothing."""
+    """Check that a package is current, unedited and can be loaded; write nothing."""
     from mcpgen.pipeline.check import check as check_package
 
     report = check_package(directory, ignore_toolchain=ignore_toolchain)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.testing.client import RpcError
 
 Words = Annotated[
     list[str] | None,
@@ -32,8 +35,14 @@ def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
     try:
         return asyncio.run(talk)
     except RpcError as error:
-        printer.error("refused", f"the server answered with the JSON-RPC error {error}")
-        return printer.finish("refused", ExitCode.FINDINGS)
+        return report_refusal(printer, error)
     except (ConnectionLostError, NoAnswerError, OSError) as error:
         printer.error("unreachable", f"the server cannot be talked to: {error}")
         return printer.finish("unreachable", ExitCode.FINDINGS)
+
+
+def report_refusal(printer: Printer, error: RpcError, log: str = "") -> int:
+    """Report a JSON-RPC error, with what the server logged about it, and return the exit code."""
+    printer.error("refused", f"the server answered with the JSON-RPC error {error}")
+    printer.log(log)
+    return printer.finish("refused", ExitCode.FINDINGS)

@@ -15,6 +15,8 @@ from mcpgen.cli.report import Printer, counted, visible
 if TYPE_CHECKING:
     from mcpgen.pipeline.options import Report
 
+_YES_NO = {True: "yes", False: "no"}  # as the skeleton's questions are answered
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
@@ -36,12 +38,20 @@ def generate(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite generated files that were edited by hand.")
     ] = False,
+    vendor_runtime: Annotated[
+        bool | None,
+        typer.Option(
+            "--vendor-runtime/--no-vendor-runtime",
+            help="Put the wheel of this mcpgen into vendor/, or remove it; later runs keep to it.",
+        ),
+    ] = None,
 ) -> int:
     """Generate a package again; what you wrote stays as it is."""
     from mcpgen.cli.changes import changelog_facts
     from mcpgen.pipeline import commands as pipeline
 
-    options = pipeline.GenerateOptions(dry_run=dry_run, force=force, diff=diff)
+    answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
+    options = pipeline.GenerateOptions(dry_run=dry_run, force=force, diff=diff, answers=answers)
     with printer.progress() as progress:
         report = pipeline.generate(directory, options, progress)
     printer.problems(report.problems)

@@ -13,6 +13,7 @@ from mcpgen.cli.misuse import MisuseError
 from mcpgen.cli.report import Printer
 
 if TYPE_CHECKING:
+    from mcpgen.ir.hidden_credentials import HiddenCredential
     from mcpgen.pipeline.options import Options
 
 _Source = Annotated[
@@ -46,6 +47,13 @@ _Exclude = Annotated[
 _NoModels = Annotated[
     bool, typer.Option("--no-models", help="Write no TypedDicts; quicker on huge documents.")
 ]
+_VendorRuntime = Annotated[
+    bool,
+    typer.Option(
+        "--vendor-runtime",
+        help="Put the wheel of this mcpgen into vendor/, so that the server installs anywhere.",
+    ),
+]
 _Strict = Annotated[
     bool, typer.Option("--strict", help="Refuse the document if an operation is left out.")
 ]
@@ -68,6 +76,7 @@ def new(
     include: _Include = None,
     exclude: _Exclude = None,
     no_models: _NoModels = False,
+    vendor_runtime: _VendorRuntime = False,
     strict: _Strict = False,
 ) -> int:
     """Make a server package from an API description, or an empty one."""
@@ -75,6 +84,8 @@ def new(
     from mcpgen.factory.workspace.members import WorkspaceRefusedError, default_answers
 
     answers = dict(questions.parse_answer(pair) for pair in data or ())
+    if vendor_runtime:
+        answers["vendor_runtime"] = "yes"
     place = Path(source) if empty and source else directory
     try:
         answers = default_answers(place or Path("new")) | answers
@@ -84,7 +95,7 @@ def new(
     if empty:
         if directory is not None or name or include or exclude or no_models or strict:
             raise MisuseError(
-                "--empty makes a server without a document, so it takes only DIR and --data",
+                "--empty takes only DIR, --data and --vendor-runtime: it reads no document",
                 help=f"`mcpgen new --empty {empty} DIR`",
             )
         return _new_by_hand(printer, empty, Path(source) if source else None, answers)
@@ -108,15 +119,22 @@ def new(
         strict=strict,
         answers=answers,
     )
-    return _new_from(printer, source, directory, options)
+    return _new_from(printer, source, directory, options, asks=printer.asks and not defaults)
 
 
-def _new_from(printer: Printer, source: str, directory: Path | None, options: Options) -> int:
+def _new_from(
+    printer: Printer, source: str, directory: Path | None, options: Options, *, asks: bool
+) -> int:
+    from mcpgen.cli.questions import decide_credential
     from mcpgen.cli.summary import summarise
     from mcpgen.pipeline import commands as pipeline
 
+    def decide(credential: HiddenCredential) -> HiddenCredential:
+        with printer.paused():
+            return decide_credential(credential)
+
     with printer.progress() as progress:
-        report = pipeline.new(source, directory, options, progress)
+        report = pipeline.new(source, directory, options, progress, decide if asks else None)
     printer.problems(report.problems)
     if report.exit_code == ExitCode.DONE and report.plan is not None:
         summarise(printer, report.plan, report.target)

@@ -9,7 +9,7 @@ from mcpgen.cli.report import visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
-_MAX_EXCERPT = 100  # characters of a line that are shown; minified documents have one line
+_MAX_CELLS = 100  # of a terminal, for a line; minified documents have one line
 
 
 def problem_text(problem: Diagnostic) -> Text:
@@ -43,12 +43,40 @@ def _append_place(text: Text, at: Location, style: str) -> None:
 
 
 def _window(at: Location) -> tuple[str, str, str]:
-    """Cut the excerpt before, at and after the marked place, each made visible."""
-    start = max(0, min(at.column - 1, len(at.excerpt)))
-    width = min(max(1, at.width), _MAX_EXCERPT)
-    left = 0 if len(at.excerpt) <= _MAX_EXCERPT else max(0, start - _MAX_EXCERPT // 4)
-    right = max(left + _MAX_EXCERPT, start + width)
-    before = ("…" if left else "") + visible(at.excerpt[left:start])
-    marked = visible(at.excerpt[start : start + width])
-    after = visible(at.excerpt[start + width : right]) + ("…" if right < len(at.excerpt) else "")
-    return before, marked, after
+    """Cut the excerpt before, at and after the marked place, each made visible.
+
+    A quarter of what fits stands before the place, more where less follows it.
+    """
+    start = max(0, min(at.column - at.excerpt_column, len(at.excerpt)))
+    end = start + max(1, at.width)
+    before = visible(at.excerpt[:start])
+    marked = _first_cells(visible(at.excerpt[start:end]), _MAX_CELLS)
+    after = visible(at.excerpt[end:])
+    room = _MAX_CELLS - cell_len(marked)
+    shown_after = _first_cells(after, max(room - cell_len(before), room * 3 // 4))
+    shown_before = _last_cells(before, room - cell_len(shown_after))
+    is_cut_before = at.excerpt_column > 1 or shown_before != before
+    is_cut_after = at.is_cut or shown_after != after
+    return "…" * is_cut_before + shown_before, marked, shown_after + "…" * is_cut_after
+
+
+def _first_cells(text: str, cells: int) -> str:
+    """The start of `text` that fills at most so many cells of a terminal."""
+    for end, character in enumerate(text):
+        cells -= cell_len(character)
+        if cells < 0:
+            return text[:end]
+    return text
+
+
+def _last_cells(text: str, cells: int) -> str:
+    """The end of `text` that fills at most so many cells; no mark without its letter."""
+    start = len(text)
+    for index in range(len(text) - 1, -1, -1):
+        width = cell_len(text[index])
+        cells -= width
+        if cells < 0:
+            break
+        if width:
+            start = index
+    return text[start:]

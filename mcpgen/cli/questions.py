@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mcpgen.cli.misuse import MisuseError
+from mcpgen.cli.report import visible
+from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.json_types import JsonObject
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
+_SET_BY_OTHERS = frozenset({"accept", "connection", "content-length", "content-type", "host"})
 
 
 class Order(Struct, frozen=True):
@@ -74,6 +82,61 @@ def _ask_skeleton(question: Mapping[str, Any]) -> str:
     else:
         asked = questionary.text(question["help"], default=default)
     return str(asked.unsafe_ask())
+
+
+_NONE, _BEARER, _BASIC, _HEADER = (
+    "none",
+    "a token (Authorization: Bearer)",
+    "a user name and a password (HTTP Basic)",
+    "a key in another header",
+)
+
+
+def decide_credential(credential: HiddenCredential) -> HiddenCredential:
+    """Ask what becomes of a credential that the document hides; its entry is active or a comment.
+
+    Raises:
+        KeyboardInterrupt: the user cancels.
+    """
+    import questionary
+
+    said = visible(credential.said)
+    if credential.code == "no-credentials" and credential.schemes:
+        scheme = _ask_scheme(said)
+        if scheme is None:
+            return replace(credential, is_certain=True, schemes={}, security=())
+        name, entry = scheme
+        security: tuple[Mapping[str, tuple[str, ...]], ...] = ({name: ()}, {})
+        return replace(credential, is_certain=True, schemes={name: entry}, security=security)
+    asked = questionary.confirm(
+        f"{said} Read it from the environment?", default=credential.is_certain
+    )
+    return replace(credential, is_certain=bool(asked.unsafe_ask()))
+
+
+def _ask_scheme(said: str) -> tuple[str, JsonObject] | None:
+    """Ask which credential an API needs; None for none."""
+    import questionary
+
+    choices = [_NONE, _BEARER, _BASIC, _HEADER]
+    chosen = questionary.select(
+        f"{said} Which credential do requests need?", choices=choices, default=_NONE
+    ).unsafe_ask()
+    if chosen == _BEARER:
+        return "token", {"type": "http", "scheme": "bearer"}
+    if chosen == _BASIC:
+        return "basic", {"type": "http", "scheme": "basic"}
+    if chosen == _HEADER:
+        name = questionary.text(
+            "What is the header called?", default="X-API-Key", validate=_header_problem
+        ).unsafe_ask()
+        return "api_key", {"type": "apiKey", "in": "header", "name": name}
+    return None
+
+
+def _header_problem(answer: str) -> bool | str:
+    is_valid = bool(_HEADER_NAME.match(answer)) and answer.lower() not in _SET_BY_OTHERS
+    return is_valid or "it is not the name of a header that can carry a key"
 
 
 def parse_answer(pair: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from mcpgen.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
 
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -47,6 +48,7 @@ class Printer:
     stderr: TextIO = field(default_factory=lambda: sys.stderr)
     _problems: list[Diagnostic] = field(default_factory=list, init=False)
     _facts: dict[str, Any] = field(default_factory=dict, init=False)
+    _status: Status | None = field(default=None, init=False)
 
     @property
     def asks(self) -> bool:
@@ -65,6 +67,15 @@ class Printer:
         if self.stdout.isatty():
             text = "".join(f"{visible(line)}\n" for line in text.splitlines())
         _write(self.stdout, text)
+
+    def log(self, text: str) -> None:
+        """Print what a server wrote to its log; `--json` has its lines as `log`."""
+        lines = text.splitlines()
+        if lines:
+            self.fact(log=lines)
+        if not self.as_json:
+            for line in lines:
+                _write(self.stderr, f"  log: {visible(line)}\n")
 
     def fact(self, **facts: Any) -> None:
         """Keep what `--json` gives beside the outcome."""
@@ -108,7 +119,23 @@ class Printer:
         from rich.text import Text
 
         with _console(self.stderr).status("") as status:
-            yield lambda step: status.update(Text(visible(step)))
+            self._status = status
+            try:
+                yield lambda step: status.update(Text(visible(step)))
+            finally:
+                self._status = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop showing progress while the user answers a question."""
+        if self._status is None:
+            yield
+            return
+        self._status.stop()
+        try:
+            yield
+        finally:
+            self._status.start()
 
     def _show(self, problem: Diagnostic) -> None:
         from mcpgen.cli.problem_text import problem_text

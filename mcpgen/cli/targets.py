@@ -64,3 +64,18 @@ async def connected(
         connection = await StdioConnection.start(target.command, environ)
     async with Client(connection, revision, timeout_seconds=TIMEOUT_SECONDS) as client:
         yield client
+
+
+def log_about(client: Client, reference: str) -> str:
+    """Return what a server wrote to its log about a failure, from the reference on.
+
+    The log of a server behind a URL is out of reach, and "" is returned. Call it when the
+    connection is closed: only then has the whole log been read.
+    """
+    from mcpgen.runtime.testing.connections import StdioConnection
+
+    if not reference or not isinstance(client.connection, StdioConnection):
+        return ""
+    lines = client.connection.stderr.splitlines()
+    first = next((number for number, line in enumerate(lines) if reference in line), 0)
+    return "\n".join(lines[first:])

@@ -31,9 +31,21 @@ def tools(
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Show about how many tokens each tool costs.")
     ] = False,
+    explain: Annotated[
+        str,
+        typer.Option(
+            "--explain",
+            metavar="TOOL",
+            help="Show the settings of a tool, and which line of which file decides each.",
+        ),
+    ] = "",
     revision: Revision = "2025-11-25",
 ) -> int:
     """List the tools of a server."""
+    if explain:
+        from mcpgen.cli.explain import explain_tool
+
+        return explain_tool(printer, server or (), explain)
     return converse(printer, _show_tools(printer, server or (), revision, with_tokens=tokens))
 
 

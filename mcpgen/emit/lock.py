@@ -20,6 +20,7 @@ from mcpgen.ir.file_set import Owner
 from mcpgen.ir.json_types import JsonObject
 
 LOCK_VERSION = 1
+_INSPECTED_BYTES = 8000  # as many as git inspects
 T = TypeVar("T")
 
 
@@ -167,13 +168,23 @@ class _Sections(Struct, frozen=True):
 
 
 def sha256(content: bytes) -> str:
-    """Hash a text file's content, as the lock records it: however its lines end."""
+    """Hash a file's content as the lock records it: the line ends of a text do not count."""
     return hashlib.sha256(with_lf(content)).hexdigest()
 
 
 def with_lf(content: bytes) -> bytes:
-    """Give a text with the line ends that mcpgen writes; git may check it out with others."""
-    return content.replace(b"\r\n", b"\n") if b"\r" in content else content
+    """Return a text with the line ends that mcpgen writes; git may check it out with others.
+
+    Binary content is returned as it is.
+    """
+    if b"\r" not in content or is_binary(content):
+        return content
+    return content.replace(b"\r\n", b"\n")
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether git treats the content as binary: a null byte is near its start."""
+    return b"\0" in content[:_INSPECTED_BYTES]
 
 
 def dump_lock(lock: Lock) -> bytes:

@@ -9,8 +9,9 @@ STATE_FOLDER = ".mcpgen"
 SURFACE_FILE = f"{STATE_FOLDER}/surface.json"
 CONFLICT_FOLDER = f"{STATE_FOLDER}/conflicts"
 RESCUE_FOLDER = f"{STATE_FOLDER}/rescued"
+VENDORED_WHEEL = "vendor/mcpgen-"  # what its path begins with; other wheels there are the user's
 _GENERATED_FILES = frozenset({LOCK_FILE, ANSWERS_FILE})
-_GENERATED_FOLDERS = (f"{STATE_FOLDER}/", "openapi/", "tests/generated/")
+_GENERATED_PATHS = (f"{STATE_FOLDER}/", "openapi/", "tests/generated/", VENDORED_WHEEL)
 _OWNED_FILES = frozenset({MANIFEST_FILE})
 _OWNED_FOLDERS = ("overlays/", "tests/")
 
@@ -22,7 +23,7 @@ def owner_of(path: str, package: Identifier) -> Owner:
     skeleton, which both may change.
     """
     is_document = path in {"openapi.json", "openapi.yaml"}
-    if is_document or path in _GENERATED_FILES or path.startswith(_GENERATED_FOLDERS):
+    if is_document or path in _GENERATED_FILES or path.startswith(_GENERATED_PATHS):
         return Owner.GENERATED
     if path.startswith(f"src/{package}/_generated/"):
         return Owner.GENERATED

@@ -25,7 +25,9 @@ _STATEMENTS = (
 _LEAVES = (ast.Constant, ast.Name, ast.expr_context)
 _NEVER = (ast.Lambda, ast.JoinedStr, ast.comprehension, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 _LOOKED_AT = (ast.stmt, ast.Call, *_NEVER)
-_CALLABLES = frozenset({"ToolGroup.load", "TypedDict", "ctx.api.request", "tools.handler"})
+_CALLABLES = frozenset(
+    {"ToolGroup.load", "TypedDict", "ctx.api.request", "ctx.api.setting", "tools.handler"}
+)
 _WORKFLOWS = "/_generated/workflows.py"
 _CALLABLES_OF_WORKFLOWS = frozenset(
     {
@@ -156,6 +158,8 @@ def _is_known(module: str, package: Identifier) -> bool:
 
 
 def _is_docstring_or_request(value: ast.expr) -> bool:
-    return (isinstance(value, ast.Constant) and isinstance(value.value, str)) or isinstance(
-        value, ast.Await
-    )
+    match value:
+        case ast.Constant(value=constant):
+            return isinstance(constant, str) or constant is ...
+        case _:
+            return isinstance(value, ast.Await)

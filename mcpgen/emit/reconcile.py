@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, field
 
 from mcpgen.emit.base import BASE_FILE, Base, Skeletons, make_base
-from mcpgen.emit.lock import LockedFile, sha256, with_lf
+from mcpgen.emit.lock import LockedFile, is_binary, sha256, with_lf
 from mcpgen.emit.merge import Merged, merge
 from mcpgen.emit.ownership import CONFLICT_FOLDER, RESCUE_FOLDER
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
@@ -209,6 +209,8 @@ def _is_text(content: bytes) -> bool:
 
 def unified_diff(path: str, old: bytes, new: bytes, labels: Sequence[str]) -> str:
     """Show what changes from one content of a file to another; `labels` say whose each is."""
+    if is_binary(old) or is_binary(new):
+        return f"Binary files {path} ({labels[0]}) and {path} ({labels[1]}) differ"
     lines = difflib.unified_diff(
         old.decode("utf-8", "replace").splitlines(),
         new.decode("utf-8", "replace").splitlines(),

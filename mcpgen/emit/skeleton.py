@@ -16,7 +16,14 @@ from mcpgen.ir.file_set import FileSet, PlannedFile
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.safe_text import SafeText
 
-QUESTIONS = ("name", "namespace", "python_version", "github_workflow", "pre_commit")
+QUESTIONS = (
+    "name",
+    "namespace",
+    "python_version",
+    "github_workflow",
+    "pre_commit",
+    "vendor_runtime",
+)
 
 
 class AnswerRefusedError(Exception):

@@ -54,6 +54,11 @@ class Parameter(Struct, frozen=True):
     deprecated: bool = False
     examples: tuple[JsonValue, ...] = ()
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Its location and its name; a header's in lower case, as case means nothing there."""
+        return (self.location, self.name.lower() if self.location == "header" else self.name)
+
 
 class Encoding(Struct, frozen=True):
     """How one property of a form or multipart body travels (Encoding Object)."""
@@ -120,6 +125,13 @@ class SecurityScheme(Struct, frozen=True):
     def local_id(self) -> str:
         """Its key in its own document."""
         return self.id.removeprefix(f"{self.source}.")
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The location and the name of what carries the credential; a header's in lower case."""
+        if self.type != "apiKey":
+            return ("header", "authorization")
+        return (self.location, self.name.lower() if self.location == "header" else self.name)
 
 
 class SchemeUse(Struct, frozen=True):
@@ -189,6 +201,8 @@ class Operation(Struct, frozen=True):
     extensions: Mapping[str, JsonValue] = field(default_factory=dict)  # its `x-` keys
     around: tuple[PeerExtensions, ...] = ()  # of its path item, then of its document
     source: str = ""  # `ApiSource.name`
+    reserved: tuple[Parameter, ...] = ()  # declared headers that only a security scheme may set
+    is_public: bool = False  # the operation itself states `security: []`
     called: str = ""  # what the document wants its tool to be called, by an extension
     declared: Declared | None = None  # where no document has it, and the manifest declares it
 

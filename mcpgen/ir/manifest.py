@@ -8,16 +8,18 @@ is a runtime expression as Arazzo 1.0 has them; it stands alone, never inside a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, Struct
+from msgspec import UNSET, Meta, Struct, field
 
 from mcpgen.diagnostics import Location
 
 MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # for editors; the manifest names it
 DEFAULT_BUDGET = 20_000  # tokens
 
+Tokens: TypeAlias = tuple[str, ...]
+"""Keys and list indexes that lead to a value of the manifest."""
 JsonSchema: TypeAlias = dict[str, Any] | bool
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 ToolName: TypeAlias = Annotated[
@@ -32,6 +34,29 @@ McpRevision: TypeAlias = Literal[
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=3600)]
 
 
+EFFECTS = ("read", "write", "destructive")
+ALL_OPERATIONS = "*"
+
+
+def is_wide(key: str) -> bool:
+    """Return whether a key of `operations` covers many: `*`, `tag:NAME` or `effect:NAME`."""
+    return key == ALL_OPERATIONS or key.startswith(("tag:", "effect:"))
+
+
+EnvironmentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]{0,99}$")]
+HeaderName: TypeAlias = Annotated[
+    str,
+    Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", description="The name of an HTTP header."),
+]
+HeaderText: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern="^([!-~]([ -~]*[!-~])?)?$",
+        description="The value of a header: visible ASCII characters, and spaces between them.",
+    ),
+]
+
+
 class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A mapping of the manifest."""
 
@@ -42,6 +67,36 @@ class Icon(_Entry, frozen=True):
     src: Annotated[str, Meta(pattern="^(https://|data:)", description="Where the picture is.")]
     mimeType: str = ""  # noqa: N815  (MCP's own name)
     sizes: tuple[str, ...] = ()
+
+
+class HeaderEntry(_Entry, frozen=True):
+    """A header whose value is a setting of the server."""
+
+    from_environment: Annotated[
+        EnvironmentName, Meta(description="The environment variable that has the value.")
+    ]
+    description: Annotated[
+        str, Meta(description="What the variable is for, in `.env.example` and the README.")
+    ] = ""
+    default: Annotated[
+        HeaderText, Meta(description="The value if the environment variable is not set.")
+    ] = ""
+    required: Annotated[
+        bool,
+        Meta(
+            description="Whether calls fail if there is no value. If false, the header is left out."
+        ),
+    ] = True
+    secret: Annotated[
+        bool | None,
+        Meta(
+            description="Whether the value is a secret, to be masked in logs and results. By"
+            " default, if the header has the name of a credential."
+        ),
+    ] = None
+
+
+Headers: TypeAlias = dict[HeaderName, HeaderText | HeaderEntry]
 
 
 class ServerEntry(_Entry, frozen=True):
@@ -57,6 +112,20 @@ class ServerEntry(_Entry, frozen=True):
         tuple[McpRevision, ...],
         Meta(description="The MCP revisions that are served; all by default."),
     ] = ()
+
+
+class SecuritySchemeEntry(
+    _Entry, frozen=True, rename={"in_": "in", "bearer_format": "bearerFormat"}
+):
+    """A Security Scheme Object of OpenAPI, for declared tools or for a source."""
+
+    type: Literal["apiKey", "http", "oauth2"]
+    description: str = ""
+    name: str = ""
+    in_: Literal["", "header", "query", "cookie"] = ""
+    scheme: str = ""
+    bearer_format: str = ""
+    flows: dict[str, Any] = {}
 
 
 class SourceEntry(_Entry, frozen=True):
@@ -88,6 +157,25 @@ class SourceEntry(_Entry, frozen=True):
     overlays: Annotated[
         tuple[Text, ...], Meta(description="OpenAPI Overlays that mend it, applied in order.")
     ] = ()
+    headers: Annotated[
+        Headers, Meta(description="Headers that every request to this API carries.")
+    ] = {}
+    security_schemes: Annotated[
+        dict[str, SecuritySchemeEntry],
+        Meta(
+            description="Security schemes that the document does not declare. Operations that"
+            " declare the header, the query parameter or the cookie of a scheme use it; the"
+            " parameter is then no argument."
+        ),
+    ] = {}
+    security: Annotated[
+        tuple[dict[str, tuple[str, ...]], ...] | None,
+        Meta(
+            description="Alternative Security Requirement Objects for the operations without"
+            " `security`: `[{token: []}]`, or `[{token: []}, {}]` if the credential is optional."
+            " `[]` states that the API needs none."
+        ),
+    ] = None
 
 
 class Match(_Entry, frozen=True, rename={"operation_id": "operationId"}):
@@ -122,7 +210,24 @@ class ParameterEntry(_Entry, frozen=True):
     description: str = ""
     hidden: Annotated[bool, Meta(description="Not offered, and not sent.")] = False
     fixed: Annotated[Any, Meta(description="Not offered; this is sent with every call.")] = UNSET
-    default: Annotated[Any, Meta(description="Sent where a call leaves it out.")] = UNSET
+    default: Annotated[
+        Any, Meta(description="Sent if the call, or the environment variable, gives no value.")
+    ] = UNSET
+    from_environment: Annotated[
+        EnvironmentName | Literal[""],
+        Meta(
+            description="The environment variable of the server that has the value. The argument is"
+            " hidden from clients, and every call sends the value.",
+        ),
+    ] = ""
+    secret: Annotated[
+        bool | None,
+        Meta(
+            description="Whether the value of `from_environment` is a secret, to be masked in logs"
+            " and results. By default, if the parameter has the format `password` or the name of a"
+            " credential."
+        ),
+    ] = None
 
 
 class ResultEntry(_Entry, frozen=True):
@@ -201,18 +306,24 @@ class OperationEntry(_Entry, frozen=True):
     expose: Literal["tool", "resource", "template", "prompt", "off"] = "tool"
 
 
-class SecuritySchemeEntry(
-    _Entry, frozen=True, rename={"in_": "in", "bearer_format": "bearerFormat"}
-):
-    """A Security Scheme Object of OpenAPI, for declared tools."""
+class EffectiveEntry(Struct, frozen=True):
+    """What the manifest says of one operation, from all entries that cover it."""
 
-    type: Literal["apiKey", "http", "oauth2"]
-    description: str = ""
-    name: str = ""
-    in_: Literal["", "header", "query", "cookie"] = ""
-    scheme: str = ""
-    bearer_format: str = ""
-    flows: dict[str, Any] = {}
+    entry: OperationEntry = OperationEntry()
+    own: Tokens = ()  # where the operation has its own entry, or would have it
+    inherited: Mapping[Tokens, Tokens] = field(default_factory=dict)
+    """Where a setting is stated that another entry gives, by its place inside an entry."""
+
+    def tokens(self, *inside: str) -> Tokens:
+        """Return the keys that lead to a setting in the manifest."""
+        for length in range(len(inside), 0, -1):
+            if inside[:length] in self.inherited:
+                return (*self.inherited[inside[:length]], *inside[length:])
+        return (*self.own, *inside)
+
+    def is_inherited(self, setting: str) -> bool:
+        """Return whether a setting, or a member of it, comes from an entry that covers many."""
+        return any(inside[0] == setting for inside in self.inherited)
 
 
 class BodyEntry(_Entry, frozen=True):
@@ -363,6 +474,9 @@ class Manifest(_Entry, frozen=True):
         tuple[SourceEntry, ...], Meta(description="API descriptions; `[]` for none.")
     ]
     models: Annotated[bool, Meta(description="Whether handlers are typed by models.")] = True
+    headers: Annotated[
+        Headers, Meta(description="Headers that every request carries, to every API.")
+    ] = {}
     select: Annotated[
         tuple[SelectRule, ...], Meta(description="The first rule that fits an operation decides.")
     ] = ()
@@ -422,3 +536,12 @@ class LocatedManifest(Struct, frozen=True):
 
     manifest: Manifest
     locate: Callable[[tuple[str, ...]], Location]
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    """The file as JSON, which tells what it states from what is a default."""
+
+    def value_at(self, tokens: Tokens) -> Any:
+        """Return the value that the file states at some keys; None if there is none."""
+        value: Any = self.stated
+        for token in tokens:
+            value = value.get(token) if isinstance(value, Mapping) else None
+        return value

@@ -7,10 +7,11 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from mcpgen.diagnostics import Location
 from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
-from mcpgen.ir.manifest import DEFAULT_BUDGET, PollEntry
+from mcpgen.ir.manifest import DEFAULT_BUDGET, EffectiveEntry, PollEntry
 from mcpgen.ir.tool_search import ToolSearch, Toolset
 from mcpgen.ir.workflow import (
     WORKFLOW_PREFIX,
@@ -48,12 +49,27 @@ class Argument(Struct, frozen=True):
     default: JsonValue | UnsetType = UNSET  # what the handler gets where a call leaves it out
 
 
+class SettingUse(Struct, frozen=True):
+    """A parameter, or a property of the body, whose value is a setting of the server."""
+
+    name: str  # of the environment variable: "VERCEL_TEAM_ID"
+    schema: JsonSchema  # of the value
+    description: str
+    required: bool  # whether the operation cannot be called without it
+    secret: bool
+    at: Location  # where the manifest names the setting
+    default: JsonValue | UnsetType = UNSET  # sent if the environment has no value
+
+
 class Fixed(Struct, frozen=True):
     """A value that is sent with every call and is no argument."""
 
     location: str  # as of an argument
     wire_name: str  # of the parameter, or of the property of a "body"
-    value: JsonValue
+    value: JsonValue  # UNSET if the environment has it
+    setting: SettingUse | None = None
+    is_default_header: bool = False  # the client of the API adds it, and no handler spells it
+    at: Location | None = None  # of a default header: where the manifest states it
 
 
 class Pagination(Struct, frozen=True):
@@ -104,10 +120,13 @@ class ToolPlan(Struct, frozen=True):
     pagination: Pagination | None = None
     also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
     fixed: tuple[Fixed, ...] = ()
+    members: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Members that are added to a body that lacks them, by wire name."""
     wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
     aliases: tuple[str, ...] = ()  # former names, by which it can be called still
     shaping: Shaping = Shaping()
     exposed_as: str = "tool"  # or "resource", "template", "prompt": then it is not listed
+    stated: EffectiveEntry = EffectiveEntry()  # what the manifest says of it
     document_name: str = ""  # what the document calls it by now, where its issued name is another
 
     @property
@@ -201,6 +220,8 @@ class EnvironmentVariable(Struct, frozen=True):
     example: str = ""
     choices: tuple[str, ...] = ()  # the values that are allowed; () for any
     usage: Usage | None = None  # the tools that need it; None where calls do not decide
+    schema: JsonSchema | None = None  # of a value that requests carry; None for other settings
+    reads_as: JsonObject = field(default_factory=dict)  # the types that its text is parsed as
 
     @property
     def use(self) -> str:
@@ -258,6 +279,7 @@ class ServerPlan(Struct, frozen=True):
     budget: int = DEFAULT_BUDGET  # tokens that the list of tools may cost
     toolsets: tuple[Toolset, ...] = ()  # by name
     search: ToolSearch | None = None  # what is listed in place of all tools, over the budget
+    headers: Mapping[str, tuple[Fixed, ...]] = field(default_factory=dict)  # by source
     icons: tuple[JsonObject, ...] = ()
     revisions: tuple[str, ...] = ()  # of MCP, that are served; () for all
     resources: tuple[DeclaredPlan, ...] = ()  # by URI; templates among them

@@ -1,4 +1,7 @@
-"""`check`: is a project what its inputs and mcpgen would make of it today? Reads hashes only."""
+"""`check`: is a project what its inputs and mcpgen would make of it today, and does it start?
+
+It compares hashes. Only `handlers/` that changed since their last good load are loaded again.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.pipeline.disk import tell_interrupted, tell_unreadable
 from mcpgen.pipeline.evidence import EVIDENCE_FOLDER, read_evidence, was_made_otherwise
+from mcpgen.pipeline.loading import check_loading
 from mcpgen.pipeline.options import CONFLICT, DONE, STALE, USAGE, CheckReport
 from mcpgen.pipeline.overrides import check_overrides, tell_lost
 from mcpgen.pipeline.project_folder import find_lock, read_file, toolchain
@@ -23,11 +27,12 @@ from mcpgen.pipeline.unresolved import find_foreign, find_unresolved
 def check(
     target: Path, *, ignore_toolchain: bool = False, inputs_decide: bool = False
 ) -> CheckReport:
-    """Say whether the project at `target` is current and its generated files are unedited.
+    """Say whether the project at `target` is current, its generated files unedited, and loads.
 
-    Writes nothing. An edited file weighs more than a stale one; both are told. With
+    Writes nothing there. An edited file weighs more than a stale one; both are told. With
     `ignore_toolchain` other versions of the tools that mcpgen uses make nothing stale. With
-    `inputs_decide` nothing more is looked at, or told, once an input has changed.
+    `inputs_decide` nothing more is looked at, or told, once an input has changed, and `handlers/`
+    are not loaded.
     """
     problems = Problems()
     try:
@@ -69,6 +74,9 @@ def _check(
     stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
     _note_other_runtime(target, problems)
     is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
+    # Whatever is found so far explains why the server does not start.
+    if not (stale or edited or is_misfit or inputs_decide):
+        is_misfit = check_loading(target, problems)
     exit_code = CONFLICT if edited else STALE if stale or is_misfit else DONE
     return CheckReport(problems, exit_code, target, tuple(stale), tuple(edited))
 

@@ -53,7 +53,8 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
             if target.is_dir():
                 stack.enter_context(exclusive(target))
                 roll_forward(target)
-            if not options.strict and is_known_current(target, options.cache):
+            is_usual = not (options.strict or options.answers)
+            if is_usual and is_known_current(target, options.cache):
                 return Report(problems, DONE, target)
             report = _generate(target, options, problems, progress)
             note_current(report, options.cache)
@@ -128,7 +129,7 @@ def _make(
         project = stages.make_project(
             planned.plan,
             planned.inputs.files,
-            answers,
+            {**answers, **options.answers},
             problems,
             progress,
             cache=options.cache,

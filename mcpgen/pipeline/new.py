@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.exclusive import exclusive
@@ -22,11 +23,22 @@ from mcpgen.pipeline.project_folder import (
     refuse_target,
 )
 
+if TYPE_CHECKING:
+    from mcpgen.pipeline.credentials import Decide
 
-def new(source: str, target: Path | None, options: Options, progress: Progress) -> Report:
+
+def new(
+    source: str,
+    target: Path | None,
+    options: Options,
+    progress: Progress,
+    decide: Decide | None = None,
+) -> Report:
     """Make a server project from the API description at `source`, a path or a URL.
 
-    It may be a manifest as well, the path of one that names its own documents.
+    It may be a manifest as well, the path of one that names its own documents. `decide` is asked
+    about each credential that the document hides; without it, only those that leave no doubt are
+    taken from the environment.
 
     Without `target` it goes to `<name>-mcp` here. The folder is written as a whole or not at all;
     every reason stands in the report's problems.
@@ -35,7 +47,8 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
     if target is not None and refuse_target(target, problems):
         return Report(problems, USAGE, target)
     # Imported here: the stages load a validator, templates and YAML, which `check` does without.
-    from mcpgen.pipeline import stages
+    from mcpgen.pipeline import credentials, stages
+    from mcpgen.plan.hidden_credentials import find_hidden_credentials
     from mcpgen.plan.policy import first_policy
 
     if is_manifest(source):
@@ -57,6 +70,12 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
         target = target or Path(plan.distribution)
         if refuse_target(target, problems):
             return Report(problems, USAGE, target, plan)
+        found = find_hidden_credentials(plan)
+        if found:
+            found = tuple(map(decide or credentials.take_certain, found))
+            api, policy = credentials.with_credentials(understood.api, policy, found, problems)
+            plan = stages.plan_server(api, policy, problems, strict=options.strict)
+            credentials.report_decided(found, plan, problems)
         document = stages.vendored(understood.document)
         project = stages.make_project(
             plan,
@@ -65,6 +84,7 @@ def new(source: str, target: Path | None, options: Options, progress: Progress) 
             problems,
             progress,
             selection=(options.include, options.exclude),
+            credentials=found,
             cache=options.cache,
         )
     except RejectedError:

@@ -42,6 +42,7 @@ class GenerateOptions(Struct, frozen=True):
     force: bool = False  # overwrite generated files that were edited, after keeping a copy
     strict: bool = False
     diff: bool = False  # fill `Report.diffs`
+    answers: Mapping[str, str] = field(default_factory=dict)  # in place of recorded ones
     outside_judge: bool | None = None
     cache: Path | None = None
 

@@ -17,6 +17,7 @@ from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest, SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
+from mcpgen.pipeline.credentials import report_hidden
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.overrides import read_project_handlers
 from mcpgen.pipeline.project_folder import Inputs, read_file
@@ -31,6 +32,7 @@ from mcpgen.spec.limits import DEFAULT_LIMITS
 from mcpgen.spec.load import load
 from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.source_file import read_bytes
+from mcpgen.spec.source_security import with_source_security
 from mcpgen.spec.urls import is_url
 from mcpgen.spec.validate import JUDGED_BYTES
 from mcpgen.spec.workflows import read_workflows
@@ -99,8 +101,10 @@ def plan_project(
     ]
     is_one = len(read) == 1
     apis = [
-        _of_source(understood.api, source, is_only=is_one)
-        for source, understood in zip(manifest.sources, read, strict=True)
+        _of_source(
+            with_source_security(understood.api, number, intent, problems), source, is_only=is_one
+        )
+        for number, (source, understood) in enumerate(zip(manifest.sources, read, strict=True))
     ]
     declared = lower_declared(intent, problems)
     _check_schemes(apis, intent, problems)
@@ -108,6 +112,7 @@ def plan_project(
     arazzo = ArazzoDocuments(target, manifest.sources, problems)
     policy = Policy(intent, lock.operations, read_workflows(intent, arazzo.read, problems))
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
+    report_hidden(plan, intent, problems)
     plan = _with_declared(plan, target, intent, problems)
     inputs = Inputs(
         tuple(

@@ -19,10 +19,12 @@ from mcpgen.emit.format import format_files
 from mcpgen.emit.lock import with_lf
 from mcpgen.emit.models import ModelRun, ModelsFailedError
 from mcpgen.emit.proof import prove_contents, prove_paths
+from mcpgen.emit.runtime_wheel import make_runtime_wheel
 from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
@@ -241,10 +243,13 @@ def make_project(
     progress: Progress,
     *,
     selection: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    credentials: Sequence[HiddenCredential] = (),
     cache: Path | None = None,
     around: ForkedAhead[FileSet] | None = None,
 ) -> Project:
     """Make every file of the project from its plan; `document` is the vendored one.
+
+    `credentials` are those that the document hides, for the first manifest.
 
     `around` is what `ready_for_skeleton` gave, from a caller who knew early that there is much
     to do.
@@ -261,6 +266,7 @@ def make_project(
         include=include,
         exclude=exclude,
         has_models=bool(plan.models) or not plan.has_document,
+        credentials=credentials,
     )
     skeleton = functools.partial(
         render_skeleton,
@@ -272,6 +278,8 @@ def make_project(
     given = {**document, MANIFEST_SCHEMA_FILE: schema}
     files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in given.items())
     prove_contents(files, plan.package)
+    if answers.get("vendor_runtime") == "yes":
+        files += (make_runtime_wheel(),)
     try:
         with (
             contextlib.nullcontext(around) if around else ready_for_skeleton(len(plan.tools)) as it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
@@ -11,12 +11,15 @@ from mcpgen.diagnostics import Location, OperationRefusedError, did_you_mean
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import OperationEntry, ParameterEntry
-from mcpgen.ir.tool_plan import Fixed
+from mcpgen.ir.secret_names import is_secret_name
+from mcpgen.ir.tool_plan import Fixed, SettingUse
+from mcpgen.plan.descriptions import first_sentence
 from mcpgen.plan.naming import argument_names
-from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.shapes import Shape, Shapes
 from mcpgen.runtime.testing.samples import Samples
 
 _RESERVED = frozenset({"body", "content_type", "max_pages", "querystring"})  # of mcpgen's own
+_MAX_DESCRIPTION = 160  # of a setting
 WirePlace = tuple[str, str]
 """A location and a wire name; a property of the body has the location "body"."""
 
@@ -33,6 +36,8 @@ class Adjusted(Struct, frozen=True):
     fixed: tuple[Fixed, ...] = ()
     names: Mapping[WirePlace, str] = field(default_factory=dict)
     defaults: Mapping[WirePlace, JsonValue] = field(default_factory=dict)
+    members: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Defaults of required members of the body, by wire name."""
 
 
 def adjust(
@@ -49,7 +54,7 @@ def adjust(
     adjusted = Adjusted(operation, operation)
     if not entry.parameters:
         return adjusted
-    places = _places(operation, shapes)
+    places = argument_places(operation, shapes)
     for name, wish in entry.parameters.items():
         place = places.get(name)
         if place is None:
@@ -64,7 +69,7 @@ def adjust(
     return _with_body(_with_names(adjusted, entry, places, at), shapes)
 
 
-def _places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace]:
+def argument_places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace]:
     """What can be adjusted, by the name that a manifest calls it."""
     found = {
         name: place
@@ -159,6 +164,13 @@ class _Adjusting:
         """The operation with this argument as it is wished."""
         wish = self.wish
         is_fixed, has_default = wish.fixed is not UNSET, wish.default is not UNSET
+        if wish.secret is not None and not wish.from_environment:
+            raise self._refused(
+                "is `secret` without `from_environment`",
+                "name the environment variable, or remove `secret`",
+            )
+        if wish.from_environment:
+            return self._from_environment()
         if is_fixed + has_default + wish.hidden > 1:
             raise self._refused("is fixed, hidden or has a default", "keep one of them")
         if (is_fixed or wish.hidden) and (wish.name or wish.description):
@@ -213,6 +225,43 @@ class _Adjusting:
             offered=self._without(self.before.offered),
             fixed=(*self.before.fixed, fixed),
         )
+
+    def _from_environment(self) -> Adjusted:
+        """Hide the argument; the handler reads its value from a setting of the server."""
+        wish, (location, wire_name) = self.wish, self.place
+        if wish.fixed is not UNSET or wish.hidden or wish.name:
+            raise self._refused(
+                "has `from_environment` and `fixed`, `hidden` or `name`", "keep `from_environment`"
+            )
+        if location == "querystring":
+            raise self._refused("is the whole query string", "set `fixed`, or leave it to the call")
+        self._check(wish.default)
+        schema = self._schema()
+        keywords = self.shapes.of(schema).keywords
+        is_secret = keywords.get("format") == "password" or is_secret_name(wire_name)
+        setting = SettingUse(
+            wish.from_environment,
+            schema,
+            wish.description or first_sentence(self._description(keywords), _MAX_DESCRIPTION),
+            required=self._is_required() and wish.default is UNSET,
+            secret=is_secret if wish.secret is None else wish.secret,
+            at=self.at,
+            default=wish.default,
+        )
+        return replace(
+            self.before,
+            offered=self._without(self.before.offered),
+            fixed=(*self.before.fixed, Fixed(location, wire_name, UNSET, setting)),
+        )
+
+    def _description(self, keywords: JsonObject) -> str:
+        """What the document says about the parameter, or its schema."""
+        found = (
+            parameter.description
+            for parameter in self.before.sent.parameters
+            if (parameter.location, parameter.name) == self.place
+        )
+        return next(found, "") or keywords.get("description") or ""
 
     def _hidden(self) -> Adjusted:
         if self._is_required():
@@ -351,3 +400,14 @@ def _required(operation: Operation, place: WirePlace, shapes: Shapes) -> Operati
         return replace(item, schema=_with(item.schema, required=sorted(required)))
 
     return _with_bodies(operation, with_member)
+
+
+def with_optional_members(
+    schema: JsonSchema, members: Collection[str], shape_of: Callable[[JsonSchema], Shape]
+) -> JsonSchema:
+    """Return the schema of an object that may be without these members."""
+    if not members:
+        return schema
+    keywords = dict(shape_of(schema).keywords)
+    required = [name for name in keywords.pop("required", ()) if name not in members]
+    return {**keywords, "required": required} if required else keywords

@@ -12,7 +12,7 @@ from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Declared, MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import Annotation, Argument
-from mcpgen.plan.adjusting import Adjusted
+from mcpgen.plan.adjusting import Adjusted, with_optional_members
 from mcpgen.plan.descriptions import with_wire_name
 from mcpgen.plan.input_profile import FILE_IN_WORDS
 from mcpgen.plan.media_types import (
@@ -57,7 +57,7 @@ def plan_arguments(adjusted: Adjusted, types: Types, hint: str) -> tuple[Listed,
         for parameter in operation.parameters
     ]
     if operation.declared is None:
-        listed += _body(operation, types, hint)
+        listed += _body(adjusted, types, hint)
     else:
         listed += _placed(operation, operation.declared, types, hint)
     return tuple(
@@ -179,7 +179,8 @@ def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
     return tuple(spelled.values())
 
 
-def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
+def _body(adjusted: Adjusted, types: Types, hint: str) -> list[Listed]:
+    operation = adjusted.offered
     body = operation.request_body
     if body is None:
         return []
@@ -204,6 +205,12 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
             schemas.append(schema)
         if kind_of_body(item) in STRUCTURED:
             structured.append(schema)
+    # The handler gets a body whose defaults are filled in, so its type still requires them.
+    annotation = types.of(_one_of(schemas), "request", f"{hint}Body").annotation
+    schemas, structured = (
+        [with_optional_members(schema, adjusted.members, types.shape_of) for schema in found]
+        for found in (schemas, structured)
+    )
     shown = [schema for schema in schemas if not structured or schema in structured]
     whole = _one_of(schemas)
     argument = Argument(
@@ -212,7 +219,7 @@ def _body(operation: Operation, types: Types, hint: str) -> list[Listed]:
         location="body",
         wire_name="",
         required=body.required,
-        annotation=types.of(whole, "request", f"{hint}Body").annotation,
+        annotation=annotation,
         schema=whole,
     )
     listed = _described(_one_of(shown), body.description, is_deprecated=False)

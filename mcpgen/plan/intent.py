@@ -9,7 +9,7 @@ import msgspec
 from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.api import LeftOut, Operation
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.manifest import Manifest, OperationEntry
+from mcpgen.ir.manifest import Manifest, OperationEntry, is_wide
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.wiring import entry_of
 
@@ -34,6 +34,8 @@ def entries_by_key(
         if operation.declared is not None
     }
     for name, entry in policy.manifest.operations.items():
+        if is_wide(name):
+            continue
         at = policy.intent.locate(("operations", name))
         key = keys.get(name)
         if key in found:

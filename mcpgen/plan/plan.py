@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, LeftOut, Operation, leave_out
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.manifest import OperationEntry
-from mcpgen.ir.tool_plan import ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.ir.tool_plan import Fixed, ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.arguments import takes_file
 from mcpgen.plan.contradictions import report_contradiction
 from mcpgen.plan.descriptions import clean, one_line, shorten
+from mcpgen.plan.entries import effective_entries
 from mcpgen.plan.environment import environment
+from mcpgen.plan.headers import default_headers
 from mcpgen.plan.intent import chosen_names, entries_by_key
 from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.models import model_modules
@@ -33,6 +34,8 @@ from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
+from mcpgen.plan.setting_usage import with_usage_of_tools
+from mcpgen.plan.settings import SettingPlanning
 from mcpgen.plan.tool_schema import ToolSchemas
 from mcpgen.plan.tools import ToolPlanning
 from mcpgen.plan.types import Types
@@ -40,7 +43,6 @@ from mcpgen.plan.workflows import plan_workflows
 
 _MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
-_NO_ENTRY = OperationEntry()
 
 
 def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
@@ -65,7 +67,11 @@ class _Planning:
         self.planning = ToolPlanning(self.schemas, self.types, offered, policy, problems)
         self.left_out: list[LeftOut] = list(api.left_out)
         stated = entries_by_key(api.operations, api.left_out, policy, problems)
-        self.entries = with_wishes(stated, api.operations, problems)
+        own = with_wishes(stated, api.operations, problems)
+        self.effective = effective_entries(
+            api.operations, own, policy.intent, self.schemas.requests, problems
+        )
+        self.entries = {key: effective.entry for key, effective in self.effective.items()}
 
     def plan(self) -> ServerPlan:
         api, server = self.api, self.policy.manifest.server
@@ -87,6 +93,15 @@ class _Planning:
             takes_file(item, self.types) for tool in tools.values() for item in tool.body
         )
         prefix = f"{snake_case(server.name).upper()}_"
+        variables = environment(
+            api,
+            served,
+            prefix,
+            takes_files=takes_files,
+            has_toolsets=search is not None,
+            asks_users=any(tool.shaping.confirm for tool in tools.values()),
+        )
+        settings = SettingPlanning(variables, self.schemas.requests, self.problems)
         return ServerPlan(
             name=server.name,
             distribution=f"{server.name}-mcp",
@@ -97,13 +112,9 @@ class _Planning:
             instructions=self._instructions(),
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
-            environment=environment(
-                api,
-                served,
-                prefix,
-                takes_files=takes_files,
-                has_toolsets=search is not None,
-                asks_users=any(tool.shaping.confirm for tool in tools.values()),
+            environment=(
+                *variables,
+                *with_usage_of_tools(settings.variables(tools.values()), tools.values()),
             ),
             groups=groups,
             models=self._models(groups),
@@ -116,7 +127,14 @@ class _Planning:
             budget=self.policy.manifest.budget,
             toolsets=toolsets,
             search=search,
+            headers=self._headers(served),
         )
+
+    def _headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
+        """The default headers of each API that is called."""
+        sources = sorted({operation.source for operation in served})
+        found = {source: default_headers(self.policy.intent, source) for source in sources}
+        return {source: headers for source, headers in found.items() if headers}
 
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
         """Plan a tool for each operation that can have one, by operation, with all its names."""
@@ -182,9 +200,8 @@ class _Planning:
         return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
 
     def _tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
-        entry = self.entries.get(operation.key, _NO_ENTRY)
         try:
-            return self.planning.tool(operation, entry, name, call_type)
+            return self.planning.tool(operation, self.effective[operation.key], name, call_type)
         except OperationRefusedError as refused:
             self.left_out.append(leave_out(operation.key, refused, self.problems))
             return None

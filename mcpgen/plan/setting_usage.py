@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
 from mcpgen.ir.api import Api, Operation, Server
 from mcpgen.ir.json_types import JsonObject
-from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
-from mcpgen.runtime.needs import NeedsOfRequests, usage_of
+from mcpgen.ir.tool_plan import EnvironmentVariable, ToolPlan, source_prefix
+from mcpgen.runtime.needs import NeedsOfRequests, Usage, usage_of
 
 
 def with_usage(
@@ -28,6 +28,26 @@ def with_usage(
     counted = []
     for variable in variables:
         usage = usage_of(variable.name, tools)
+        counted.append(replace(variable, usage=usage, required=usage.is_needed_by_most))
+    return counted
+
+
+def with_usage_of_tools(
+    variables: Iterable[EnvironmentVariable], tools: Collection[ToolPlan]
+) -> list[EnvironmentVariable]:
+    """Return variables that parameters and headers come from, with the tools that need each."""
+    counted = []
+    for variable in variables:
+        uses = [
+            [
+                item.setting.required
+                for item in tool.fixed
+                if item.setting is not None and item.setting.name == variable.name
+            ]
+            for tool in tools
+        ]
+        needed = sum(any(use) for use in uses)
+        usage = Usage(len(tools), needed_by=needed, usable_by=sum(map(bool, uses)) - needed)
         counted.append(replace(variable, usage=usage, required=usage.is_needed_by_most))
     return counted
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, OperationRefusedError
 from mcpgen.ir.api import SAFE_METHODS, Operation
 from mcpgen.ir.json_types import JsonSchema
-from mcpgen.ir.manifest import OperationEntry, PollEntry, ResultEntry
+from mcpgen.ir.manifest import EffectiveEntry, PollEntry, ResultEntry
 from mcpgen.ir.tool_plan import Argument, Pagination, Shaping
 from mcpgen.plan.narrowing import ITEMS, Narrowing, NoMemberError, members, steps
 from mcpgen.plan.pagination import size_parameter
@@ -22,15 +22,18 @@ At = Callable[..., Location]
 
 
 def paged(
-    pages: Pagination | None, operation: Operation, entry: OperationEntry, at: At
+    pages: Pagination | None, operation: Operation, effective: EffectiveEntry, at: At
 ) -> Pagination | None:
     """How a list goes on, as far as the manifest lets a call follow.
 
     Raises:
         OperationRefusedError: the manifest speaks of pages where there are none.
     """
+    entry = effective.entry
     if entry.paginate is None:
         return pages
+    if pages is None and effective.is_inherited("paginate"):
+        return None  # an entry that covers many is for those that have pages
     if pages is None:
         raise OperationRefusedError(
             "paginate-entry",
@@ -62,12 +65,13 @@ class PlannedShaping:
         self._responses = responses
         self._at = at
 
-    def of(self, entry: OperationEntry) -> Shaping:
+    def of(self, effective: EffectiveEntry) -> Shaping:
         """What is done around the handler.
 
         Raises:
             OperationRefusedError: it contradicts the operation, or itself.
         """
+        entry = effective.entry
         shaping = Shaping(
             confirm=entry.confirm,
             timeout_seconds=entry.timeout_seconds,
@@ -76,7 +80,13 @@ class PlannedShaping:
         if entry.poll is not None:
             self._check_poll(entry.poll)
             shaping = replace(shaping, poll=entry.poll)
-        return shaping if entry.result is None else self._with_result(shaping, entry.result)
+        if entry.result is None:
+            return shaping
+        if effective.is_inherited("result") and not entry.result.select:
+            schemas, _ = response_schemas(self._operation)
+            if not schemas:
+                return shaping  # an entry that covers many bounds the results that there are
+        return self._with_result(shaping, entry.result)
 
     def _with_result(self, shaping: Shaping, wish: ResultEntry) -> Shaping:
         schemas = self._schemas("result")

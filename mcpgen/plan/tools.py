@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -10,13 +10,15 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.manifest import OperationEntry
-from mcpgen.ir.tool_plan import Argument, Pagination, Shaping, ToolPlan
-from mcpgen.plan.adjusting import Adjusted, adjust
+from mcpgen.ir.manifest import EffectiveEntry
+from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, Shaping, ToolPlan
+from mcpgen.plan.adjusting import Adjusted, WirePlace, adjust, argument_places
 from mcpgen.plan.annotations import tool_annotations
 from mcpgen.plan.arguments import plan_arguments, selectable, why_unsendable
+from mcpgen.plan.declared_defaults import DeclaredDefaults
 from mcpgen.plan.descriptions import tool_description, tool_title
-from mcpgen.plan.intent import stated_as, with_hints
+from mcpgen.plan.headers import default_headers, with_headers
+from mcpgen.plan.intent import with_hints
 from mcpgen.plan.naming import identifier, pascal_case
 from mcpgen.plan.pagination import recognised, with_pages
 from mcpgen.plan.policy import Policy
@@ -48,17 +50,19 @@ class ToolPlanning:
         self._offered = offered
         self._policy = policy
         self._problems = problems
+        self._headers: dict[str, tuple[Fixed, ...]] = {}  # by source
+        self._defaults = DeclaredDefaults(schemas.requests, problems)
 
     def tool(
-        self, operation: Operation, entry: OperationEntry, name: str, call_type: Identifier
+        self, operation: Operation, effective: EffectiveEntry, name: str, call_type: Identifier
     ) -> ToolPlan:
-        """Plan the tool of an operation, as `entry` of the manifest wants it.
+        """Plan the tool of an operation with the settings of the manifest.
 
         Raises:
             OperationRefusedError: no tool can call the operation.
         """
-        hint = pascal_case(name)
-        adjusted = self._adjusted(operation, entry)
+        hint, entry = pascal_case(name), effective.entry
+        adjusted = self._adjusted(operation, effective)
         listed = plan_arguments(adjusted, self._types, hint)
         operation = adjusted.sent
         self._tell_of_unsendable(operation)
@@ -66,7 +70,7 @@ class ToolPlanning:
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
         title = entry.title or tool_title(operation, name)
         arguments = tuple(item.argument for item in listed)
-        pages, shaping = self._shaping(operation, entry, arguments)
+        pages, shaping = self._shaping(operation, effective, arguments)
         if pages is not None:
             inputs = with_pages(inputs, pages)
         result = planned_result(operation, hint, shaping, self._schemas, self._types)
@@ -90,34 +94,51 @@ class ToolPlanning:
             pagination=pages,
             shaping=shaping,
             exposed_as=entry.expose,
+            stated=effective,
             also_answered=also_answered(operation),
             fixed=adjusted.fixed,
+            members=adjusted.members,
             wire_names=wire_names(inputs.full or inputs.listed, self._offered),
         )
         return replace(tool, token_cost=token_cost(tool))
 
-    def _adjusted(self, operation: Operation, entry: OperationEntry) -> Adjusted:
+    def _adjusted(self, operation: Operation, effective: EffectiveEntry) -> Adjusted:
         """The operation as the manifest has it; where that cannot be followed, as it is."""
         if operation.declared is not None:
-            return wired(operation, operation.declared)
-        at = self._place_of(operation)
+            return self._with_headers(wired(operation, operation.declared), ())
+        at = self._place_of(effective)
 
         def adjusted() -> Adjusted:
             requests = self._schemas.requests
-            return adjust(operation, entry, requests, lambda name: at("parameters", name))
+            entry = effective.entry
+            wanted = adjust(operation, entry, requests, lambda name: at("parameters", name))
+            return self._defaults.apply(wanted)
 
-        return self._followed(adjusted, Adjusted(operation, operation))
+        entries = effective.entry.parameters
+        places = argument_places(operation, self._schemas.requests) if entries else {}
+        stated = {places[name] for name in entries if name in places}
+        return self._with_headers(self._followed(adjusted, Adjusted(operation, operation)), stated)
+
+    def _with_headers(self, adjusted: Adjusted, stated: Collection[WirePlace]) -> Adjusted:
+        """The operation with the default headers of its API; `stated` are decided otherwise."""
+        source = adjusted.sent.source
+        if source not in self._headers:
+            self._headers[source] = default_headers(self._policy.intent, source)
+        headers = self._headers[source]
+        requests = self._schemas.requests
+        return self._followed(lambda: with_headers(adjusted, headers, stated, requests), adjusted)
 
     def _shaping(
-        self, operation: Operation, entry: OperationEntry, arguments: tuple[Argument, ...]
+        self, operation: Operation, effective: EffectiveEntry, arguments: tuple[Argument, ...]
     ) -> tuple[Pagination | None, Shaping]:
         """How its list goes on, and what is done around its handler."""
-        responses, at = self._schemas.responses, self._place_of(operation)
+        responses, at = self._schemas.responses, self._place_of(effective)
         described = recognised(operation, self._schemas.requests, responses)
 
         def shaped() -> tuple[Pagination | None, Shaping]:
-            pages = paged(described, operation, entry, at)
-            return pages, PlannedShaping(operation, arguments, pages, responses, at).of(entry)
+            pages = paged(described, operation, effective, at)
+            shaping = PlannedShaping(operation, arguments, pages, responses, at).of(effective)
+            return pages, shaping
 
         return self._followed(shaped, (described, Shaping()))
 
@@ -135,12 +156,9 @@ class ToolPlanning:
             )
             return otherwise
 
-    def _place_of(self, operation: Operation) -> At:
-        """The place of what stands in the manifest's entry for an operation."""
-        tokens = ("operations", stated_as(operation, self._policy.manifest))
-        if operation.declared is not None:
-            tokens = ("tools", operation.declared.tool)
-        return lambda *inside: self._policy.intent.locate((*tokens, *inside))
+    def _place_of(self, effective: EffectiveEntry) -> At:
+        """The place of a setting of an operation, in the entry that states it."""
+        return lambda *inside: self._policy.intent.locate(effective.tokens(*inside))
 
     def _tell_of_unsendable(self, operation: Operation) -> None:
         """Report the media types of a body that stay unused beside others that can be written."""

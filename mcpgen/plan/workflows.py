@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from keyword import iskeyword
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -196,11 +195,11 @@ class _Planning:
             return tool.returns
         if not isinstance(output, ObjectOf):
             return self._annotation(output)
-        if not all(name.isidentifier() and not iskeyword(name) for name, _ in output.members):
+        if not all(_can_be_field(name) for name, _ in output.members):
             return Annotation("dict[str, object]")
         return WorkflowResult(
             identifier(f"{pascal_case(self._workflow.name)}Result"),
-            tuple((identifier(name), self._annotation(item)) for name, item in output.members),
+            tuple((Identifier(name), self._annotation(item)) for name, item in output.members),
         )
 
     def _annotation(self, value: Value) -> Annotation:
@@ -214,6 +213,15 @@ class _Planning:
     def _refuse(self, code: str, message: str, tokens: Tokens, why: str, help: str) -> None:
         at = self._workflow.locate(tokens)
         self._problems.error(code, message, at=at, why=why, help=help)
+
+
+def _can_be_field(name: str) -> bool:
+    """Tell whether a class can declare this key, which is spelled as on the wire."""
+    try:
+        Identifier(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _variables(steps: Sequence[Step], arguments: Collection[Identifier]) -> dict[str, Identifier]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import UNSET
 
 from mcpgen.ir.api import SecurityScheme
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import (
     Argument,
     DeclaredPlan,
@@ -22,7 +22,7 @@ from mcpgen.ir.tool_plan import (
     source_prefix,
 )
 from mcpgen.ir.tool_search import IndexEntry, ToolSearch
-from mcpgen.render.request_contract import given, request_contract, server_object
+from mcpgen.render.request_contract import bundled, given, request_contract, server_object
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
@@ -38,10 +38,13 @@ def server_contract(plan: ServerPlan) -> JsonObject:
         "security_schemes": {
             scheme.id: _security_scheme(scheme) for scheme in plan.api.security_schemes
         },
-        "environment": [_environment_variable(variable) for variable in plan.environment],
+        "environment": [
+            _environment_variable(variable, plan.api.schemas) for variable in plan.environment
+        ],
         "groups": [str(group.module) for group in plan.groups],
     } | given(
         {
+            "headers": _headers(plan, ""),
             "sources": _sources(plan),
             "aliases": aliases,
             "search": _search_names(plan),
@@ -67,9 +70,21 @@ def _sources(plan: ServerPlan) -> JsonObject:
         source.name: {
             "env_prefix": source_prefix(plan.env_prefix, source.name),
             "servers": [server_object(server) for server in source.servers],
+            **given({"headers": _headers(plan, source.name)}),
         }
         for source in plan.api.sources
         if source.name
+    }
+
+
+def _headers(plan: ServerPlan, source: str) -> JsonObject:
+    """The default headers of one API, by name: a text, or the setting that has it."""
+    return {
+        header.wire_name: header.value
+        if (setting := header.setting) is None
+        else {"setting": setting.name, "required": setting.required}
+        | ({} if setting.default is UNSET else {"default": setting.default})
+        for header in plan.headers.get(source, ())
     }
 
 
@@ -138,6 +153,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         }
     if defaults := _defaults(tool.arguments):
         entry["defaults"] = defaults
+    if tool.members:
+        entry["members"] = {"body": dict(tool.members)}
     if tool.exposed_as != "tool":
         entry["exposed_as"] = tool.exposed_as
     if shaping := _shaping(tool.shaping):
@@ -205,8 +222,10 @@ def _security_scheme(scheme: SecurityScheme) -> JsonObject:
     )
 
 
-def _environment_variable(variable: EnvironmentVariable) -> JsonObject:
-    return {
+def _environment_variable(
+    variable: EnvironmentVariable, schemas: Mapping[str, JsonSchema]
+) -> JsonObject:
+    entry: JsonObject = {
         "name": variable.name,
         "description": variable.description,
         "required": variable.required,
@@ -219,3 +238,7 @@ def _environment_variable(variable: EnvironmentVariable) -> JsonObject:
             "choices": list(variable.choices),
         }
     )
+    if variable.schema is not None:
+        entry["schema"] = bundled(variable.schema, schemas)
+        entry |= given({"reads_as": dict(variable.reads_as)})
+    return entry

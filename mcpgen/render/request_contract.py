@@ -22,12 +22,21 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     operation = tool.operation
     argument_of = {(a.location, a.wire_name): a for a in tool.arguments}
     arguments = {place: argument.name for place, argument in argument_of.items()}
-    fixed = {(item.location, item.wire_name) for item in tool.fixed}
+    spelled = [item for item in tool.fixed if not item.is_default_header]
+    fixed = {(item.location, item.wire_name) for item in spelled}
+    settings = {
+        (item.location, item.wire_name): item.setting.name
+        for item in spelled
+        if item.setting is not None
+    }
     request: JsonObject = {
         "method": operation.method,
         "path": operation.path,
         "parameters": [
-            {**_travel(parameter), **given({"argument": arguments.get(place, "")})}
+            {
+                **_travel(parameter),
+                **given({"argument": arguments.get(place, ""), "setting": settings.get(place, "")}),
+            }
             for parameter in operation.parameters
             if (place := (parameter.location, parameter.name)) in arguments or place in fixed
         ],
@@ -42,8 +51,17 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     if body is not None:
         content_type = argument_of.get(("content_type", ""))
         request["body"] = _body(body, content_type, tool.body, plan.api.schemas)
+        if any(location == "body" for location, _ in settings):
+            request["body"]["is_composed"] = True  # a setting that is not set is left out
     elif operation.declared is not None and tool.body:
         request["body"] = _composed_body(operation, tool.body, plan.api.schemas)
+    read = {item.setting.name: item.setting.required for item in tool.fixed if item.setting}
+    request |= given(
+        {
+            "needs_settings": sorted(name for name, is_needed in read.items() if is_needed),
+            "uses_settings": sorted(name for name, is_needed in read.items() if not is_needed),
+        }
+    )
     if tool.security:
         request["security"] = [_requirement(alternative) for alternative in tool.security]
     if operation.source:
@@ -113,7 +131,7 @@ def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -
     if media_type.xml_root:
         entry["xml_root"] = media_type.xml_root
     if media_type.schema is not None and _serialiser_reads_schema(media_type):
-        entry["schema"] = _bundled(media_type.schema, schemas)
+        entry["schema"] = bundled(media_type.schema, schemas)
     return entry
 
 
@@ -128,8 +146,8 @@ def _serialiser_reads_schema(media_type: MediaType) -> bool:
     return kind.startswith("multipart/") or bool(media_type.xml_root)
 
 
-def _bundled(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
-    """Give `schema` with every schema that it reaches under `$defs`."""
+def bundled(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
+    """Return `schema` with every schema that it reaches under `$defs`."""
     needed: dict[str, JsonSchema] = {}
     to_read = [schema]
     while to_read:

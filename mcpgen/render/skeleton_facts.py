@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
+from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.safe_text import SafeText
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
+from mcpgen.render.credentials_yaml import parameter_entries, source_entries
 from mcpgen.render.filters import (
     Markdown,
     doc_text,
@@ -23,6 +25,7 @@ from mcpgen.render.filters import (
 )
 from mcpgen.render.views import purpose
 
+_FORMATS = {"boolean": "boolean", "integer": "number", "number": "number"}  # of server.json
 _REGISTRY_TEXT_LIMIT = 100  # of `description` and `title` in server.json (MCP registry)
 
 
@@ -33,11 +36,12 @@ def skeleton_facts(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     has_models: bool = True,
+    credentials: Sequence[HiddenCredential] = (),
 ) -> dict[str, SafeText]:
     """Give everything of the plan that the skeleton's templates show, by name.
 
-    `document` is the vendored document's path, "" for none; `include`, `exclude` and `has_models`
-    are what the first manifest records of the command line.
+    `document` is the vendored document's path, "" for none; `include`, `exclude`, `has_models` and
+    `credentials` are what the first manifest records of the command line and of the document.
     """
     title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
     description = one_line(plan.description) or f"{title}, as MCP tools"
@@ -56,6 +60,8 @@ def skeleton_facts(
         "environment_markdown": _environment_table(plan),
         "extras": SafeText(",".join(plan.required_extras)),
         "mcpgen_version": SafeText(version("mcpgen")),
+        "parameters_yaml": parameter_entries(credentials),
+        "security_yaml": source_entries(credentials),
         "selection_yaml": _selection(include, exclude, has_models),
         "tools_markdown": _about_tools(plan),
     }
@@ -84,7 +90,7 @@ def _environment_json(environment: Iterable[EnvironmentVariable]) -> SafeText:
             "description": shorten(scalar_text(one_line(variable.description)), 200),
             "isRequired": variable.required,
             "isSecret": variable.secret,
-            "format": "string",
+            "format": _FORMATS.get(variable.reads_as.get("type", ""), "string"),
         }
         for variable in environment
     ]

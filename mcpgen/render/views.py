@@ -81,7 +81,7 @@ class HandlerModule(Struct, frozen=True):
 
 
 class CallView(Struct, frozen=True):
-    """What one operation's handler takes and gives, as a type."""
+    """The type of one operation's handler: its parameters and its result."""
 
     name: Source
     docstring: DocText
@@ -240,7 +240,7 @@ def _handler(tool: ToolPlan, names: NamesUsed) -> HandlerView:
         signature=signature(function, tool.arguments, returns, names),
         returns=returns,
         docstring=docstring(tool),
-        request=_request(tool, returns),
+        request=_request(tool, returns, names),
         statement=Source("await" if returns == "None" else "return await"),
     )
 
@@ -279,21 +279,23 @@ def _parameter(argument: Argument, names: NamesUsed) -> Source:
     return Source(f"{name}: {annotation} | Absent = ABSENT")
 
 
-def _request(tool: ToolPlan, returns: Source) -> tuple[Source, ...]:
+def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> tuple[Source, ...]:
     operation = tool.operation
     spelled = [literal(operation.method), literal(operation.path)]
     for keyword, location in _REQUEST_MAPS:
-        fixed = [item for item in tool.fixed if item.location == location]
+        fixed = [
+            item for item in tool.fixed if item.location == location and not item.is_default_header
+        ]
         entries = [a for a in tool.arguments if a.location == location]
         if entries or fixed:
-            spelled.append(Source(f"{keyword}={_wire_map(entries, fixed)}"))
+            spelled.append(Source(f"{keyword}={_wire_map(entries, fixed, names)}"))
     members = [item for item in tool.fixed if item.location == "body"]
     for keyword in ("querystring", "body", "content_type"):
         for argument in tool.arguments:
             if argument.location == keyword:
                 value = identifier(argument.identifier)
                 if keyword == "body" and members:
-                    value = Source(f"{{**{value}, {_fixed_entries(members)}}}")
+                    value = Source(f"{{**{value}, {_fixed_entries(members, names)}}}")
                 spelled.append(Source(f"{keyword}={value}"))
     if operation.declared is not None and operation.declared.body is not UNSET:
         identifiers = {argument.name: argument.identifier for argument in tool.arguments}
@@ -315,13 +317,31 @@ def _composed(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
     return literal(part)
 
 
-def _wire_map(arguments: Iterable[Argument], fixed: Sequence[Fixed]) -> Source:
+def _wire_map(arguments: Iterable[Argument], fixed: Sequence[Fixed], names: NamesUsed) -> Source:
     entries = [f"{literal(a.wire_name)}: {identifier(a.identifier)}" for a in arguments]
-    return Source("{" + ", ".join([*entries, *([_fixed_entries(fixed)] if fixed else [])]) + "}")
+    if fixed:
+        entries.append(_fixed_entries(fixed, names))
+    return Source(f"{{{', '.join(entries)}}}")
 
 
-def _fixed_entries(fixed: Iterable[Fixed]) -> Source:
-    return Source(", ".join(f"{literal(item.wire_name)}: {literal(item.value)}" for item in fixed))
+def _fixed_entries(fixed: Iterable[Fixed], names: NamesUsed) -> Source:
+    entries = (f"{literal(item.wire_name)}: {_fixed_value(item, names)}" for item in fixed)
+    return Source(", ".join(entries))
+
+
+def _fixed_value(fixed: Fixed, names: NamesUsed) -> Source:
+    """Spell a value, or how the handler reads it from a setting."""
+    setting = fixed.setting
+    if setting is None:
+        return literal(fixed.value)
+    if setting.required:
+        return Source(f"ctx.api.setting({literal(setting.name)})")
+    if setting.default is not UNSET:
+        default = literal(setting.default)
+    else:
+        names.runtime.add("ABSENT")
+        default = Source("ABSENT")
+    return Source(f"ctx.api.setting({literal(setting.name)}, {default})")
 
 
 def docstring(tool: ToolPlan) -> DocText:

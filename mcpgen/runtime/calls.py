@@ -25,7 +25,7 @@ from mcpgen.runtime.errors import (
     UnknownToolError,
 )
 from mcpgen.runtime.extras import MissingExtraError
-from mcpgen.runtime.log import log
+from mcpgen.runtime.log import describe_error, log
 from mcpgen.runtime.own_context import InOwnContext
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
@@ -337,9 +337,5 @@ def _tell(call: Call, error: Exception) -> None:
 
 def _fail_inside(call: Call, error: BaseException) -> None:
     correlation_id = secrets.token_hex(4)
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else "-"
-    log("error", f"{correlation_id} {call.method}: {type(error).__name__}: {error} ({where})")
+    log("error", f"{correlation_id} {call.method}: {describe_error(error)}")
     call.fail(error, correlation_id)

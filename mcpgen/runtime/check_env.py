@@ -11,7 +11,7 @@ from mcpgen.runtime.auth.values import is_set
 from mcpgen.runtime.errors import ConfigurationError, UnknownToolsetError
 from mcpgen.runtime.extras import ASKING_METHODS, is_installed, missing_extras
 from mcpgen.runtime.needs import Need, NeedsOfRequests, ToolNeeds, Usage, Way, usage_of
-from mcpgen.runtime.settings import invalid_settings
+from mcpgen.runtime.startup_checks import invalid_settings
 
 if TYPE_CHECKING:
     from mcpgen.runtime.live_check import LiveOutcome

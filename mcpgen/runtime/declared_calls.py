@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from mcpgen.runtime.content import (
     Audio,
@@ -25,6 +24,7 @@ from mcpgen.runtime.errors import InvalidArgumentsError, ProtocolError, Resource
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcpgen.runtime.protocol.uri_template import UriTemplate
 from mcpgen.runtime.results import STATUS_KEY
+from mcpgen.runtime.text_values import value_of_text
 
 if TYPE_CHECKING:
     from mcpgen.runtime.context import Context
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _NOT_FOUND: Final = 404
 _PLACEHOLDER: Final = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
-_READ_AS_JSON: Final = frozenset({"integer", "number", "boolean"})
 
 
 class DeclaredFeatures:
@@ -132,26 +131,14 @@ class DeclaredFeatures:
     async def _result(self, tool: str, texts: Mapping[str, str], context: Context) -> ToolResult:
         """What a tool gives for arguments that came as texts."""
         schema = self.toolbox.tools[tool].input_schema
-        arguments = {name: _typed(schema, name, text) for name, text in texts.items()}
+        properties = schema["properties"]
+        arguments = {
+            name: value_of_text(text, properties.get(name, {})) for name, text in texts.items()
+        }
         try:
             return await self.toolbox.call(tool, arguments, context, is_listed=False)
         except InvalidArgumentsError as error:
             raise ProtocolError(INVALID_PARAMS, str(error)) from None
-
-
-def _typed(schema: JsonObject, name: str, text: str) -> Any:
-    """An argument as its schema has it, where that is no text."""
-    types = schema["properties"].get(name, {}).get("type", "string")
-    types = {types} if isinstance(types, str) else set(types)
-    if "array" in types and "string" not in types:
-        items = schema["properties"][name].get("items", {})
-        return [_typed({"properties": {name: items}}, name, part) for part in text.split(",")]
-    if types & _READ_AS_JSON and "string" not in types:
-        try:
-            return json.loads(text)
-        except ValueError:
-            return text  # which the schema refuses, with a reason
-    return text
 
 
 def _filled(text: str, arguments: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from mcpgen.runtime.absent import ABSENT
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.tools import Tool
 from mcpgen.runtime.upstream.client import ApiClient
@@ -147,7 +148,8 @@ def _has_settings(tool: Tool, client: ApiClient) -> bool:
         client.base_url(tool.rules)
     except (ConfigurationError, ToolError):
         return False
-    return True
+    needed = tool.contract["request"].get("needs_settings", ())
+    return all(client.setting(name) is not ABSENT for name in needed)
 
 
 def _needs_credentials(tool: Tool) -> bool:

@@ -133,7 +133,8 @@ class NeedsOfRequests:
         usable = frozenset(setting for way in credentials for setting in way)
         if security and all(security):  # `{}` allows a call without credentials
             needs.append(credentials)
-            return ToolNeeds(tool, tuple(need for need in needs if need is not None))
+        needs += [((setting,),) for setting in request.get("needs_settings", ())]
+        usable = usable.union(request.get("uses_settings", ()))
         return ToolNeeds(tool, tuple(need for need in needs if need is not None), usable)
 
     def _ways_to_authorize(self, security: Sequence[Mapping[str, Any]]) -> Need:

@@ -33,14 +33,13 @@ _HOOKS: Final = "__mcpgen_hooks__"  # where a module keeps those that it defines
 
 
 class CallNext(Protocol[P, R_co]):
-    """The generated handler of an operation, as an override gets it.
+    """The generated handler of an operation, as passed to an override.
 
-    `_generated/calls.py` has one such type for each operation, with its arguments spelled out.
+    `_generated/calls.py` declares one such type for each operation, with its parameters. Both are
+    `async def`: pyright does not accept a `Coroutine` where the other promises a `CoroutineType`.
     """
 
-    def __call__(
-        self, ctx: Context, *args: P.args, **kwargs: P.kwargs
-    ) -> Coroutine[Any, Any, R_co]:
+    async def __call__(self, ctx: Context, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the API as the generated handler does."""
         ...
 

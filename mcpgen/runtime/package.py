@@ -9,6 +9,7 @@ from importlib import import_module
 from types import ModuleType
 
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.log import place_of_error
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.protocol.versions import REVISIONS
@@ -255,13 +256,14 @@ def _imported(module: str) -> ModuleType:
     """
     try:
         return import_module(module)
-    except ConfigurationError:
-        raise
     except Exception as error:  # the boundary: a module may raise anything
-        from traceback import extract_tb
-
-        frame = extract_tb(error.__traceback__)[-1]
-        at = (error.filename, error.lineno) if isinstance(error, SyntaxError) else frame[:2]
-        raise ConfigurationError(
-            f"{at[0]}:{at[1]}: `{module}` cannot be imported: {type(error).__name__}: {error}"
-        ) from error
+        path, line = place_of_error(error)
+        if isinstance(error, SyntaxError):
+            path, line = error.filename or path, error.lineno or line
+        if not isinstance(error, ConfigurationError):
+            text = f"`{module}` cannot be imported: {type(error).__name__}: {error}"
+        elif str(error).startswith(f"{path}:"):
+            raise
+        else:
+            text = str(error)
+        raise ConfigurationError(f"{path}:{line}: {text}") from error

@@ -19,6 +19,7 @@ from mcpgen.runtime.content import (
     ToolResult,
 )
 from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.log import describe_error
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.shorten import MAX_CHARACTERS, shortened
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
@@ -169,9 +170,9 @@ def _put_null(value: Any, path: list[str | int]) -> None:
 
 
 def result_of_exception(error: Exception, *, tool: str) -> ToolResult:
-    """The result that tells a model why a call failed and what it can do.
+    """Return the result that tells a model why a call failed and what it can do.
 
-    A fault of this server is logged under a reference, which is all that the client is told.
+    An error in this server is logged; the client gets only its reference.
     """
     meta: JsonObject = {}
     if isinstance(error, UpstreamStatusError):
@@ -185,9 +186,10 @@ def result_of_exception(error: Exception, *, tool: str) -> ToolResult:
     else:
         reference = secrets.token_hex(4)
         meta[REFERENCE_KEY] = reference
-        _log.error("tool `%s` failed, reference %s", tool, reference, exc_info=error)
+        described = describe_error(error)
+        _log.error("tool `%s` failed, reference %s: %s", tool, reference, described, exc_info=error)
         text = (
-            "Something inside this server failed, and the same call will likely fail again. "
-            f"Its log tells more under the reference {reference}."
+            "Internal error in this server: the same call will likely fail again. "
+            f"See the server log, reference {reference}."
         )
     return ToolResult((Text(text),), is_error=True, meta=meta)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from typing import Any
 
+
 DEFAULT_PORT = 8000
 REFUSED = 1  # the server does not start as it is configured
 WRONG_USAGE = 2  # as of argparse
@@ -62,7 +63,7 @@ def _report_problems(contract: dict[str, Any]) -> bool:
     names = {setting["name"] for setting in contract.get("environment", ())}
     names.add(f"{contract.get('env_prefix', '')}STATE_KEYS")
     if not names.isdisjoint(os.environ):
-        from mcpgen.runtime.settings import invalid_settings
+        from mcpgen.runtime.startup_checks import invalid_settings
 
         problems += invalid_settings(contract, os.environ)
     for problem in problems:

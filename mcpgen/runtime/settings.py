@@ -1,115 +1,59 @@
-"""Check the settings of a server, at start-up and for `--check-env`.
-
-Only what is set is checked here. What is missing concerns the calls that need it, and is the
-subject of `mcpgen.runtime.needs`.
-"""
+"""Settings whose values requests carry, read from the environment and checked."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
+from typing import Any
 
-from mcpgen.runtime.auth.values import read_value
+from mcpgen.runtime.absent import ABSENT
+from mcpgen.runtime.auth.values import TEXT, setting
+from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.upstream.base_url import BaseUrls
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.text_values import value_of_text
 
 
-def invalid_settings(contract: JsonObject, environ: Mapping[str, str]) -> list[ConfigurationError]:
-    """Check every setting that is set; return an error for each one that cannot be used.
+class Settings:
+    """The values of the settings that a server's contract declares with a schema."""
 
-    No error contains a value.
+    def __init__(self, contract: JsonObject, environ: Mapping[str, str]) -> None:
+        """Read all of them.
+
+        Raises:
+            ConfigurationError: a value does not fit its schema.
+        """
+        entries = [entry for entry in contract.get("environment", ()) if "schema" in entry]
+        self._values = {entry["name"]: read_setting(entry, environ) for entry in entries}
+        texts = (setting(environ, entry["name"]) for entry in entries if entry.get("secret"))
+        self.secrets = tuple(filter(None, texts))
+        """What must never be shown."""
+
+    def value(self, name: str) -> Any:
+        """Return the value of a setting; ABSENT if the environment has none.
+
+        Raises:
+            ConfigurationError: the contract has no such setting.
+        """
+        if name not in self._values:
+            raise ConfigurationError(f"a handler reads `{name}`, which the contract does not have")
+        return self._values[name]
+
+
+def read_setting(entry: JsonObject, environ: Mapping[str, str]) -> Any:
+    """Return the value of one setting of a contract, typed; ABSENT if the environment has none.
+
+    Raises:
+        ConfigurationError: the value does not fit the setting's schema. The message names the
+            variable and the rule, and does not show the value.
     """
-    found: dict[str, ConfigurationError] = {}
-    for check in _checks(contract, environ):
-        try:
-            check()
-        except ConfigurationError as error:
-            found.setdefault(error.setting, error)
-    return list(found.values())
+    name, schema = entry["name"], entry["schema"]
+    text = setting(environ, name, allowed=TEXT)
+    if not text:
+        return ABSENT
+    value = value_of_text(text, entry.get("reads_as", {}))
+    if schema in (True, {}):
+        return value
+    from mcpgen.runtime.validation import SchemaValidator  # only if there is a value to check
 
-
-def _checks(contract: JsonObject, environ: Mapping[str, str]) -> Iterator[Callable[[], object]]:
-    prefix = contract.get("env_prefix", "")
-    for source in ("", *contract.get("sources", ())):
-        yield partial(_check_address, contract, environ, source)
-    for setting in contract.get("environment", ()):
-        if setting.get("choices"):
-            yield partial(_check_choice, setting, environ)
-    yield from _checks_of_credentials(contract, environ)
-    yield partial(_check_authority, f"{prefix}CA_FILE", environ)
-    yield partial(_check_folders, f"{prefix}FILE_ROOTS", environ)
-    yield partial(_check_state_keys, f"{prefix}STATE_KEYS", environ)
-
-
-def _check_address(contract: JsonObject, environ: Mapping[str, str], source: str) -> None:
-    if "env_prefix" in contract:
-        BaseUrls(contract, environ, source=source).check_variables()
-
-
-def _check_choice(setting: JsonObject, environ: Mapping[str, str]) -> None:
-    name, choices = setting["name"], setting["choices"]
-    value = environ.get(name, "").strip()
-    if value and value not in choices:
-        raise ConfigurationError(f"{name} must be one of {', '.join(choices)}", setting=name)
-
-
-def _checks_of_credentials(
-    contract: JsonObject, environ: Mapping[str, str]
-) -> Iterator[Callable[[], object]]:
-    certificates: dict[str, dict[str, str]] = {}
-    for setting in contract.get("environment", ()):
-        name, scheme, part = setting["name"], setting.get("scheme"), setting.get("part", "value")
-        if not scheme:
-            continue
-        yield partial(read_value, contract["security_schemes"][scheme], part, name, environ)
-        if part in ("certificate_file", "key_file"):
-            certificates.setdefault(scheme, {})[part] = name
-    for names in certificates.values():
-        if len(names) == 2 and all(environ.get(name, "").strip() for name in names.values()):
-            yield partial(_check_certificate, names, environ)
-
-
-def _check_certificate(names: Mapping[str, str], environ: Mapping[str, str]) -> None:
-    import ssl  # for the few servers that have such a setting
-
-    from mcpgen.runtime.upstream.trust import load_client_certificate
-
-    certificate, key = names["certificate_file"], names["key_file"]
-    try:
-        load_client_certificate(
-            ssl.create_default_context(), environ[certificate].strip(), environ[key].strip()
-        )
-    except ConfigurationError:
-        raise ConfigurationError(
-            f"{certificate} and {key} must name readable files in PEM: a certificate and its key"
-            " without a passphrase",
-            setting=certificate,
-        ) from None
-
-
-def _check_authority(name: str, environ: Mapping[str, str]) -> None:
-    file = environ.get(name, "").strip()
-    if file:
-        from mcpgen.runtime.upstream.trust import Authority
-
-        Authority(name, file).context()
-
-
-def _check_folders(name: str, environ: Mapping[str, str]) -> None:
-    folders = filter(None, environ.get(name, "").split(os.pathsep))
-    if not all(map(os.path.isdir, folders)):  # importing pathlib costs 9 ms
-        raise ConfigurationError(
-            f"{name} must name existing folders, separated by `{os.pathsep}`", setting=name
-        )
-
-
-def _check_state_keys(name: str, environ: Mapping[str, str]) -> None:
-    if environ.get(name, "").strip():
-        from mcpgen.runtime.sealing import KeyRingSealer
-
-        KeyRingSealer.from_environment(name, environ)
+    if rules := SchemaValidator(schema).broken_rules(value):
+        raise ConfigurationError(f"invalid {name}: it {'; it '.join(rules)}", setting=name)
+    return value

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import NoneType, UnionType
-from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 
-from mcpgen.runtime.absent import ABSENT, Absent
-from mcpgen.runtime.content import (
-    Audio,
-    EmbeddedResource,
-    Image,
-    JsonObject,
-    ResourceLink,
-    Text,
-    ToolResult,
+from mcpgen.runtime.absent import ABSENT
+from mcpgen.runtime.annotations import (
+    UnsupportedTypeError,
+    convert,
+    describes_json,
+    result_schema,
+    schemas_of,
+    spell,
+    without_absent,
 )
+from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.docstrings import parameter_texts
 from mcpgen.runtime.errors import ConfigurationError
-
-_NO_JSON: Final = (
-    Any,
-    Audio,
-    EmbeddedResource,
-    Image,
-    ResourceLink,
-    Text,
-    ToolResult,
-    bytes,
-)
 
 
 class Signature:
@@ -70,7 +59,7 @@ class Signature:
         for parameter in _arguments(function, hints, described):
             if parameter.name not in hints:
                 raise ConfigurationError(f"{described}: `{parameter.name}` has no type")
-            types[parameter.name] = _without_absent(hints[parameter.name])
+            types[parameter.name] = without_absent(hints[parameter.name])
             if parameter.default is not parameter.empty:
                 defaults[parameter.name] = parameter.default
         returns = hints.get("return", Any)
@@ -99,8 +88,7 @@ class Signature:
         Raises:
             ConfigurationError: there is no schema of a type, or a default does not fit its type.
         """
-        named = {f"`{name}`": annotation for name, annotation in self._types.items()}
-        schemas, components = self._schemas(named)
+        schemas, components = self._argument_schemas()
         properties: JsonObject = {}
         for name, schema in zip(self._types, schemas, strict=True):
             properties[name] = {
@@ -119,9 +107,12 @@ class Signature:
         Raises:
             ConfigurationError: there is no schema of the type.
         """
-        if not _is_json(self._returns):
+        if not describes_json(self._returns):
             return None, ""
-        (schema,), components = self._schemas({"the result": self._returns})
+        try:
+            schema, components = result_schema(self._returns)
+        except UnsupportedTypeError as error:
+            raise self._unsupported("the result", self._returns, error) from None
         name = schema.get("$ref", "").rpartition("/")[2]
         if components.get(name, schema).get("type") == "object":
             root, key = components.get(name, schema), ""
@@ -149,7 +140,7 @@ class Signature:
         """Give the arguments as the function's types; a resource's `7` becomes its `int`."""
         try:
             return {
-                name: msgspec.convert(value, self._types[name], strict=not isinstance(value, str))
+                name: convert(value, self._types[name], is_strict=not isinstance(value, str))
                 for name, value in arguments.items()
                 if name in self._types
             }
@@ -169,27 +160,31 @@ class Signature:
             return {}
         try:
             plain = msgspec.to_builtins(default)
-            msgspec.convert(plain, self._types[name])
+            convert(plain, self._types[name])
         except (TypeError, msgspec.ValidationError) as error:
             raise ConfigurationError(
                 f"{self._described}: the default of `{name}` does not fit its type: {error}"
             ) from None
         return {"default": plain}
 
-    def _schemas(self, types: Mapping[str, Any]) -> tuple[list[JsonObject], JsonObject]:
-        """Give a schema for each type, which is named by what it is of, and what they share."""
+    def _argument_schemas(self) -> tuple[list[JsonObject], JsonObject]:
+        """Return a schema of each argument, and the definitions that they refer to."""
         try:
-            return _schemas_of(types.values())
-        except TypeError:
-            for named, annotation in types.items():
+            return schemas_of(self._types.values())
+        except UnsupportedTypeError:
+            for name, annotation in self._types.items():
                 try:
-                    _schemas_of((annotation,))
-                except TypeError as error:
-                    reason = str(error).splitlines()[-1]
-                    raise ConfigurationError(
-                        f"{self._described}: there is no JSON Schema of {named}: {reason}"
-                    ) from None
+                    schemas_of((annotation,))
+                except UnsupportedTypeError as error:
+                    raise self._unsupported(f"`{name}`", annotation, error) from None
             raise
+
+    def _unsupported(
+        self, described: str, annotation: Any, error: UnsupportedTypeError
+    ) -> ConfigurationError:
+        return ConfigurationError(
+            f"{self._described}: unsupported type `{spell(annotation)}` of {described}: {error}"
+        )
 
 
 def place_of(function: object) -> str:
@@ -221,33 +216,3 @@ def _takes_context(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> bo
     is_context = isinstance(annotation, type) and issubclass(Context, annotation)
     by_position = {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
     return parameter.kind in by_position and (is_context or annotation is Any)
-
-
-def _is_json(annotation: Any) -> bool:
-    """Tell whether what a function returns is JSON to be described, and not content blocks."""
-    members = _members(annotation)
-    if all(member in {str, NoneType} for member in members):
-        return False
-    return not any(part in _NO_JSON for part in _parts(annotation))
-
-
-def _parts(annotation: Any) -> Iterator[Any]:
-    """Give a type and all that it is made of: `list[Text | Image]` holds `Text` and `Image`."""
-    yield annotation
-    for argument in get_args(annotation):
-        yield from _parts(argument)
-
-
-def _members(annotation: Any) -> tuple[Any, ...]:
-    union = get_origin(annotation) in {Union, UnionType}
-    return get_args(annotation) if union else (annotation,)
-
-
-def _without_absent(annotation: Any) -> Any:
-    members = tuple(member for member in _members(annotation) if member is not Absent)
-    return Union[members] if len(members) < len(_members(annotation)) else annotation  # noqa: UP007  (a tuple of types)
-
-
-def _schemas_of(types: Iterable[Any]) -> tuple[list[JsonObject], JsonObject]:
-    schemas, components = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
-    return list(schemas), components

@@ -174,10 +174,22 @@ class Tool:
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
         if self._are_keywords_names:
-            return arguments
-        if "wire_names" in self.contract:
-            return self._in_wire_names(arguments)
-        return {keywords[name]: value for name, value in arguments.items() if keywords[name]}
+            given = arguments
+        elif "wire_names" in self.contract:
+            given = self._in_wire_names(arguments)
+        else:
+            given = {keywords[name]: value for name, value in arguments.items() if keywords[name]}
+        return self._with_members(given) if "members" in self.contract else given
+
+    def _with_members(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Add the members that an object lacks and the contract has a default for."""
+        members: Mapping[str, JsonObject] = self.contract["members"]
+        return {
+            keyword: {**members[keyword], **value}
+            if keyword in members and isinstance(value, dict)
+            else value
+            for keyword, value in given.items()
+        }
 
     def _in_wire_names(self, arguments: JsonObject) -> dict[str, Any]:
         """Arguments by keyword, the members inside them called as the API calls them."""

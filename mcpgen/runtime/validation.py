@@ -60,6 +60,12 @@ class SchemaValidator:
             found[MAX_PROBLEMS:] = [f"and {rest} more"]
         return tuple(found)
 
+    def broken_rules(self, instance: Any) -> tuple[str, ...]:
+        """Return what the instance must be and is not, without showing the instance."""
+        if self.is_valid(instance):
+            return ()
+        return tuple(dict.fromkeys(map(_rule_at, self._violations(instance))))[:MAX_PROBLEMS]
+
     def places(self, instance: Any) -> list[list[str | int]]:
         """Where the instance breaks the schema, as steps from its root."""
         return [list(violation.instance_path) for violation in self._compiled.iter_errors(instance)]
@@ -150,6 +156,12 @@ def describe(violation: Violation) -> str:
         case jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded():
             return f"{where} takes too long to match against its pattern, so it is refused"
     return f"{where} {_rule(violation)}, not {given}"
+
+
+def _rule_at(violation: Violation) -> str:
+    """Return the rule that a violation breaks, after the place if it lies inside the instance."""
+    path = list(violation.instance_path)
+    return f"has {_pointer_to(path)}, which {_rule(violation)}" if path else _rule(violation)
 
 
 def _rule(violation: Violation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -12,26 +12,44 @@ from mcpgen.diagnostics import Location
 from mcpgen.ir.document import Document
 from mcpgen.ir.json_pointer import json_pointer, pointer_tokens
 from mcpgen.ir.json_types import JsonObject, JsonValue
-from mcpgen.spec.document_files import DocumentFiles, OpenFile
+from mcpgen.spec.document_files import BrokenReferenceError, DocumentFiles, OpenFile
+from mcpgen.spec.limits import Limits
 from mcpgen.spec.references import Target
 
 FILES_KEY = "x-mcpgen-files"
+
+
+class Replacement(Struct, frozen=True):
+    """What stands in the bundle instead of a `$ref` that OpenAPI does not allow in its place.
+
+    `beside` are the keys that stood beside the `$ref`; they win over those of the target.
+    """
+
+    place: tuple[str, ...]  # in the bundle
+    target: Target
+    beside: JsonObject
+    value: JsonValue  # the target's, with what stood beside the `$ref`
 
 
 class Rewrites(Struct):
     """What differs between the bundle and the files, by `id` of the object that holds it."""
 
     references: dict[tuple[int, str], str] = field(default_factory=dict)  # by object and key
-    maps: dict[int, JsonValue] = field(default_factory=dict)  # a `$ref` in place of a whole map
+    replacements: dict[int, Replacement] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.references or self.maps)
+        return bool(self.references or self.replacements)
+
+
+def tokens_in_bundle(file: OpenFile, tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the tokens that lead, in the bundle, to a place in one of its files."""
+    return tokens if file.is_root else (FILES_KEY, file.name, *tokens)
 
 
 def local_reference(target: Target) -> str:
     """The reference, from anywhere in the bundle, to a place in one of its files."""
-    within = () if target.file.is_root else (FILES_KEY, target.file.name)
-    return "#" + quote(json_pointer((*within, *target.tokens)), safe="/~!$&'()*+,;=:@{}[] <>^|\\")
+    pointer = json_pointer(tokens_in_bundle(target.file, target.tokens))
+    return "#" + quote(pointer, safe="/~!$&'()*+,;=:@{}[] <>^|\\")
 
 
 def needs_rewriting(reference: str, file: OpenFile, target: Target) -> bool:
@@ -40,9 +58,13 @@ def needs_rewriting(reference: str, file: OpenFile, target: Target) -> bool:
 
 
 def bundled(
-    document: Document, files: DocumentFiles, rewrites: Rewrites
+    document: Document, files: DocumentFiles, rewrites: Rewrites, limits: Limits
 ) -> tuple[JsonObject, Callable[[str], Location]]:
-    """Give the root object that holds all files, and the way from its pointers to their texts."""
+    """Return the root object that holds all files, and the way from its pointers to their texts.
+
+    Raises:
+        BrokenReferenceError: replacements make it larger or deeper than any document may be.
+    """
     copies: dict[int, JsonValue] = {}
     root: JsonObject = _copy(document.root, rewrites, copies)
     by_name = {file.name: file for file in files.others}
@@ -50,20 +72,73 @@ def bundled(
         root[FILES_KEY] = {
             name: _copy(file.value, rewrites, copies) for name, file in by_name.items()
         }
+    if rewrites.replacements:
+        _check_size(root, limits)
+    by_place = {it.place: it for it in rewrites.replacements.values()}
 
     def locate(pointer: str) -> Location:
-        tokens = pointer_tokens(pointer)
+        tokens = _written_at(pointer_tokens(pointer), by_place)
         if tokens[:1] == (FILES_KEY,) and len(tokens) > 1 and tokens[1] in by_name:
             return by_name[tokens[1]].locate(tokens[2:])
-        return document.locate(pointer)
+        return document.locate(json_pointer(tokens))
 
     return root, locate
+
+
+def _written_at(
+    tokens: tuple[str, ...], by_place: Mapping[tuple[str, ...], Replacement]
+) -> tuple[str, ...]:
+    """Return the place where the text has what replacements put at `tokens`."""
+    length = 0
+    while length < len(tokens):
+        replacement = by_place.get(tokens[:length])
+        if replacement is None or tokens[length] in replacement.beside:
+            length += 1
+        else:
+            target = replacement.target
+            moved = tokens_in_bundle(target.file, target.tokens)
+            # What is put in place there is looked up next: before its end, nothing is.
+            tokens, length = (*moved, *tokens[length:]), len(moved)
+    return tokens
+
+
+def _check_size(root: JsonValue, limits: Limits) -> None:
+    """Bound what the next stages walk, which meet a target once for each use.
+
+    Raises:
+        BrokenReferenceError: it has more nodes or levels than any document may have.
+    """
+    sizes: dict[int, tuple[int, int]] = {}  # nodes with all repetitions, and levels, by `id`
+    written = 0
+    pending = [(root, False)]
+    while pending:
+        node, is_left = pending.pop()
+        inner = list(node.values()) if isinstance(node, dict) else node
+        if is_left:
+            below = [sizes[id(it)] for it in inner if isinstance(it, dict | list)]
+            nodes = 1 + len(inner) - len(below) + sum(size for size, _ in below)
+            sizes[id(node)] = nodes, 1 + max((levels for _, levels in below), default=0)
+        elif id(node) not in sizes:
+            written += 1 + len(inner)
+            pending.append((node, True))
+            pending += [(it, False) for it in inner if isinstance(it, dict | list)]
+    nodes, levels = sizes[id(root)]
+    allowed = max(limits.max_expanded_nodes, limits.max_alias_growth * written)
+    if nodes > allowed or levels > limits.max_depth:
+        raise BrokenReferenceError(
+            "too-large",
+            f"`$ref`s expand this document to more than {allowed:,} nodes"
+            if nodes > allowed
+            else f"`$ref`s nest this document more than {limits.max_depth} levels deep",
+            why="where OpenAPI has no references, a copy of the target takes the place of each",
+            help="write `$ref`s where OpenAPI has them, e.g. in place of a schema or a path item",
+        )
 
 
 def _copy(root: JsonValue, rewrites: Rewrites, copies: dict[int, JsonValue]) -> JsonValue:
     """Copy with rewritten references; what was shared stays shared.
 
-    A map that a `$ref` put inside of itself would have no end, and is left empty there.
+    What a replacement put inside of itself would have no end, and is left empty there.
     """
     if not isinstance(root, dict | list):
         return root
@@ -76,7 +151,8 @@ def _copy(root: JsonValue, rewrites: Rewrites, copies: dict[int, JsonValue]) -> 
         node, entries = pending[-1]
         made = copies[id(node)]
         for key, value in entries:
-            inner = rewrites.maps.get(id(value), value) if isinstance(value, dict) else value
+            replacement = rewrites.replacements.get(id(value))
+            inner = value if replacement is None else replacement.value
             if (id(node), key) in rewrites.references:
                 inner = rewrites.references[id(node), key]
             elif id(inner) in around:

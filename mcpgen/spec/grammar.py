@@ -26,6 +26,7 @@ class Kind(Struct, eq=False):
     is_detached: bool = False  # a fault in it costs the operation around it nothing
     skips_extensions: bool = False  # a map whose `x-` keys are no entries
     may_be_boolean: bool = False
+    is_optional: bool = False  # lowering checks its shape, and can do without it
     fields: dict[str, Kind] = field(default_factory=dict)
     others: Kind | None = None
     items: Kind | None = None
@@ -51,6 +52,7 @@ def _map_of(kind: Kind, *, skips_extensions: bool = False) -> Kind:
         f"an object with {kind.name} under each key",
         others=kind,
         skips_extensions=skips_extensions,
+        is_optional=kind.is_optional,
     )
 
 
@@ -85,14 +87,34 @@ def _schema_kind() -> Kind:
     return schema
 
 
+def _common_fields() -> dict[str, Kind]:
+    """The fields of every version's root that lowering reads leniently."""
+    return {
+        "info": Kind("an info object", is_detached=True, is_optional=True),
+        "tags": _optional_list_of("a tag"),
+        "security": _optional_list_of("a security requirement"),
+    }
+
+
+def _optional_list_of(name: str) -> Kind:
+    entry = Kind(name, is_optional=True)
+    return Kind(
+        f"an array with {name} in each place", is_detached=True, is_optional=True, items=entry
+    )
+
+
 class Grammar(Struct, frozen=True):
-    """The kinds of one family of versions, and where its named components stand."""
+    """The kinds of one family of versions, and where its named components stand.
+
+    `document_wide` are the keys of the root whose values apply to all operations.
+    """
 
     document: Kind
     path_item: Kind
     operation: Kind
     schema: Kind
     component_maps: Mapping[Kind, str]  # kind -> pointer to the map of its named ones
+    document_wide: tuple[str, ...]
 
 
 def _openapi_3() -> Grammar:
@@ -109,6 +131,7 @@ def _openapi_3() -> Grammar:
     operation = Kind("an operation")
     path_item = Kind("a path item", takes_ref=True)
     callback = Kind("a callback", takes_ref=True, is_detached=True, skips_extensions=True)
+    common = {**_common_fields(), "servers": _optional_list_of("a server")}
 
     content, examples = _map_of(media_type), _map_of(example)
     described = {"schema": schema, "content": content, "examples": examples}
@@ -133,9 +156,12 @@ def _openapi_3() -> Grammar:
             "an object with a response under each key", others=response, skips_extensions=True
         ),
         callbacks=_map_of(callback),
+        servers=common["servers"],
+        security=common["security"],
     )
     path_item.fields.update(dict.fromkeys(METHODS, operation))
     path_item.fields.update(parameters=_list_of(parameter), additionalOperations=_map_of(operation))
+    path_item.fields.update(servers=common["servers"])
     callback.others = path_item
     named = {
         "schemas": schema,
@@ -150,11 +176,13 @@ def _openapi_3() -> Grammar:
         "pathItems": path_item,
         "mediaTypes": media_type,
     }
-    components = Kind("an object", fields={name: _map_of(kind) for name, kind in named.items()})
+    components = Kind(
+        "a components object", fields={name: _map_of(kind) for name, kind in named.items()}
+    )
     document = Kind(
         "an object",
         fields={
-            "info": Kind("an object"),
+            **common,
             "paths": _map_of(path_item, skips_extensions=True),
             "webhooks": Kind(
                 "an object with a path item under each key", is_detached=True, others=path_item
@@ -163,7 +191,7 @@ def _openapi_3() -> Grammar:
         },
     )
     pointers = {kind: f"/components/{name}" for name, kind in named.items()}
-    return Grammar(document, path_item, operation, schema, pointers)
+    return Grammar(document, path_item, operation, schema, pointers, tuple(common))
 
 
 def _openapi_2() -> Grammar:
@@ -171,6 +199,7 @@ def _openapi_2() -> Grammar:
     items = Kind("an items object")
     items.fields.update(items=items)
     header = Kind("a header", fields={"items": items})
+    common = _common_fields()
     parameter = Kind("a parameter", takes_ref=True, fields={"schema": schema, "items": items})
     response = Kind(
         "a response", takes_ref=True, fields={"schema": schema, "headers": _map_of(header)}
@@ -182,21 +211,27 @@ def _openapi_2() -> Grammar:
             "responses": Kind(
                 "an object with a response under each key", others=response, skips_extensions=True
             ),
+            "security": common["security"],
         },
     )
     path_item = Kind("a path item", takes_ref=True, fields={"parameters": _list_of(parameter)})
     path_item.fields.update(dict.fromkeys(METHODS[:7], operation))
-    named = {"definitions": schema, "parameters": parameter, "responses": response}
+    named = {
+        "definitions": schema,
+        "parameters": parameter,
+        "responses": response,
+        "securityDefinitions": Kind("a security scheme", is_optional=True),
+    }
     document = Kind(
         "an object",
         fields={
-            "info": Kind("an object"),
+            **common,
             "paths": _map_of(path_item, skips_extensions=True),
             **{name: _map_of(kind) for name, kind in named.items()},
         },
     )
     pointers = {kind: f"/{name}" for name, kind in named.items()}
-    return Grammar(document, path_item, operation, schema, pointers)
+    return Grammar(document, path_item, operation, schema, pointers, tuple(common))
 
 
 _SWAGGER, _OPENAPI = _openapi_2(), _openapi_3()

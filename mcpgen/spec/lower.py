@@ -21,7 +21,7 @@ from mcpgen.ir.api import (
 from mcpgen.ir.document import Document
 from mcpgen.spec import lower_swagger as swagger
 from mcpgen.spec.lower_content import ContentLowering
-from mcpgen.spec.lower_parameters import ParameterLowering, merge
+from mcpgen.spec.lower_parameters import CREDENTIAL_HEADERS, ParameterLowering, merge
 from mcpgen.spec.lower_schema import SchemaLowering
 from mcpgen.spec.lower_security import read_schemes, read_security
 from mcpgen.spec.lower_servers import read_servers
@@ -156,6 +156,8 @@ class _Lowering:
             responses = self.content.responses(node.child("responses"))
         own_security = read_security(node.child("security"), self.known_schemes, self.source)
         security = self.security if own_security is None else own_security
+        reserved = [parameter for parameter in parameters if _is_reserved(parameter)]
+        parameters = [parameter for parameter in parameters if not _is_reserved(parameter)]
         parameters = self._without_credentials(parameters, security)
         return Operation(
             method=method,
@@ -168,6 +170,8 @@ class _Lowering:
             request_body=body,
             responses=responses,
             security=security,
+            reserved=tuple(reserved),
+            is_public=object_of(node.value).get("security") == [],
             servers=self._servers(node, item),
             at=self.source.at(node.pointer),
             deprecated=node.flag("deprecated"),
@@ -225,6 +229,10 @@ class _Lowering:
             else:
                 kept.append(parameter)
         return kept
+
+
+def _is_reserved(parameter: Parameter) -> bool:
+    return parameter.location == "header" and parameter.name.lower() in CREDENTIAL_HEADERS
 
 
 def _order(operation: Operation) -> tuple[str, str, str]:

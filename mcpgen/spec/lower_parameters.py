@@ -29,6 +29,41 @@ _FRAMING = frozenset(
 )  # fmt: skip
 
 
+def is_reserved_header(name: str) -> bool:
+    """Return whether a header belongs to the HTTP client, to proxies or to credentials."""
+    lowered = name.lower()
+    return lowered in _DESCRIBED_ELSEWHERE | _FRAMING or lowered.startswith(
+        ("proxy-", "x-forwarded-")
+    )
+
+
+CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+"""Headers that carry credentials and are no arguments: only a security scheme may set them."""
+
+
+def credential_header(node: Node, source: Source) -> Parameter | None:
+    """Read a declared header that carries a credential; None for any other parameter.
+
+    Its schema is not lowered: no argument has it.
+    """
+    name, declared = node.text("name"), object_of(node.value)
+    if node.text("in").strip().lower() != "header" or name.lower() not in CREDENTIAL_HEADERS:
+        return None
+    schema = object_of(declared.get("schema"))
+    stated = (schema.get("example"), schema.get("default"), declared.get("x-example"))
+    return Parameter(
+        name=name,
+        location="header",
+        required=node.flag("required"),
+        schema={},
+        style="simple",
+        explode=False,
+        at=source.at(node.pointer),
+        description=node.text("description") or str(schema.get("description") or ""),
+        examples=(*examples_of(node, source), *(text for text in stated if isinstance(text, str))),
+    )
+
+
 def sendable_header(name: str, pointer: str, source: Source) -> bool:
     """Whether a tool may set the header `name`; says why when it may not."""
     lowered = name.lower()
@@ -39,7 +74,7 @@ def sendable_header(name: str, pointer: str, source: Source) -> bool:
             pointer,
         )
         return False
-    if lowered in _FRAMING or lowered.startswith(("proxy-", "x-forwarded-")):
+    if is_reserved_header(name):
         source.warn(
             "framing-header",
             f"the header parameter `{name}` was dropped",
@@ -66,7 +101,10 @@ class ParameterLowering:
         self._known: dict[str, Parameter | None] = {}
 
     def read(self, declared: Iterable[Node]) -> list[Parameter]:
-        """The parameters at `declared`, without those that a tool cannot set."""
+        """The parameters at `declared`, without those that a tool cannot set.
+
+        Headers that carry credentials are among them, for the security of the operation.
+        """
         parameters = []
         for node in declared:
             found = self._source.follow(node)
@@ -93,7 +131,7 @@ class ParameterLowering:
                 "give it the name that goes on the wire",
             )
         if location == "header" and not sendable_header(name, node.pointer, self._source):
-            return None
+            return credential_header(node, self._source)
         if location == "cookie" and not _TOKEN.match(name):
             self._source.warn(
                 "cookie-name",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response, Server
 from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.spec.lower_parameters import (
     ParameterLowering,
+    credential_header,
     merge,
     sendable_header,
 )
@@ -23,12 +22,8 @@ _OCTETS = "application/octet-stream"
 _OF_PARAMETERS = frozenset(
     {"name", "in", "required", "description", "collectionFormat", "allowEmptyValue", "schema"}
 )
-_STYLES = {
-    "csv": ("form", False),
-    "multi": ("form", True),
-    "ssv": ("spaceDelimited", False),
-    "pipes": ("pipeDelimited", False),
-}
+# OpenAPI 3 has the delimited styles in queries alone and no tabs; the IR has them everywhere.
+_DELIMITED = {"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
 
 Exchange = tuple[list[Parameter], RequestBody | None, tuple[Response, ...]]
 
@@ -93,26 +88,11 @@ class _Exchange:
             elif location.lower() == "formdata":
                 fields.append(child)
             else:
-                parameter = self._sendable(child, location.lower())
+                parameter = self._parameter(child, location.lower())
                 if parameter is not None:
                     plain[child in own].append(parameter)
         merged = merge(plain[False], plain[True], self.source)
         return merged, self._body(bodies, fields), self._responses()
-
-    def _sendable(self, node: Node, location: str) -> Parameter | None:
-        """The parameter at `node`; an optional one that cannot be written is dropped."""
-        try:
-            return self._parameter(node, location)
-        except OperationRefusedError as refused:
-            if refused.code != "collection-format" or node.flag("required"):
-                raise
-            self.source.problems.warning(
-                refused.code,
-                f"{refused.message}; the optional parameter `{node.text('name')}` was dropped",
-                at=refused.at,
-                help=refused.help,
-            )
-            return None
 
     def _parameter(self, node: Node, location: str) -> Parameter | None:
         name = node.text("name")
@@ -128,7 +108,7 @@ class _Exchange:
                 "parameter-name", "a parameter has no name", self.source.at(node.pointer)
             )
         if location == "header" and not sendable_header(name, node.pointer, self.source):
-            return None
+            return credential_header(node, self.source)
         style, explode = self._style(node, location)
         schema = self.schemas.lower(self._schema(node))
         self.schemas.drop_secret(name, schema, node.pointer)
@@ -158,29 +138,25 @@ class _Exchange:
         )
 
     def _style(self, node: Node, location: str) -> tuple[str, bool]:
-        """`collectionFormat` as `style` and `explode`."""
+        """Return `collectionFormat` as `style` and `explode`; `location` may be "formdata"."""
+        has_names = location in ("query", "formdata")
+        plain = "form" if has_names else "simple"
+        if node.text("type") != "array":
+            return plain, has_names
         collection = node.text("collectionFormat") or "csv"
-        if collection == "multi" and location != "query":
-            collection = "csv"
-        if location == "query":
-            return self._collection(collection, node)
-        if collection != "csv" and node.text("type") == "array":
-            self._refuse_collection(collection, node)
-        return "simple", False
-
-    def _collection(self, collection: str, node: Node) -> tuple[str, bool]:
-        style = _STYLES.get(collection)
-        if style is None:
-            self._refuse_collection(collection, node)
-        return style if node.text("type") == "array" else ("form", True)
-
-    def _refuse_collection(self, collection: str, node: Node) -> NoReturn:
-        raise OperationRefusedError(
-            "collection-format",
-            f"no style of OpenAPI 3 writes `{collection}` in {node.text('in')}",
-            self.source.at(f"{node.pointer}/collectionFormat"),
-            "use csv; in queries and forms also multi, ssv or pipes",
-        )
+        if collection == "multi":
+            return plain, has_names
+        if collection in _DELIMITED:
+            return _DELIMITED[collection], False
+        if collection != "csv":
+            self.source.warn(
+                "collection-format",
+                f"unknown collectionFormat `{collection}`; `csv` is used",
+                f"{node.pointer}/collectionFormat",
+                why="the items have to be separated somehow, and csv is the default",
+                help="use csv, ssv, tsv, pipes or, in queries and forms, multi",
+            )
+        return plain, False
 
     def _types(self, key: str) -> list[str]:
         """`consumes` or `produces`, of the operation, else of the document."""
@@ -231,7 +207,7 @@ class _Exchange:
                 schema = {**schema, "description": field.text("description")}
             properties[name] = schema
             if field.text("type") == "array":
-                style, explode = self._collection(field.text("collectionFormat") or "csv", field)
+                style, explode = self._style(field, "formdata")
                 encoding[name] = Encoding(style=style, explode=explode)
         has_file = any(field.text("type").lower() == "file" for field in fields)
         allowed = (_MULTIPART,) if has_file else (_FORM, _MULTIPART)

@@ -6,11 +6,20 @@ import re
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.file_set import MANIFEST_FILE
-from mcpgen.ir.manifest import LocatedManifest, Manifest
+from mcpgen.ir.manifest import EFFECTS, LocatedManifest, Manifest, is_wide
+from mcpgen.spec.headers import check_headers
 from mcpgen.spec.typed_file import TypedFile, read_typed
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _MAX_NAME = 60
+_OF_ONE_OPERATION = (
+    ("name",),
+    ("aliases",),
+    ("title",),
+    ("description",),
+    ("poll",),
+    ("result", "select"),
+)
 NAME_RULE = (
     "use lower-case words of letters and digits, joined by `-`, beginning with a letter, "
     f"{_MAX_NAME} characters at most"
@@ -30,9 +39,11 @@ def read_manifest(
     _check_server(file, problems)
     _check_sources(file, problems)
     _check_rules(file, problems)
+    _check_wide_entries(file, problems)
+    check_headers(file, problems)
     if len(problems) > before:
         raise RejectedError
-    return LocatedManifest(file.value, lambda tokens: file.at(*tokens))
+    return LocatedManifest(file.value, lambda tokens: file.at(*tokens), file.stated)
 
 
 def is_server_name(text: str) -> bool:
@@ -58,6 +69,13 @@ def _check_sources(file: TypedFile[Manifest], problems: Problems) -> None:
         )
     names = [source.name for source in sources]
     for number, name in enumerate(names):
+        if is_wide(f"{name}:"):
+            file.refuse(
+                problems,
+                ("sources", str(number), "name"),
+                f"`{name}` cannot be the name of a source",
+                f"choose another one: `{name}:` begins keys of `operations` that cover many",
+            )
         if len(sources) > 1 and (not name or name in names[:number]):
             file.refuse(
                 problems,
@@ -76,3 +94,23 @@ def _check_rules(file: TypedFile[Manifest], problems: Problems) -> None:
                 "a rule is one `include` or one `exclude`",
                 "split it in two",
             )
+
+
+def _check_wide_entries(file: TypedFile[Manifest], problems: Problems) -> None:
+    """Reject effects that do not exist, and settings that only one operation can have."""
+    stated = file.stated.get("operations") or {}
+    for key in filter(is_wide, file.value.operations):
+        if key.startswith("effect:") and key.removeprefix("effect:") not in EFFECTS:
+            effects = ", ".join(f"`effect:{effect}`" for effect in EFFECTS)
+            file.refuse(problems, ("operations", key), f"unknown effect `{key}`", f"use {effects}")
+        for setting in _OF_ONE_OPERATION:
+            value = stated.get(key)
+            for token in setting:
+                value = value.get(token) if isinstance(value, dict) else None
+            if value is not None:
+                file.refuse(
+                    problems,
+                    ("operations", key, *setting),
+                    f"`{'.'.join(setting)}` cannot be set for many operations",
+                    "set it in the entry of one operation",
+                )

@@ -139,11 +139,12 @@ class References:
         return found.node if found else None
 
     def _check_kind(self, reference: str, target: Target, expected: Kind) -> None:
-        # OpenAPI knows no references to maps, so no place for their targets either.
-        actual = None if expected.is_map else self._kind_at(target)
+        # OpenAPI has no references to maps and arrays, so no places for their targets either.
+        is_collection = expected.is_map or expected.items is not None
+        actual = None if is_collection else self._kind_at(target)
         if actual is not None and actual is not expected:
             found = actual.name
-        elif isinstance(target.node, dict) or (
+        elif isinstance(target.node, list if expected.items is not None else dict) or (
             expected.may_be_boolean and isinstance(target.node, bool)
         ):
             return

@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from mcpgen.ir.document import Secret
 from mcpgen.ir.json_pointer import Path, path_tokens
 from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.secret_names import is_secret_name
 
 REDACTED = "REDACTED"  # what stands in a vendored document in place of a credential
 
 _USERINFO = re.compile(r"://[^/\s@:{}]*:(?P<secret>[^/\s@{}]+)@")
-_SECRET_NAME = re.compile(
-    r"(?:^|[-_.])(?:token|secret|password|passwd|credentials?|authorization|api[-_]?key"
-    r"|access[-_]?key|private[-_]?key)$|(?:Token|Secret|Password|ApiKey|AccessKey)$",
-)
 _TOKEN_SHAPE = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b"
     r"|\bsk_live_[A-Za-z0-9]{20,}|\bxox[abpr]-[0-9]{6,}-[0-9A-Za-z-]{10,}"
@@ -86,8 +83,13 @@ def is_secret_default(name: str, value: JsonValue) -> bool:
         isinstance(value, str)
         and len(value) >= _MIN_LENGTH
         and _is_opaque(value)
-        and _SECRET_NAME.search(name) is not None
+        and is_secret_name(name)
     )
+
+
+def has_token_shape(text: str) -> bool:
+    """Return whether a text has a key or a token of a well-known form in it."""
+    return _TOKEN_SHAPE.search(text) is not None
 
 
 def _is_opaque(value: str) -> bool:

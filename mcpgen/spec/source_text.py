@@ -13,6 +13,7 @@ from mcpgen.diagnostics import Location, Problems, RejectedError
 
 _USERINFO = re.compile(r"(?<=://)[^/\s\"'@]*:[^/\s\"'@]*(?=@)")
 _MAX_EXCERPT = 200
+_BEFORE = 40  # characters of a longer line that are kept before the place
 
 # The longer marks first: UTF-32's little-endian one begins with UTF-16's.
 _BYTE_ORDER_MARKS = (
@@ -60,8 +61,10 @@ class SourceText:
         line = bisect_right(starts, offset)
         start = starts[line - 1]
         end = starts[line] if line < len(starts) else len(self.text)
-        first = start if offset - start < _MAX_EXCERPT else offset - 40
-        shown = self._excerpt(first, min(end, first + _MAX_EXCERPT)).rstrip("\r\n")
+        while end > start and self.text[end - 1] in "\r\n":
+            end -= 1
+        first = max(start, min(offset - _BEFORE, end - _MAX_EXCERPT))
+        shown = self._excerpt(first, min(end, first + _MAX_EXCERPT))
         return Location(
             self.shown_as,
             line,
@@ -70,6 +73,7 @@ class SourceText:
             shown,
             max(1, min(width, first + len(shown) - offset)),
             first - start + 1,
+            first + len(shown) < end,
         )
 
     def _excerpt(self, start: int, end: int) -> str:

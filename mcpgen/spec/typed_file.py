@@ -28,6 +28,12 @@ class TypedFile(Struct, Generic[T], frozen=True):
     _file: ReadFile
     _code: str
 
+    @property
+    def stated(self) -> JsonObject:
+        """What the file says, as JSON."""
+        stated: JsonObject = self._file.value
+        return stated
+
     def at(self, *tokens: str) -> Location:
         """The place of what stands at these keys and list indexes."""
         return self._file.location(tokens)

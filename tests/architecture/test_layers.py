@@ -34,6 +34,7 @@ BELOW_EVERYTHING = (
     "mcpgen.runtime.words",
     "mcpgen.runtime.testing.failures",
     "mcpgen.runtime.testing.samples",
+    "mcpgen.runtime.testing.settings",
     "mcpgen.runtime.workflow_values",
     "mcpgen.runtime.testing.snapshot",
 )

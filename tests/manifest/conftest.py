@@ -20,6 +20,7 @@ from mcpgen.runtime.testing import LEGACY, Client, MockUpstream
 from mcpgen.runtime.testing.client import Answer
 from mcpgen.runtime.testing.replies import Reply
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
+from tests.manifest.fleet import Fleet
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 HEAD = "server: {name: bookshop}\nsources: [{document: openapi.yaml}]\nmodels: false\n"
@@ -110,4 +111,18 @@ def shop(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     monkeypatch.syspath_prepend(folder / "src")
     yield Shop(folder)
     for name in [name for name in sys.modules if name.partition(".")[0] == "bookshop_mcp"]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def made_fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Fleet.make(tmp_path_factory.mktemp("settings") / "fleet-mcp").folder
+
+
+@pytest.fixture
+def fleet(made_fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    folder = shutil.copytree(made_fleet, tmp_path / "fleet-mcp")
+    monkeypatch.syspath_prepend(folder / "src")
+    yield Fleet(folder)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fleet_mcp"]:
         del sys.modules[name]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, TypedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, get_origin
 
 import pytest
 
-from mcpgen.runtime import ConfigurationError, Context, Features
+from mcpgen.runtime import ConfigurationError, Context, Features, Text
 from mcpgen.runtime.docstrings import parameter_texts, summary_of
 from mcpgen.runtime.protocol.listing import Listing
 from mcpgen.runtime.protocol.offering import Offering
 from mcpgen.runtime.signatures import Signature
+from mcpgen.runtime.validation import SchemaValidator
 
 EMPTY = Offering({"name": "hand", "version": "1"}, tools=Listing("tools"))
 
@@ -22,6 +24,10 @@ class Cat(TypedDict):
 
 class Dog(TypedDict):
     legs: int
+
+
+class Thing(TypedDict):
+    anything: object
 
 
 class Opaque:
@@ -81,6 +87,27 @@ def gives_opaque(ctx: Context) -> Opaque:
     return Opaque()
 
 
+class Farm(TypedDict):
+    cats: list[Cat]
+    barn: Opaque
+
+
+class Zoo(TypedDict):
+    lion: Lion  # type: ignore[name-defined]  # noqa: F821  (the fault)
+
+
+def takes_opaques(ctx: Context, *, things: dict[str, list[Path | None]]) -> str:
+    return repr(things)
+
+
+def gives_a_field(ctx: Context) -> Farm:
+    return {"cats": [], "barn": Opaque()}
+
+
+def gives_unknown_field(ctx: Context) -> Zoo:
+    return {"lion": None}
+
+
 def wrong_default(ctx: Context, *, size: int = "big") -> str:  # type: ignore[assignment]  # the fault
     return str(size)
 
@@ -100,9 +127,15 @@ def default_of_no_json(ctx: Context, *, size: int = Opaque()) -> str:  # type: i
         (by_position, "`by_position`: `name` cannot be given by its name"),
         (yields, "`yields` yields; what it gives is returned"),
         (yields_later, "`yields_later` yields; what it gives is returned"),
-        (takes_opaque, "`takes_opaque`: there is no JSON Schema of `thing`: type "),
-        (takes_two_shapes, "there is no JSON Schema of `pet`: Type unions may not contain"),
-        (gives_opaque, "`gives_opaque`: there is no JSON Schema of the result: type "),
+        (takes_opaque, "unsupported type `Opaque` of `thing`: JSON has no `Opaque`. Use `str`, "),
+        (
+            takes_opaques,
+            "of `things`: JSON has no `Path`, which is part of `dict[str, list[Path | None]]`. Use",
+        ),
+        (takes_two_shapes, "unsupported type `Cat | Dog` of `pet`: the members of `Cat | Dog` can"),
+        (gives_opaque, "unsupported type `Opaque` of the result: JSON has no `Opaque`. Use `str`,"),
+        (gives_a_field, "type `Farm` of the result: JSON has no `Opaque`, which is part of `Farm`"),
+        (gives_unknown_field, "unsupported type `Zoo` of the result: name 'Lion' is not defined"),
         (wrong_default, "the default of `size` does not fit its type: Expected `int`, got `str`"),
         (default_of_no_json, "the default of `size` does not fit its type: "),
     ],
@@ -116,6 +149,60 @@ def test_a_function_that_cannot_be_a_tool_is_refused_with_its_place(
     assert place == f"{__file__}:{function.__code__.co_firstlineno}"
     assert said in reason
     assert "\n" not in reason
+
+
+CAT = {"$ref": "#/$defs/Cat"}
+DOG = {"$ref": "#/$defs/Dog"}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema", "key"),
+    [
+        (dict[str, object], {"type": "object"}, ""),
+        (dict[str, Any], {"type": "object"}, ""),
+        (Mapping[str, object], {"type": "object"}, ""),
+        (dict[str, object] | None, {"anyOf": [{"type": "object"}, {"type": "null"}]}, "result"),
+        (list[dict[str, object]], {"type": "array", "items": {"type": "object"}}, "result"),
+        (Sequence[Mapping[str, Any]], {"type": "array", "items": {"type": "object"}}, "result"),
+        (int, {"type": "integer"}, "result"),
+        (Cat | Dog, {"type": "object", "anyOf": [CAT, DOG]}, ""),
+        (Cat | dict[str, object], {"type": "object", "anyOf": [CAT, {"type": "object"}]}, ""),
+        (None, None, ""),
+        (str, None, ""),
+        (object, None, ""),
+        (Any, None, ""),
+        (list[object], None, ""),  # content blocks, perhaps
+        (list[Text], None, ""),
+    ],
+    ids=str,
+)
+def test_a_result_type_has_its_schema(
+    annotation: Any, schema: dict[str, Any] | None, key: str
+) -> None:
+    def give(ctx: Context) -> Any: ...
+
+    give.__annotations__["return"] = annotation
+    found, found_key = Signature.of(give).output_schema()
+    found = found and {name: it for name, it in found.items() if name != "$defs"}
+    assert (found["properties"]["result"] if found and key else found) == schema
+    assert found_key == key
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [object, Any, dict[str, object], Mapping[str, object], list[object], Thing, object | None],
+    ids=str,
+)
+def test_an_argument_of_any_type_comes_as_it_was_sent(annotation: Any) -> None:
+    def take(ctx: Context, *, value: Any) -> None: ...
+
+    take.__annotations__["value"] = annotation
+    signature = Signature.of(take)
+    is_list = get_origin(annotation) is list
+    value: Any = [1, {"a": None}] if is_list else {"anything": {"a": [1, "2", None, 2.5]}}
+    validator = SchemaValidator(signature.input_schema())
+    assert validator.problems({"value": value}) == ()
+    assert signature.converted({"value": value}) == {"value": value}
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_a_start_with_settings_checks_them_without_the_http_client(
 ) -> None:
     monkeypatch.setenv("SMALL_KEY", "secret")
     loaded = modules_after(write_package(tmp_path), request(1, "tools/list"))
-    assert "mcpgen.runtime.settings" in loaded
+    assert "mcpgen.runtime.startup_checks" in loaded
     assert not (EXPENSIVE - {"urllib", "typing"}) & loaded
 
 

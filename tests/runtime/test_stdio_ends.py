@@ -86,6 +86,53 @@ def test_a_signal_between_the_first_call_and_its_handler_is_heard(tmp_path: Path
         assert server.wait() == 0
 
 
+LISTENED_TO = """
+from mcpgen.runtime import Features
+
+features = Features(changing=["tools"])
+"""
+
+
+@pytest.mark.requirement("N033", "N072", "N073")
+@pytest.mark.parametrize("calls_first", [False, True], ids=["no call", "after a call"])
+@pytest.mark.parametrize("ends_by", ["end of input", "a signal"])
+def test_an_open_listen_is_answered_when_the_server_ends(
+    tmp_path: Path, calls_first: bool, ends_by: str
+) -> None:
+    folder = write_package(tmp_path)
+    (folder / "small_mcp/handlers/listened_to.py").write_text(LISTENED_TO)
+    key = "io.modelcontextprotocol/subscriptionId"
+    with StdioProcess(folder) as server:
+        if calls_first:
+            assert server.ask(call("first", "echo", "x"))["id"] == "first"
+        filters = {"toolsListChanged": True}
+        acknowledged = server.ask(request("sub", "subscriptions/listen", notifications=filters))
+        assert acknowledged["params"]["notifications"] == filters
+        if ends_by == "a signal":
+            server.signal(signal.SIGTERM)
+        else:
+            server.close_stdin()
+        cancelled, answer = server.rest()
+        assert cancelled["method"] == "notifications/cancelled"
+        assert cancelled["params"]["requestId"] == "sub"
+        assert answer["id"] == "sub"
+        assert answer["result"]["resultType"] == "complete"
+        assert answer["result"]["_meta"][key] == "sub"
+        assert server.wait() == 0
+
+
+def test_a_listen_and_the_end_of_input_in_one_read_are_both_answered(tmp_path: Path) -> None:
+    folder = write_package(tmp_path)
+    (folder / "small_mcp/handlers/listened_to.py").write_text(LISTENED_TO)
+    with StdioProcess(folder) as server:
+        server.send(request(7, "subscriptions/listen", notifications={"toolsListChanged": True}))
+        server.close_stdin()
+        acknowledged, cancelled, answer = server.rest()
+        assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+        assert cancelled["params"]["requestId"] == answer["id"] == 7
+        assert server.wait() == 0
+
+
 @pytest.mark.parametrize("is_repeated", [False, True], ids=["one signal", "two signals"])
 def test_a_signal_ends_a_server_whose_client_reads_nothing(
     tmp_path: Path, is_repeated: bool

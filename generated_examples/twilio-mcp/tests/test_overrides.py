@@ -14,6 +14,7 @@ UPSTREAM = Path(__file__).parent / "generated" / "upstream.json"
 SETTINGS = {
     "TWILIO_ACCOUNT_LOGIN_USERNAME": "AC-of-the-mock",
     "TWILIO_ACCOUNT_LOGIN_PASSWORD": "its word",
+    "TWILIO_ACCOUNT_SID": "AC00000000000000000000000000000001",
 }
 
 
@@ -37,9 +38,8 @@ def api(answer: object = None) -> MockUpstream:
 
 
 def send(upstream: MockUpstream, **body: str) -> dict[str, Any]:
-    account = "AC00000000000000000000000000000001"
     message = {"Body": "Your table is ready.", **body}
-    return call(upstream, "send_message", {"account_sid": account, "body": message})
+    return call(upstream, "send_message", {"body": message})
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,15 @@ that loses, renames or misplaces something cannot agree with its cases.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import UNSET, Struct, field
 
-from mcpgen.ir.api import Api, MediaType, Operation, Parameter
+from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
-from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.arguments import body_schema
+from mcpgen.plan.cases.settings import SettingSamples
 from mcpgen.plan.cases.travelling import (
     folded,
     has_empty,
@@ -76,11 +79,13 @@ def _is_the_same(one: JsonValue, other: JsonValue) -> bool:
 class Calls:
     """Makes calls of the tools of one API."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, plan: ServerPlan) -> None:
+        api = plan.api
         self._schemas = api.schemas
         self._shapes = Shapes(api.schemas, "request")
         self.sent, self.answered = both_ways(api.schemas)
         self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
+        self.settings = SettingSamples(plan, self.sent)
 
     def call(self, tool: ToolPlan, which: Which) -> Call:
         """A call with all that is required or, for "largest", all that there is.
@@ -94,8 +99,12 @@ class Calls:
         carried = {self._credential_place(scheme) for scheme in security}
         call = Call()
         defaults = {(item.location, item.wire_name): item.default for item in tool.arguments}
+        settings = {(item.location, item.wire_name): item for item in tool.fixed if item.setting}
         for parameter in operation.parameters:
             place = (parameter.location, parameter.name)
+            if place in settings:
+                call.send(parameter, self.settings.value(settings[place]))
+                continue
             is_credential = (parameter.location, folded(parameter)) in carried
             if which == "smallest" and defaults.get(place, UNSET) is not UNSET:
                 call.send(parameter, defaults[place])
@@ -117,7 +126,11 @@ class Calls:
                     call.send(parameter, value)
         if operation.request_body and (operation.request_body.required or which == "largest"):
             chosen = tool.body[-1 if which == "largest" else 0]
-            self.give_body(tool, call, self.body(chosen, which), chosen)
+            members = tool.members if which == "smallest" else {}
+            value = self.body(chosen, which)
+            if members and isinstance(value, dict):
+                value = {**value, **members}
+            self.give_body(tool, call, value, chosen, left_out=members)
         call.request["security"] = list(security)
         return call
 
@@ -171,9 +184,24 @@ class Calls:
             shown = f"{parameter.location} parameter `{parameter.name}`"
             raise CannotSampleError(f"{shown}, {error}") from None
 
-    def give_body(self, tool: ToolPlan, call: Call, value: JsonValue, chosen: MediaType) -> None:
-        """Give a call a body of one of the tool's media types."""
+    def give_body(
+        self,
+        tool: ToolPlan,
+        call: Call,
+        value: JsonValue,
+        chosen: MediaType,
+        *,
+        left_out: Collection[str] = (),
+    ) -> None:
+        """Give a call a body of one of the tool's media types.
+
+        The members in `left_out` are expected on the wire, and are not given.
+        """
         names = {item.location: item.name for item in tool.arguments}
+        fixed = {item.wire_name: item for item in tool.fixed if item.location == "body"}
+        if isinstance(value, dict):
+            settings = {name: item for name, item in fixed.items() if item.setting}
+            value = {**value, **{name: self.settings.value(it) for name, it in settings.items()}}
         media_type = _one_of_range(chosen.media_type)
         if chosen is not tool.body[0] or media_type != chosen.media_type:
             call.arguments[names["content_type"]] = media_type
@@ -182,11 +210,12 @@ class Calls:
         if tool.operation.declared is not None:
             call.arguments |= arguments_in(tool.operation.declared.body, value)
             return
-        fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
         given = value
-        if fixed and isinstance(value, dict):
-            given = {name: member for name, member in value.items() if name not in fixed}
-        if given or not fixed:
+        if (fixed or left_out) and isinstance(value, dict):
+            absent = {*fixed, *left_out}
+            given = {name: member for name, member in value.items() if name not in absent}
+        is_needed = any(it.location == "body" and it.default is UNSET for it in tool.arguments)
+        if given or is_needed:
             call.arguments[names["body"]] = self.offered(tool, names["body"], given)
 
     def body(self, media_type: MediaType, which: Which) -> JsonValue:

@@ -51,7 +51,7 @@ class _Making:
     """Makes the entries of one server, whose schemas are read once."""
 
     def __init__(self, plan: ServerPlan) -> None:
-        self._calls = Calls(plan.api)
+        self._calls = Calls(plan)
         shapes = Shapes(plan.api.schemas, "request")
         self._variations = Variations(self._calls, shapes)
         self._refusals = Refusals(self._calls, shapes)
@@ -85,6 +85,7 @@ class _Making:
             untested.append(_told("smallest arguments", str(error)))
         else:
             fullest = self._fullest(tool, smallest, untested)
+            entry |= self._settings(tool)
             entry["calls"] = list(self._made(tool, smallest, fullest))
             entry["refused"] = self._refused(tool, smallest, fullest, untested)
             entry |= self._paged(tool, smallest, untested)
@@ -96,6 +97,17 @@ class _Making:
         if untested:
             entry["untested"] = untested
         return {key: value for key, value in entry.items() if value != []}
+
+    def _settings(self, tool: ToolPlan) -> JsonObject:
+        """Give the values of the settings that a tool reads, and which of them it needs."""
+        used = [fixed.setting for fixed in tool.fixed if fixed.setting is not None]
+        if not used:
+            return {}
+        needed = sorted({setting.name for setting in used if setting.required})
+        return {
+            "settings": self._calls.settings.environment([tool]),
+            "needed_settings": needed,
+        }
 
     def _fullest(self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]) -> Call:
         """The largest call, or the smallest where there is none."""

@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.plan.adjusting import with_optional_members
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.travelling import travels
 from mcpgen.plan.cases.violations import Violations
@@ -26,6 +27,7 @@ class Refusals:
 
     def __init__(self, calls: Calls, schemas: Shapes) -> None:
         self._calls = calls
+        self._shapes = schemas
         self._violations = Violations(schemas)
 
     def of(
@@ -61,7 +63,10 @@ class Refusals:
                 yield _Given(name, value, [parameter.schema], partial(travels, parameter))
         body = names.get(("body", ""))
         if body in call.arguments and "body" in call.request:
-            schemas = [self._calls.body_schema(item) for item in tool.body]
+            schemas = [
+                with_optional_members(self._calls.body_schema(item), tool.members, self._shapes.of)
+                for item in tool.body
+            ]
             yield _Given(body, call.request["body"], schemas, lambda _: True)
 
     def _refused(self, tool: ToolPlan, given: _Given, unbroken: list[str]) -> Iterator[JsonObject]:

@@ -8,6 +8,8 @@ from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.json_types import JsonSchema, JsonValue
 from mcpgen.plan.media_types import is_json
 
+_DELIMITERS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"}
+
 
 def travels(parameter: Parameter, value: JsonValue) -> bool:
     """Whether a value can be told apart from others where it travels."""
@@ -16,15 +18,21 @@ def travels(parameter: Parameter, value: JsonValue) -> bool:
     if has_empty(value):
         return False
     texts = list(_texts(value))
-    if parameter.location == "path":
-        return all(text.isprintable() and text not in {"", ".", ".."} for text in texts)
     is_composite = isinstance(value, list | dict)
-    separators = {"spaceDelimited": " ", "pipeDelimited": "|"}.get(parameter.style, "")
+    delimiter = _DELIMITERS.get(parameter.style, "")
+    if parameter.location == "path":
+        return all(
+            text.isprintable()
+            and text not in {"", ".", ".."}
+            and not (delimiter and is_composite and delimiter in text)
+            for text in texts
+        )
+    separators = delimiter
     if parameter.location == "header" or parameter.style == "cookie":
         if not all(text.isascii() and text.isprintable() for text in texts):
             return False
-        separators = ",=" if is_composite else ""
-        if any(text != text.strip() for text in texts):
+        separators = (delimiter or ",=") if is_composite else ""
+        if any(text != text.strip() or (not text and delimiter.isspace()) for text in texts):
             return False
     if parameter.style == "cookie":
         separators += ' ",;&\\'

@@ -26,6 +26,7 @@ from mcpgen.ir.workflow import (
     ResponseValue,
 )
 from mcpgen.plan.cases.calls import PLACES, first_requirement, schema_of
+from mcpgen.plan.cases.settings import SettingSamples
 from mcpgen.plan.cases.workflow_course import Course, Fault
 from mcpgen.plan.media_types import is_json
 from mcpgen.plan.wiring import INPUT, composed
@@ -67,6 +68,7 @@ class _Making:
     def __init__(self, plan: ServerPlan) -> None:
         self._tools = {tool.name: tool for tool in plan.tools}
         self._sent, self._answered = both_ways(plan.api.schemas)
+        self._settings = SettingSamples(plan, self._sent)
 
     def entry(self, workflow: WorkflowPlan) -> JsonObject:
         """Give arguments, answers, requests and the result; and what comes of errors.
@@ -108,6 +110,9 @@ class _Making:
             "result": course.result(),
             "failure": self._failure(course),
         }
+        used = [self._tools[step.tool] for step in course.workflow.steps]
+        if settings := self._settings.environment(used):
+            entry["settings"] = settings
         detours = [
             {
                 "arguments": other.inputs,
@@ -214,10 +219,12 @@ class _Making:
                 raise CannotSampleError(f"nothing is there for `{argument.name}` of `{step.id}`")
             if value is not UNSET and (problem := self._sent.problem(argument.schema, value)):
                 raise CannotSampleError(f"`{argument.name}` of `{step.id}`: {problem}")
-        return {"operation": tool.operation.key, **_sent(tool, arguments)}
+        return {
+            "operation": tool.operation.key, **_sent(tool, arguments, self._settings)
+        }  # fmt: skip
 
 
-def _sent(tool: ToolPlan, arguments: JsonObject) -> JsonObject:
+def _sent(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> JsonObject:
     """What the request of these arguments has, by the API's own names."""
     request: JsonObject = {place: {} for place in PLACES}
     placed: JsonObject = {}
@@ -236,9 +243,11 @@ def _sent(tool: ToolPlan, arguments: JsonObject) -> JsonObject:
         body = composed(declared.body, placed)
         if body is not ABSENT:
             request["body"] = without_absent(body)
+    if tool.members and isinstance(request.get("body"), dict):
+        request["body"] = {**tool.members, **request["body"]}
     for fixed in tool.fixed:
         request[fixed.location] = {
-            **request.get(fixed.location, {}), fixed.wire_name: fixed.value
+            **request.get(fixed.location, {}), fixed.wire_name: settings.value(fixed)
         }  # fmt: skip
     if "body" in request:
         request["content_type"] = tool.body[0].media_type

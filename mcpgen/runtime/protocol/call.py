@@ -145,7 +145,7 @@ class Call:
                 self.refuse(INTERNAL_ERROR, str(error))
             case _:
                 data = {"correlationId": correlation_id} if correlation_id else None
-                self.refuse(INTERNAL_ERROR, "the server made a mistake; its log says more", data)
+                self.refuse(INTERNAL_ERROR, "internal error; see the server log", data)
 
     def refuse(self, code: int, message: str, data: Any = None) -> None:
         """Answer with this JSON-RPC error."""

@@ -7,6 +7,8 @@ An entry has the smallest call in full, and of everything else only how it diffe
 - `refused`: arguments that must stop a call, so that nothing is sent;
 - `failures`: what the API does wrong, by the names of `mcpgen.runtime.testing.failures`;
 - `credentials`: which security schemes are configured, and what comes of it;
+- `settings`: the environment variables that the tool reads parameters from, with their values;
+  `needed_settings` are those that it cannot be called without;
 - `untested`: what could not be made up, and why;
 - `attempts`, `timeout_seconds`, `kept`: what the manifest says of requests and results.
 
@@ -15,8 +17,8 @@ An entry with an `id` is one case, written out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.testing.failures import Patience, failure
@@ -39,13 +41,14 @@ class Case:
 
     id: str
     tool: str
-    group: str  # "calls", "refused", "failures", "credentials" or "untested"
+    group: str  # "calls", "refused", "failures", "credentials", "settings" or "untested"
     arguments: JsonObject
     reply: JsonObject | None  # how the API's answer differs from the usual one
     expect: JsonObject
     untested: str = ""  # why there is no call: it could not be made up
     configured: tuple[str, ...] | None = None  # security schemes; None: all of them
     replies: Sequence[JsonObject] = ()  # what the API answers in turn, in place of `reply`
+    settings: Mapping[str, str] = field(default_factory=dict)  # environment variables
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> Case:
@@ -61,6 +64,7 @@ class Case:
             entry.get("expect", {}),
             untested,
             None if configured is None else tuple(configured),
+            settings=entry.get("settings", {}),
         )
 
     def __str__(self) -> str:
@@ -103,6 +107,7 @@ class _Entry:
             yield self._case(what, "failures", self._calls[0]["arguments"], reply, expect)
         for setting in self._entry.get("credentials", ()):
             yield self._credentials(setting, usual)
+        yield from self._without_settings()
 
     @property
     def _method(self) -> str:
@@ -165,6 +170,16 @@ class _Entry:
             expect = {"is_error": False, "request": request, **self._kept}
         return self._case(what, "credentials", arguments, usual, expect, configured=configured)
 
+    def _without_settings(self) -> Iterator[Case]:
+        """Leave out each setting that the tool needs: nothing is sent, and it is named."""
+        for name in self._entry.get("needed_settings", ()):
+            text = {"contains": [name]}
+            expect: JsonObject = {"is_error": True, "request": None, "text": text}
+            arguments = self._calls[0]["arguments"]
+            case = self._case(f"without {name}", "settings", arguments, None, expect)
+            rest = {key: value for key, value in case.settings.items() if key != name}
+            yield replace(case, settings=rest)
+
     def _request(self, call: JsonObject) -> JsonObject:
         """What a call must send: what the smallest one does, with the differences."""
         smallest: JsonObject = self._calls[0]["request"]
@@ -186,4 +201,15 @@ class _Entry:
     ) -> Case:
         expect = {"operation": self._operation, **expect}
         identity = f"{self._tool}: {what}"
-        return Case(identity, self._tool, group, arguments, reply, expect, untested, configured)
+        settings = self._entry.get("settings", {})
+        return Case(
+            identity,
+            self._tool,
+            group,
+            arguments,
+            reply,
+            expect,
+            untested,
+            configured,
+            settings=settings,
+        )

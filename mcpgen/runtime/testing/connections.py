@@ -112,7 +112,7 @@ class StdioConnection:
     async def _left(self) -> ConnectionLostError:
         """Give the error that says with which words the server left."""
         await asyncio.wait([self._listening], timeout=_CLOSE_SECONDS)
-        return ConnectionLostError(f"the server closed its end; it said: {self.stderr}")
+        return ConnectionLostError(f"the server closed its end; it said: {self.stderr.strip()}")
 
     async def _keep_stderr(self) -> None:
         if self.process.stderr is None:

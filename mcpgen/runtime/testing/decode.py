@@ -25,7 +25,7 @@ from mcpgen.runtime.testing.description import Operation, Parameter, is_json
 from mcpgen.runtime.testing.pairs import Pairs, unescaped
 from mcpgen.runtime.testing.routes import path_texts
 from mcpgen.runtime.testing.schemas import Schemas
-from mcpgen.runtime.testing.styles import path_shapes, query_shapes, simple_shapes
+from mcpgen.runtime.testing.styles import header_shapes, path_shapes, query_shapes
 from mcpgen.runtime.testing.typed import Reading, Shape, read_shapes, read_values
 
 _ILLEGAL_IN_URLS = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{}#]")
@@ -244,7 +244,7 @@ class _Decoder:
             elif parameter.content_type:
                 self._read_content(parameter, text.strip())
             else:
-                self._read(parameter, simple_shapes(text.strip(), parameter.explode, str.strip))
+                self._read(parameter, header_shapes(parameter, text.strip()))
         for name, _ in self.raw.headers:
             if name.lower() not in known | _ALWAYS_SENT:
                 self._complain(f"header `{name}` is not described")

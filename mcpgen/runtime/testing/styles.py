@@ -19,8 +19,16 @@ def path_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
     elif parameter.style == "matrix":
         if text.startswith(";"):
             yield from _matrix_shapes(text[1:], parameter)
+    elif parameter.style in _SEPARATORS:
+        yield from _split_shapes(text, _SEPARATORS[parameter.style], unescaped)
     else:
         yield from simple_shapes(text, parameter.explode, unescaped)
+
+
+def header_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
+    """Give what the text of a header can mean, which is not encoded."""
+    separator = _SEPARATORS.get(parameter.style, ",")
+    yield from simple_shapes(text, parameter.explode, str.strip, separator)
 
 
 def simple_shapes(
@@ -109,13 +117,13 @@ def _named_shapes(
     yield from _split_shapes(texts[0], separator, decode)
 
 
-_SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
+_SEPARATORS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"}
 
 
 def _split_shapes(text: str, separator: str, decode: Callable[[str], str]) -> Iterator[Shape]:
     """Split at raw separators, or else at encoded ones; a lone item may have one in it."""
     yield decode(text)
-    spellings = {",": r",", "|": r"\||%7[Cc]", " ": r"\+|%20"}
+    spellings = {",": r",", "|": r"\||%7[Cc]", " ": r"\+|%20", "\t": r"%09"}
     items = re.split(spellings[separator], text) if text else []
     splits = [items]
     if separator == "," and len(items) == 1:

@@ -40,6 +40,7 @@ from mcpgen.runtime.testing.processes import (
 )
 from mcpgen.runtime.testing.replies import Reply
 from mcpgen.runtime.testing.served import demand
+from mcpgen.runtime.testing.settings import PLACEHOLDER
 from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
 from mcpgen.runtime.testing.virtual_time import VirtualTimeLoop
 from mcpgen.runtime.tools import Tool, Toolbox, ToolGroup
@@ -134,7 +135,7 @@ class Suite:
         if case.reply is not None:
             mock.reply_with(Reply.from_json(case.reply))
         send = page_by_page(mock, case.replies) if case.replies else mock.send
-        environ = self._environ(base_url, case.configured, operation)
+        environ = {**self._environ(base_url, case.configured, operation), **case.settings}
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
@@ -211,7 +212,7 @@ class Suite:
         status = result.get("_meta", {}).get(STATUS_KEY)
         if "status" in case.expect and status != case.expect["status"]:
             yield f"the result tells of the status {status}, expected {case.expect['status']}"
-        yield from self._let_out(result)
+        yield from self._let_out(result, case.settings)
         response = answered(case, mock.requests)
         if not is_error and not wanted and response is not None:
             tool = self._toolbox.tools[case.tool]
@@ -223,9 +224,12 @@ class Suite:
             else:
                 yield from result_differences(response, result, is_wrapped=is_wrapped)
 
-    def _let_out(self, result: JsonObject) -> Iterator[str]:
+    def _let_out(self, result: JsonObject, settings: Mapping[str, str]) -> Iterator[str]:
         """What no result may show: credentials, and how the server is made inside."""
         shown = json.dumps(result, ensure_ascii=False)
+        for name in settings.keys() & self._secret_settings:
+            if settings[name].startswith(PLACEHOLDER) and settings[name] in shown:
+                yield f"the result shows the value of {name}"
         for scheme, parts in self._secrets.items():
             pair = f"{parts.get('username', '')}:{parts.get('password', '')}"
             spellings = [*parts.values(), b64encode(pair.encode()).decode()]
@@ -405,6 +409,11 @@ class Suite:
         With a placeholder for the file of a certificate it would not start.
         """
         return self._environ("", configured=())
+
+    @cached_property
+    def _secret_settings(self) -> frozenset[str]:
+        environment = self._server.contract.get("environment", ())
+        return frozenset(it["name"] for it in environment if "schema" in it and it["secret"])
 
     def _environ(
         self, base_url: str, configured: Collection[str] | None = None, operation: str = ""

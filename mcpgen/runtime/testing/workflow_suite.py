@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -36,6 +36,7 @@ class WorkflowCase:
     untested: str
     waits_seconds: float = 0.0
     fault: JsonObject = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)  # environment variables
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> WorkflowCase:
@@ -48,6 +49,7 @@ class WorkflowCase:
             entry.get("result", {}),
             entry.get("failure", {}),
             entry.get("untested", ""),
+            settings=entry.get("settings", {}),
         )
 
     def detour(self, entry: JsonObject) -> WorkflowCase:
@@ -158,7 +160,8 @@ class WorkflowSuite(Suite):
     ) -> _Played:
         loop = asyncio.get_running_loop()
         started = loop.time()
-        async with Client.in_memory(self._server, self._environ(base_url), send=send) as client:
+        environ = {**self._environ(base_url), **case.settings}
+        async with Client.in_memory(self._server, environ, send=send) as client:
             result = await client.call_tool(case.tool, case.arguments)
             return _Played(mock, result, round(loop.time() - started, 3))
 

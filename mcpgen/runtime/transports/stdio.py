@@ -118,8 +118,10 @@ def serve_stdio(
     departure = Departure()
     try:
         needs_handlers = _serve_cold(pipe, protocol, departure)
+        if not needs_handlers:
+            _close_listens(pipe, protocol)
     except (_Leaving, BrokenPipeError):
-        return 0  # nothing is in flight in the cold loop
+        return 0  # nothing is in flight in the cold loop, and the client does not read
     if not needs_handlers:
         return 0
     departure.when_asked(None)
@@ -143,14 +145,25 @@ def _serve_cold(pipe: Pipe, protocol: ServerProtocol, departure: Departure) -> b
             _write_all(pipe, protocol)
         if pipe.is_at_end:
             return False
-        departure.when_asked(_leave_now)
-        if has_client:
-            import_while_idle(pipe.read_fd, unimported)
-        data = os.read(pipe.read_fd, CHUNK_BYTES)
-        departure.when_asked(_leave_soon)
+        try:
+            departure.when_asked(_leave_now)
+            if has_client:
+                import_while_idle(pipe.read_fd, unimported)
+            data = os.read(pipe.read_fd, CHUNK_BYTES)
+            departure.when_asked(_leave_soon)
+        except _Leaving:
+            return False
         pipe.is_at_end = not data
         pipe.lines = pipe.buffer.feed(data) if data else pipe.buffer.finish()
     return False
+
+
+def _close_listens(pipe: Pipe, protocol: ServerProtocol) -> None:
+    """Answer each open `subscriptions/listen`, the only requests that the cold loop leaves open."""
+    if protocol.open_listens:
+        protocol.close("the server is shutting down")
+        _leave_soon()
+        _write_all(pipe, protocol)
 
 
 def _leave_now(*_: object) -> None:

@@ -255,8 +255,9 @@ class StreamableHttp:
             self._runner.take(protocol, protocol.disconnect(stream), stream.flush)
 
     async def _serve_session_method(self, exchange: HttpExchange, method: str) -> None:
-        if not self._has_sessions or method not in {"GET", "DELETE"}:
-            allowed = b"GET, POST, DELETE" if self._has_sessions else b"POST"
+        has_sessions = self._has_sessions and not self._names_modern_revision(exchange)
+        if not has_sessions or method not in {"GET", "DELETE"}:
+            allowed = b"GET, POST, DELETE" if has_sessions else b"POST"
             raise RefusedError(405, f"{method} is not for this endpoint", ((b"allow", allowed),))
         if self.is_draining:
             raise RefusedError(503, "the server is shutting down", (RETRY_AFTER, CLOSE))
@@ -266,6 +267,10 @@ class StreamableHttp:
             await self._sessions.get(exchange)
         else:
             raise RefusedError(406, "Accept must take text/event-stream")
+
+    def _names_modern_revision(self, exchange: HttpExchange) -> bool:
+        version = exchange.text(b"mcp-protocol-version")
+        return any(revision.name == version for revision in self._offering.modern)
 
     async def _serve_sse(
         self, sse: SseEndpoints, exchange: HttpExchange, path: str, method: str

@@ -85,11 +85,9 @@ class AiohttpSender:
             raise _translated(error, self._connect_seconds, self._authority.setting) from None
 
     async def _exchange(self, request: HttpRequest) -> HttpResponse:
-        headers = [
-            ("User-Agent", self._user_agent),
-            ("Accept-Encoding", "gzip, deflate"),
-            *request.headers,
-        ]
+        headers = [("Accept-Encoding", "gzip, deflate"), *request.headers]
+        if not any(name.lower() == "user-agent" for name, _ in request.headers):
+            headers.insert(0, ("User-Agent", self._user_agent))
         async with self._session().request(
             request.method if request.method.isupper() else _Method(request.method),
             URL(request.url, encoded=True),

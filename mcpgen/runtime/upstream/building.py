@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from mcpgen.runtime.absent import ABSENT, Absent
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
+from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.upstream.bodies import EncodedBody, encode_body
 from mcpgen.runtime.upstream.files import FileReader
 from mcpgen.runtime.upstream.forms import querystring_text
@@ -54,6 +54,7 @@ def build_parts(
 
     Raises:
         InvalidArgumentsError: a value has no faithful spelling where it belongs.
+        ToolError: the value of a setting has none.
         ResourceNeededError: a file argument names a resource that `files` does not hold.
         ConfigurationError: the handler and the contract disagree.
     """
@@ -119,7 +120,16 @@ def _spell(
     try:
         return spell(rule, value)
     except UnsendableError as error:
-        raise _refused(tool, rule.argument or rule.name, error) from None
+        raise _refused_value(tool, rule, error) from None
+
+
+def _refused_value(
+    tool: str, rule: ParameterRule, error: UnsendableError
+) -> InvalidArgumentsError | ToolError:
+    """Return the error for a value that cannot be sent: of an argument, or of a setting."""
+    if rule.setting:
+        return ToolError(f"`{tool}` cannot send the setting {rule.setting}: it {error}")
+    return _refused(tool, rule.argument or rule.name, error)
 
 
 def _refused(tool: str, argument: str, error: UnsendableError) -> InvalidArgumentsError:
@@ -132,7 +142,7 @@ def _path(tool: str, rules: RequestRules, values: JsonObject) -> str:
     try:
         return rules.template.expand(by_name, values)
     except UnsendablePathError as error:
-        raise _refused(tool, by_name[error.name].argument or error.name, error) from None
+        raise _refused_value(tool, by_name[error.name], error) from None
     except KeyError as missing:
         raise ConfigurationError(
             f"the handler of `{tool}` gives no value for {missing} in `{rules.path}`"

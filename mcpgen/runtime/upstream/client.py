@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar, overload
+from typing import Any, Final, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
 from mcpgen.runtime.absent import ABSENT, Absent
@@ -22,9 +22,12 @@ from mcpgen.runtime.errors import (
     ConfigurationError,
     InvalidArgumentsError,
     ResourceNotFoundError,
+    ToolError,
 )
+from mcpgen.runtime.settings import Settings
 from mcpgen.runtime.upstream.base_url import BaseUrls
 from mcpgen.runtime.upstream.building import RequestParts, build_parts
+from mcpgen.runtime.upstream.default_headers import DefaultHeaders
 from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
 from mcpgen.runtime.upstream.files import FileContent, FileReader, ResourceNeededError
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
@@ -39,6 +42,7 @@ from mcpgen.runtime.upstream.rules import RequestRules
 T = TypeVar("T")
 
 DEADLINE_SECONDS = 60.0
+_REQUIRED: Final = object()
 ResourceReader = Callable[[str], Awaitable[ResourceResult]]
 
 
@@ -84,6 +88,11 @@ class ApiClient:
             base_url=lambda source: self._base_urls[source].base_url(),
             clock=self._surroundings.clock,
         )
+        self._settings = Settings(contract, environ)
+        self._headers = {
+            source: DefaultHeaders(about.get("headers", {}), self._settings)
+            for source, about in {"": contract, **contract.get("sources", {})}.items()
+        }
         self._ca_setting = f"{contract['env_prefix']}CA_FILE"
         self._ca_file = environ.get(self._ca_setting, "").strip()
         self.files = FileReader.from_environment(contract["env_prefix"], environ)
@@ -118,10 +127,19 @@ class ApiClient:
 
     def redactor(self) -> Redactor:
         """Masks what this client knows to be secret at the moment."""
-        secrets = self._credentials.secrets  # fetched tokens are among them
+        # Fetched tokens are among those of the credentials.
+        secrets = (*self._credentials.secrets, *self._settings.secrets)
         if self._redactor is None or self._redactor.secrets != secrets:
             self._redactor = Redactor(secrets)
         return self._redactor
+
+    def setting(self, name: str) -> Any:
+        """Return the value of a setting, typed as its schema says; ABSENT if it is not set.
+
+        Raises:
+            ConfigurationError: the server's contract has no such setting.
+        """
+        return self._settings.value(name)
 
     def paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
         """The way through the pages that these arguments of a tool ask for."""
@@ -150,6 +168,7 @@ class ApiClient:
             ToolError: no credential is configured, or the API gave no usable answer.
             ConfigurationError: the base URL is not configured.
         """
+        parts = self._headers[rules.source].added_to(parts)
         operation = f"{parts.method} {parts.path}"
         base_url = self.base_url(rules)
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
@@ -272,6 +291,24 @@ class ToolApi:
         self._client = client
         self._tool = tool
         self._rules = rules
+
+    def setting(self, name: str, default: Any = _REQUIRED) -> Any:
+        """Return the value of an environment variable that `mcpgen.yaml` takes a parameter from.
+
+        `default` is returned if the variable is not set.
+
+        Raises:
+            ToolError: it is not set, and there is no default.
+        """
+        value = self._client.setting(name)
+        if value is not ABSENT:
+            return value
+        if default is not _REQUIRED:
+            return default
+        raise ToolError(
+            f"`{self._tool}` needs the setting {name}, which this server does not have, so nothing"
+            f" was sent. The operator of the server can set {name}."
+        )
 
     @overload
     async def request(

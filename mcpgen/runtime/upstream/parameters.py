@@ -10,6 +10,8 @@ Choices where the specification leaves room:
 - What is nested deeper than a style reaches travels as compact JSON; in `deepObject`, as further
   brackets, with the index for arrays: `filter[tags][0]=new`.
 - `explode` in a cookie gives one cookie for each item, since "&" separates nothing there.
+- The delimited styles, `tabDelimited` among them, exist in paths and headers too: they are the
+  collection formats `ssv`, `pipes` and `tsv` of OpenAPI 2.0.
 
 Nothing here knows about HTTP clients; a value that cannot be sent as itself is refused.
 """
@@ -59,6 +61,7 @@ class ParameterRule:
     allow_reserved: bool = False
     allow_empty_value: bool = False
     content_type: str = ""  # instead of a style
+    setting: str = ""  # the environment variable that has the value, if no argument has it
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> ParameterRule:
@@ -72,6 +75,7 @@ class ParameterRule:
             allow_reserved=entry.get("allow_reserved", False),
             allow_empty_value=entry.get("allow_empty_value", False),
             content_type=entry.get("content_type", ""),
+            setting=entry.get("setting", ""),
         )
 
 
@@ -252,7 +256,8 @@ def path_text(rule: ParameterRule, value: Any) -> str:
             segment. An empty value gives "", which `PathTemplate` refuses.
     """
     text = _styled_path_text(rule, value)
-    if "%" in text and re.search(r"%(?:[01][0-9A-F]|7F)", text):
+    written = text.replace("%09", "") if rule.style == "tabDelimited" else text
+    if "%" in written and re.search(r"%(?:[01][0-9A-F]|7F)", written):
         raise UnsendableError("must not have control characters: it is a segment of the path")
     if _has_dot_segment(text):
         raise UnsendableError(_DOT_SEGMENT)
@@ -271,6 +276,8 @@ def _styled_path_text(rule: ParameterRule, value: Any) -> str:
         if is_composite and rule.explode:
             return "." + ".".join(_items(value, rule.explode, _with_dots_escaped(encode)))
         return "." + ",".join(_items(value, rule.explode, encode))
+    if is_composite and rule.style in _DELIMITERS:
+        return _delimited(value, rule.style, encode)
     return ",".join(_items(value, rule.explode, encode))
 
 
@@ -363,24 +370,33 @@ def styled_pairs(
     if explode and isinstance(value, dict):
         return [f"{encode(key)}={encode(primitive_text(item))}" for key, item in value.items()]
     if style in _DELIMITERS and isinstance(value, (list, tuple, dict)):
-        delimiter = _DELIMITERS[style]
-        return [f"{name}={encode(delimiter).join(_undelimited(value, delimiter, encode))}"]
+        return [f"{name}={_delimited(value, style, encode)}"]
     return [f"{name}={','.join(_items(value, False, encode))}"]
 
 
-_DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|"}
+_DELIMITERS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"}
+_NAMES = {" ": "a space", "\t": "a tab"}
 
 
-def _undelimited(value: Any, delimiter: str, encode: Encode) -> list[str]:
-    """The pieces of a value, none of which may hold the delimiter: both would look the same."""
-    shown = "a space" if delimiter == " " else f"`{delimiter}`"
+def _delimited(value: Any, style: str, encode: Encode) -> str:
+    """Join the pieces of a value, none of which may hold the delimiter: both would look the same.
+
+    Raises:
+        UnsendableError: one of them does.
+    """
+    delimiter = _DELIMITERS[style]
 
     def checked(text: str) -> str:
-        if delimiter in text:
-            raise UnsendableError(f"must not have {shown} in an item, where it separates items")
+        _check_has_no(delimiter, text)
         return encode(text)
 
-    return _items(value, False, checked)
+    return encode(delimiter).join(_items(value, False, checked))
+
+
+def _check_has_no(delimiter: str, text: str) -> None:
+    if delimiter in text:
+        name = _NAMES.get(delimiter, f"`{delimiter}`")
+        raise UnsendableError(f"must not have {name} in an item, where it separates items")
 
 
 def _deep_pairs(name: str, value: Any, encode: Encode) -> list[str]:
@@ -403,22 +419,25 @@ def header_text(rule: ParameterRule, value: Any) -> str:
     """Spell a header value, unencoded, as OpenAPI asks (3.2, appendix D).
 
     Raises:
-        UnsendableError: it has anything but visible ASCII and inner spaces, or an item holds the
-            comma that separates items.
+        UnsendableError: it has anything but visible ASCII and inner spaces, or an item holds what
+            separates items.
     """
     if rule.content_type:
         if is_json(rule.content_type):
             return json.dumps(value, separators=(",", ":"))  # escapes what is not ASCII
         return checked_header(primitive_text(value))
-    if isinstance(value, (list, tuple, dict)):
-        return ",".join(_items(value, rule.explode, _header_item))
-    return checked_header(primitive_text(value))
+    if not isinstance(value, (list, tuple, dict)):
+        return checked_header(primitive_text(value))
+    delimiter = _DELIMITERS.get(rule.style, ",")
 
+    def checked(text: str) -> str:
+        _check_has_no(delimiter, text)
+        return checked_header(text)
 
-def _header_item(text: str) -> str:
-    if "," in text:
-        raise UnsendableError("must not have `,` in an item, where it separates items")
-    return checked_header(text)
+    items = delimiter.join(_items(value, rule.explode, checked))
+    if items != items.strip(" \t"):
+        raise UnsendableError("must not start or end with an empty item: a header loses it")
+    return items
 
 
 def checked_header(text: str) -> str:

@@ -294,6 +294,38 @@ def test_a_modern_server_takes_posts_only(method: str) -> None:
     run(scenario, offering=ONLY_MODERN)
 
 
+@pytest.mark.requirement("N055")
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+@pytest.mark.parametrize("has_session", [False, True])
+def test_a_server_of_both_eras_takes_posts_only_of_a_modern_client(
+    method: str, has_session: bool
+) -> None:
+    async def scenario(served: Served) -> None:
+        if has_session:
+            await served.client.initialize("2025-11-25")
+        response = await served.client.send(method, headers={VERSION: MODERN}).complete()
+        assert response.status == 405
+        assert response.headers["allow"] == "POST"
+        if has_session:  # which the request did not end
+            assert (await served.client.post(request("ping"))).status == 200
+
+    run(scenario)
+
+
+@pytest.mark.requirement("L068")
+@pytest.mark.parametrize("version", ["1999-01-01", MODERN])
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_legacy_server_rejects_the_get_of_a_revision_that_it_does_not_serve(
+    method: str, version: str
+) -> None:
+    async def scenario(served: Served) -> None:
+        await served.client.initialize("2025-11-25")
+        response = await served.client.send(method, headers={VERSION: version}).complete()
+        assert response.status == 400
+
+    run(scenario, offering=ONLY_LEGACY)
+
+
 @pytest.mark.requirement("N022")
 def test_a_modern_server_tells_an_old_client_what_it_speaks() -> None:
     async def scenario(served: Served) -> None:

@@ -24,14 +24,17 @@ STYLES = [
     *(("path", style, False) for style in ("simple", "label", "matrix")),
     *(("path", style, True) for style in ("simple", "label", "matrix")),
     *(("query", "form", explode) for explode in (False, True)),
-    ("query", "spaceDelimited", False),
-    ("query", "pipeDelimited", False),
+    *(
+        (location, style, False)
+        for location in ("path", "query", "header")
+        for style in ("spaceDelimited", "tabDelimited", "pipeDelimited")
+    ),
     ("query", "deepObject", True),
     *(("header", "simple", explode) for explode in (False, True)),
     ("cookie", "form", True),
 ]  # fmt: skip
 
-TEXT = st.text(st.characters(codec="utf-8"), max_size=12) | st.text("a ,;=|&.+%/é", max_size=5)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12) | st.text("a ,;=|&.+%/é\t", max_size=5)
 SHAPES: dict[str, tuple[dict[str, Any], st.SearchStrategy[Any]]] = {
     "string": ({"type": "string"}, TEXT),
     "integer": ({"type": "integer"}, st.integers(-(10**20), 10**20)),

@@ -24,7 +24,7 @@ def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
     document = tmp_path / "api.yaml"
     document.touch()
 
-    order = answering(f"{document}{ENTER}pets{ENTER * 6}", None, None, "", {})
+    order = answering(f"{document}{ENTER}pets{ENTER * 7}", None, None, "", {})
 
     assert order.source == str(document)
     assert order.name == "pets"
@@ -34,12 +34,13 @@ def test_what_was_not_given_is_asked_for(tmp_path: Path) -> None:
         "python_version": "3.13",
         "github_workflow": "no",
         "pre_commit": "no",
+        "vendor_runtime": "no",
     }
 
 
 def test_what_was_given_is_not_asked_for() -> None:
     given = {"namespace": "org.pets", "python_version": "3.12"}
-    given |= {"github_workflow": "yes", "pre_commit": "no"}
+    given |= {"github_workflow": "yes", "pre_commit": "no", "vendor_runtime": "no"}
 
     order = answering("", "a.yaml", Path("there"), "pets", given)
 
@@ -47,7 +48,7 @@ def test_what_was_given_is_not_asked_for() -> None:
 
 
 def test_everything_but_the_source_may_be_left_to_the_generator() -> None:
-    order = answering(ENTER * 6, "https://pets.example/a.json", None, "", {})
+    order = answering(ENTER * 7, "https://pets.example/a.json", None, "", {})
 
     assert order.name == ""
     assert order.directory is None

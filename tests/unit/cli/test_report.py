@@ -11,6 +11,7 @@ import pytest
 from mcpgen.cli.problem_text import problem_text
 from mcpgen.cli.report import Printer, counts, visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
+from mcpgen.spec.source_text import SourceText
 
 DANGLING = Diagnostic(
     "unresolved-ref",
@@ -81,6 +82,46 @@ def test_a_line_of_a_minified_document_is_cut_around_the_place() -> None:
     assert len(line) < 130
     assert line.index("HERE") == carets.index("^^^^")
     assert line.endswith("…")
+
+
+MINIFIED = json.dumps(
+    {"a": ["名é\u0301\t"] * 400, "here": "x", "b": ["x"] * 400}, ensure_ascii=False
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "is_cut"),
+    [
+        (MINIFIED, '"here"', (True, True)),
+        (MINIFIED, '{"a"', (False, True)),
+        (MINIFIED, '"x"]}', (True, False)),
+        ("名" * 45 + "here", "here", (False, False)),
+        ("名" * 60 + "here" + "名" * 60, "here", (True, True)),
+        ("e\u0301" * 90 + "here", "here", (False, False)),
+        ("\t" * 90 + "here", "here", (False, False)),
+        ("e\u0301" * 500 + "here" + "\t" * 500, "here", (True, True)),
+        ("x" * 195 + "a_long_name", "a_long_name", (True, False)),
+        ("here" * 100, "here" * 100, (False, True)),
+    ],
+)
+def test_the_caret_stands_under_the_place_in_a_line_of_any_length(
+    text: str, marked: str, is_cut: tuple[bool, bool]
+) -> None:
+    """The whole way: from an offset in the text to the cells of a terminal."""
+    from rich.cells import cell_len
+
+    offset = text.rindex(marked)
+    at = SourceText("a.json", f"{{\n{text}\r\n}}").location(offset + 2, width=len(marked))
+    assert (at.line, at.column) == (2, offset + 1)
+
+    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+
+    shown = visible(marked)[: carets.count("^")]
+    start = line.index(shown)
+    assert carets.index("^") == cell_len(line[:start])
+    assert (line.removeprefix("    2 | ").startswith("…"), line.endswith("…")) == is_cut
+    assert 2 * cell_len(line) > len(text) or cell_len(line) > 90  # as much as fits
+    assert cell_len(line) <= 110
 
 
 def test_several_sentences_of_help_stay_aligned() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -110,6 +111,58 @@ def test_a_missing_credential_is_named_and_nothing_is_sent(
     assert run(["call", "get_pet", str(petstore), "--arg", "pet_id=1"]) == 1
 
     assert "PETSTORE_API_KEY" in capsys.readouterr().out
+
+
+FAILING = """\
+import json
+import re
+
+from mcpgen.runtime import Context, Features, before
+
+features = Features()
+
+
+@features.tool()
+async def parse(ctx: Context, *, text: str) -> dict[str, object]:
+    parsed: dict[str, object] = json.loads(text)
+    return parsed
+
+
+@before("GET /pets/{petId}")
+async def fail(ctx: Context, arguments: object) -> None:
+    raise LookupError("no such shelf")
+"""
+
+
+@pytest.fixture
+def failing(petstore: Path) -> Path:
+    """The petstore with handlers that fail; the module that has them is `failing.py`."""
+    (petstore / "src/petstore_mcp/handlers/failing.py").write_text(FAILING)
+    return petstore
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "logged"),
+    [
+        ("parse", "text={", r"JSONDecodeError: Expecting .*failing\.py:11, raised at .*decoder"),
+        ("get_pet", "pet_id=1", r"LookupError: no such shelf \(.*failing\.py:17\)"),
+    ],
+    ids=["a hand-written tool", "a hook"],
+)
+def test_the_log_of_a_handler_that_raises_is_shown(
+    tool: str, argument: str, logged: str, failing: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["call", tool, str(failing), "--mock", "--arg", argument]) == 1
+
+    first, *log = capsys.readouterr().err.splitlines()
+    assert first.startswith("error[")
+    assert re.search(logged, log[0])
+    assert all(line.startswith("  log: ") for line in log)
+
+    name, _, value = argument.partition("=")
+    arguments = json.dumps({name: int(value) if value.isdigit() else value})
+    assert run(["call", tool, str(failing), "--mock", "--json", arguments]) == 1
+    assert re.search(logged, json.loads(capsys.readouterr().out)["log"][0])
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from mcpgen.emit.lock import (
     parse_lock,
     recover_lock,
     sha256,
+    with_lf,
 )
 from mcpgen.ir.file_set import Owner
 
@@ -162,3 +163,10 @@ def test_of_a_lost_lock_nothing_is_left() -> None:
 
 def test_a_hash_does_not_tell_how_lines_end() -> None:
     assert sha256(b"a\r\nb\r\n") == sha256(b"a\nb\n") != sha256(b"a\nb")
+
+
+def test_a_hash_of_binary_content_tells_every_byte() -> None:
+    content = b"PK\x03\x04\x00a\nb"
+    converted = content.replace(b"\n", b"\r\n")
+    assert sha256(converted) != sha256(content)
+    assert with_lf(converted) == converted

@@ -18,6 +18,7 @@ from mcpgen.ir.manifest import Manifest, SelectRule, ServerEntry, SourceEntry
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.render.skeleton_facts import skeleton_facts
+from mcpgen.runtime.serving import DEFAULT_PORT
 from mcpgen.spec.manifest import read_manifest
 from tests.unit.plans import server_plan, with_text
 
@@ -111,6 +112,19 @@ def test_the_container_runs_the_server_as_nobody_in_particular() -> None:
     assert lines[0] == "FROM python:3.12-slim AS build"
     assert "USER 10001" in lines
     assert 'ENTRYPOINT ["/server/bin/petstore-mcp"]' in lines
+
+
+def test_the_container_exposes_its_port_and_checks_its_health() -> None:
+    dockerfile = skeleton()["Dockerfile"]
+    assert f"\nEXPOSE {DEFAULT_PORT}\n" in dockerfile
+    check = '["/server/bin/python", "-m", "mcpgen.runtime.healthcheck"]'
+    assert f"\nHEALTHCHECK --start-period=10s --timeout=5s CMD {check}\n" in dockerfile
+
+
+def test_the_container_installs_the_dependencies_before_it_copies_the_sources() -> None:
+    lines = skeleton()["Dockerfile"].splitlines()
+    copied = [line for line in lines if line.startswith("COPY ") and "--from" not in line]
+    assert copied == ["COPY pyproject.toml ./", "COPY . ."]
 
 
 def test_the_manifest_can_be_read_back() -> None:

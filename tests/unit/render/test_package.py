@@ -61,16 +61,19 @@ class GetPetsCall(Protocol):
         x_trace: str | Absent = ABSENT,
     ) -> list[Pet]:
         """`GET /pets`."""
+        ...
 
 
 class GetPetsPetIdCall(Protocol):
     async def __call__(self, ctx: Context, *, pet_id: int) -> Pet:
         """`GET /pets/{petId}`."""
+        ...
 
 
 class PostPetsCall(Protocol):
     async def __call__(self, ctx: Context, *, body: Pet) -> None:
         """`POST /pets`."""
+        ...
 '''
     )
 

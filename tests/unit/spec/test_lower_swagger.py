@@ -39,32 +39,46 @@ def test_servers_come_from_schemes_host_and_base_path(make: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("collection", "style", "explode"),
+    ("collection", "location", "style", "explode"),
     [
-        (None, "form", False),
-        ("csv", "form", False),
-        ("multi", "form", True),
-        ("ssv", "spaceDelimited", False),
-        ("pipes", "pipeDelimited", False),
+        (None, "query", "form", False),
+        ("csv", "query", "form", False),
+        ("multi", "query", "form", True),
+        ("ssv", "query", "spaceDelimited", False),
+        ("tsv", "query", "tabDelimited", False),
+        ("pipes", "query", "pipeDelimited", False),
+        (None, "header", "simple", False),
+        ("multi", "header", "simple", False),
+        ("ssv", "header", "spaceDelimited", False),
+        ("tsv", "header", "tabDelimited", False),
+        ("pipes", "header", "pipeDelimited", False),
+        ("multi", "path", "simple", False),
+        ("ssv", "path", "spaceDelimited", False),
+        ("tsv", "path", "tabDelimited", False),
+        ("pipes", "path", "pipeDelimited", False),
     ],
 )
 def test_collection_formats_are_styles(
-    make: Any, collection: str | None, style: str, explode: bool
+    make: Any, collection: str | None, location: str, style: str, explode: bool
 ) -> None:
-    declared = {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}}
+    name = "id" if location == "path" else "tags"
+    declared = {"name": name, "in": location, "type": "array", "items": {"type": "string"}}
     if collection:
         declared["collectionFormat"] = collection
-    tags = only(make, {"parameters": [declared]}).parameters[1]
+    found = make(swagger({"parameters": [declared]})).api.operations[0].parameters
+    (tags,) = (parameter for parameter in found if parameter.location == location)
     assert (tags.style, tags.explode) == (style, explode)
     assert tags.schema == {"type": "array", "items": {"type": "string"}}
 
 
-def test_tabs_are_written_by_no_style(make: Any) -> None:
-    tags = {"name": "t", "in": "query", "type": "array", "collectionFormat": "tsv"}
-    assert [item.name for item in only(make, {"parameters": [tags]}).parameters] == ["id"]
-    needed = {**tags, "required": True}
-    found = make(swagger({"parameters": [ID, needed]}))
-    assert [left.code for left in found.api.left_out] == ["collection-format"]
+@pytest.mark.parametrize(("location", "style"), [("query", "form"), ("header", "simple")])
+def test_an_unknown_collection_format_is_read_as_csv(make: Any, location: str, style: str) -> None:
+    tags = {"name": "t", "in": location, "type": "array", "collectionFormat": "semicolons"}
+    found = make(swagger({"parameters": [ID, tags]}))
+    (operation,) = found.api.operations
+    assert [(it.style, it.explode) for it in operation.parameters[1:]] == [(style, False)]
+    (problem,) = (it for it in found.problems if it.code == "collection-format")
+    assert problem.message == "unknown collectionFormat `semicolons`; `csv` is used"
 
 
 def test_body_takes_the_media_types_of_consumes(make: Any) -> None:

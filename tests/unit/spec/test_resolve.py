@@ -384,7 +384,7 @@ def test_relative_references_of_a_fetched_document_are_not_fetched(resolving: Re
 
 def test_a_map_that_would_hold_itself_has_an_end(resolving: Resolve) -> None:
     document, (problem,) = resolving(api({"properties": {"$ref": "#/paths"}}))
-    assert (problem.code, problem.severity) == ("wrong-shape", Severity.WARNING)
+    assert (problem.code, problem.severity) == ("ref-cycle", Severity.WARNING)
     assert [out.operation for out in document.left_out] == ["GET /bad"]
     around = {
         "A": {"properties": {"$ref": "#/components/schemas/B/definitions"}},

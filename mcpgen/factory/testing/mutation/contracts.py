@@ -20,8 +20,14 @@ _OTHER_STYLE = {
     "pipeDelimited": "spaceDelimited",
     "simple": "label",
     "spaceDelimited": "pipeDelimited",
+    "tabDelimited": "pipeDelimited",
 }
-_STYLES_OF = {"path": {"label", "matrix", "simple"}, "header": {"simple"}, "cookie": {"form"}}
+_DELIMITED = {"pipeDelimited", "spaceDelimited", "tabDelimited"}
+_STYLES_OF = {
+    "path": {"label", "matrix", "simple"} | _DELIMITED,
+    "header": {"simple"} | _DELIMITED,
+    "cookie": {"form"},
+}
 _OTHER_PLACE = {"cookie": "header", "header": "query", "path": "query", "query": "header"}
 _OTHER_MEDIA_TYPE = {"application/json": "application/x-www-form-urlencoded"}
 

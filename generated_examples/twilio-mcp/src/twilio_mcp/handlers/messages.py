@@ -15,7 +15,6 @@ async def send_message(
     ctx: Context,
     call_next: Post20100401AccountsAccountSidMessagesJsonCall,
     *,
-    account_sid: str,
     body: SendMessageBody,
 ) -> Message:
     """Send a text message: `POST /2010-04-01/Accounts/{AccountSid}/Messages.json`.
@@ -26,7 +25,7 @@ async def send_message(
     body = {**body, "To": e164(body["To"])}
     if "From" in body:
         body["From"] = e164(body["From"])
-    return await call_next(ctx, account_sid=account_sid, body=body)
+    return await call_next(ctx, body=body)
 
 
 def e164(address: str) -> str:

@@ -1,0 +1,108 @@
+"""The wheel of this very mcpgen, built from its own installation: `vendor/` of a server project.
+
+A project that carries it installs anywhere, also where no package registry has mcpgen. Its bytes
+depend on the content of the installation alone: the wheel has no time stamps, its entries are
+sorted, and nothing in it is compressed, since implementations of zlib differ in their output (git
+compresses what it stores anyway).
+
+Source: the binary distribution format of the Python Packaging User Guide.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+from typing import Final
+
+from mcpgen.emit.lock import with_lf
+from mcpgen.emit.ownership import VENDORED_WHEEL
+from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.ir.templates import template_root
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+_PACKED_TEMPLATES: Final = "mcpgen/_templates"
+_EARLIEST: Final = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can express
+_METADATA_FIELDS: Final = (
+    "Name",
+    "Version",
+    "Summary",
+    "License-Expression",
+    "License-File",
+    "Requires-Python",
+    "Requires-Dist",
+    "Provides-Extra",
+)
+
+
+@functools.cache  # every project of a workspace carries the same
+def make_runtime_wheel() -> PlannedFile:
+    """Build the wheel of the installed mcpgen.
+
+    It installs as the original does, with its extras; only the long description is left out.
+    """
+    installed = distribution("mcpgen")
+    version = installed.version.replace("-", "_")
+    folder = f"mcpgen-{version}.dist-info"
+    files = dict(_package_files())
+    files |= {f"{folder}/{name}": content for name, content in _metadata(installed)}
+    record = f"{folder}/RECORD"
+    files[record] = _record(files, record)
+    path = f"{VENDORED_WHEEL}{version}-py3-none-any.whl"
+    return PlannedFile(path, _zip(files), Owner.GENERATED)
+
+
+def _package_files() -> Iterator[tuple[str, bytes]]:
+    """Read the package as a wheel contains it, by path in the wheel."""
+    for root, folder in ((_PACKAGE, "mcpgen"), (template_root(), _PACKED_TEMPLATES)):
+        for path in root.rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield f"{folder}/{path.relative_to(root).as_posix()}", with_lf(path.read_bytes())
+
+
+def _metadata(installed: Distribution) -> Iterator[tuple[str, bytes]]:
+    """Write what installers read: the same from a wheel, a clone and an editable installation."""
+    lines = ["Metadata-Version: 2.4"]
+    for field in _METADATA_FIELDS:
+        lines += [f"{field}: {value}" for value in installed.metadata.get_all(field) or ()]
+    yield "METADATA", ("\n".join(lines) + "\n").encode()
+    tags = "Wheel-Version: 1.0\nGenerator: mcpgen\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    yield "WHEEL", tags.encode()
+    for name in ("entry_points.txt", *_license_files(installed)):
+        if (text := installed.read_text(name)) is not None:
+            yield name, with_lf(text.encode())
+
+
+def _license_files(installed: Distribution) -> list[str]:
+    names = installed.metadata.get_all("License-File") or ()
+    return [f"licenses/{name}" for name in names]
+
+
+def _record(files: Mapping[str, bytes], record: str) -> bytes:
+    """List each file with its hash and size; the list itself has neither."""
+    lines = [
+        f"{path},sha256={_digest(content)},{len(content)}"
+        for path, content in sorted(files.items())
+    ]
+    return ("\n".join([*lines, f"{record},,"]) + "\n").encode()
+
+
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    """Write an archive whose bytes are the same on every machine; the metadata comes last."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as wheel:
+        for path in sorted(files, key=lambda path: (".dist-info/" in path, path)):
+            entry = zipfile.ZipInfo(path, _EARLIEST)
+            entry.create_system = 3  # Unix, also where Windows writes it
+            entry.external_attr = 0o100644 << 16
+            wheel.writestr(entry, files[path])
+    return archive.getvalue()

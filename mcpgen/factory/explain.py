@@ -1,0 +1,183 @@
+"""The settings of one tool, each with its value and the file and line that decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.file_set import LOCK_FILE
+from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.tool_plan import Argument, ToolPlan
+from mcpgen.pipeline.options import GenerateOptions, Progress
+from mcpgen.pipeline.planned import plan_project, read_intent
+from mcpgen.pipeline.project_folder import find_lock
+from mcpgen.runtime.upstream.client import DEADLINE_SECONDS
+from mcpgen.runtime.upstream.retry import RetryPolicy
+
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+class Explained(Struct, frozen=True):
+    """One setting of a tool."""
+
+    setting: str  # "timeout_seconds", "parameters.limit"
+    value: JsonValue
+    source: str  # "manifest", "document", "lock" or "default"
+    at: Location | None = None
+    entry: str = ""  # the key under `operations` that states it
+
+
+class ExplainedTool(Struct, frozen=True):
+    """A tool, and all its settings."""
+
+    name: str
+    operation: str
+    settings: tuple[Explained, ...]
+
+
+def explain(
+    target: Path, name: str, problems: Problems, progress: Progress
+) -> ExplainedTool | tuple[str, ...]:
+    """Plan the project in `target` and explain one of its tools, named as clients call it.
+
+    Returns the names of the tools that there are if there is none of this name.
+
+    Raises:
+        RejectedError: the project cannot be planned; `problems` says why.
+    """
+    found = find_lock(target, problems)
+    if found is None:
+        raise RejectedError
+    intent = read_intent(target, problems)
+    plan = plan_project(target, found.lock, intent, GenerateOptions(), problems, progress).plan
+    for tool in plan.tools:
+        if name in (tool.name, tool.operation.key, *tool.aliases):
+            is_published = tool.operation.key in found.lock.operations
+            settings = _Explaining(tool, intent, is_published=is_published).settings()
+            return ExplainedTool(tool.name, tool.operation.key, tuple(settings))
+    return tuple(tool.name for tool in plan.tools)
+
+
+class _Explaining:
+    """Explains one tool."""
+
+    def __init__(self, tool: ToolPlan, intent: LocatedManifest, *, is_published: bool) -> None:
+        self._tool = tool
+        self._intent = intent
+        self._is_published = is_published
+
+    def settings(self) -> Iterator[Explained]:
+        tool, shaping, pages = self._tool, self._tool.shaping, self._tool.pagination
+        if self._is_published and not self._is_stated("name"):
+            yield Explained("name", tool.name, "lock", Location(LOCK_FILE))
+        else:
+            yield self._documented("name", tool.name)
+        yield self._documented("title", tool.title)
+        yield self._documented("description", tool.description.partition("\n")[0])
+        yield self._setting("expose", tool.exposed_as)
+        yield from self._parameters()
+        yield from self._annotations()
+        yield from self._headers()
+        yield self._setting("timeout_seconds", shaping.timeout_seconds or DEADLINE_SECONDS)
+        yield self._setting("retry.attempts", shaping.attempts or RetryPolicy().max_attempts)
+        is_off = tool.stated.entry.paginate is False
+        joined = {"max_pages": pages.most} if pages else False if is_off else None
+        yield self._setting("paginate", joined)
+        yield self._setting("confirm", shaping.confirm)
+        yield self._setting("poll", msgspec.to_builtins(shaping.poll))
+        entry = tool.stated.entry.result
+        yield self._setting("result.select", list(entry.select) if entry else [])
+        yield self._setting("result.max_items", shaping.max_items)
+        yield self._setting("result.max_bytes", shaping.max_bytes)
+
+    def _annotations(self) -> Iterator[Explained]:
+        hints = msgspec.to_builtins(self._tool.stated.entry.annotations) or {}
+        for hint in _HINTS:
+            value = self._tool.annotations.get(hint)
+            explained = self._setting(f"annotations.{hint}", value)
+            if explained.source == "default" and hints.get(hint) is not None:
+                explained = self._documented(explained.setting, value)  # by an extension
+            if value is not None:
+                yield explained
+
+    def _parameters(self) -> Iterator[Explained]:
+        """What becomes of each parameter: an argument, a value, or nothing."""
+        entries = self._tool.stated.entry.parameters
+        for name in entries:
+            yield self._stated(("parameters", name), self._outcome(name))
+        described = {
+            (parameter.location, parameter.name): parameter.at
+            for parameter in self._tool.operation.parameters
+        }
+        body = self._tool.operation.request_body
+        if body is not None:
+            described["body", ""] = body.at
+        renamed = {entry.name for entry in entries.values()}
+        for argument in self._tool.arguments:
+            if argument.name not in entries and argument.name not in renamed:
+                place = described.get((argument.location, argument.wire_name))
+                at = (place or self._tool.operation.at).location()
+                shown = f"parameters.{argument.name}"
+                yield Explained(shown, _of_argument(argument), "document", at)
+
+    def _headers(self) -> Iterator[Explained]:
+        """The default headers that the requests of the tool carry."""
+        for header in self._tool.fixed:
+            if header.is_default_header:
+                setting = header.setting
+                value = header.value if setting is None else f"environment {setting.name}"
+                yield Explained(f"headers.{header.wire_name}", value, "manifest", header.at)
+
+    def _outcome(self, name: str) -> str:
+        entry = self._tool.stated.entry.parameters[name]
+        if entry.from_environment:
+            return f"environment {entry.from_environment}"
+        if entry.fixed is not UNSET:
+            return f"fixed {_json(entry.fixed)}"
+        if entry.hidden:
+            return "hidden"
+        words = [f"argument {entry.name}" if entry.name else "argument"]
+        if entry.default is not UNSET:
+            words.append(f"default {_json(entry.default)}")
+        return ", ".join(words)
+
+    def _documented(self, setting: str, value: JsonValue) -> Explained:
+        """Explain what the document says unless the manifest does."""
+        if self._is_stated(setting):
+            return self._stated((setting,), value)
+        return Explained(setting, value, "document", self._tool.operation.at.location())
+
+    def _setting(self, name: str, value: JsonValue) -> Explained:
+        """Explain what has a default unless the manifest states it."""
+        inside = tuple(name.split("."))
+        is_decided = value is not None and self._intent.value_at(self._tokens(*inside)) is not None
+        return self._stated(inside, value) if is_decided else Explained(name, value, "default")
+
+    def _tokens(self, *inside: str) -> tuple[str, ...]:
+        return self._tool.stated.tokens(*inside)
+
+    def _is_stated(self, *inside: str) -> bool:
+        tokens = self._tokens(*inside)
+        holder = self._intent.value_at(tokens[:-1])
+        return isinstance(holder, dict) and tokens[-1] in holder
+
+    def _stated(self, inside: tuple[str, ...], value: JsonValue) -> Explained:
+        tokens = self._tokens(*inside)
+        at = self._intent.locate(tokens)
+        return Explained(".".join(inside), value, "manifest", at, entry=tokens[1])
+
+
+def _of_argument(argument: Argument) -> str:
+    if argument.default is not UNSET:
+        return f"argument, default {_json(argument.default)}"
+    return "argument, required" if argument.required else "argument"
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

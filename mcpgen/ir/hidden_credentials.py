@@ -1,0 +1,52 @@
+"""Credentials that an API needs and its document does not declare as a security scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from mcpgen.diagnostics import Place
+from mcpgen.ir.json_types import JsonObject
+
+
+class HiddenCredential(Struct, frozen=True):
+    """One credential, the tools that need it, and the entries of the manifest that supply it."""
+
+    code: str  # of the finding: "no-credentials", "credential-header" or "secret-argument"
+    subject: str  # "the query parameter `api_key`"; "" where no parameter carries the credential
+    tools: tuple[str, ...]  # by name
+    is_certain: bool  # whether the document leaves no doubt
+    at: Place | None = None
+    is_argument: bool = False  # whether the model has to supply it today
+    schemes: Mapping[str, JsonObject] = field(default_factory=dict)  # `sources[].security_schemes`
+    security: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # `sources[].security`
+    parameters: Mapping[str, Mapping[str, JsonObject]] = field(default_factory=dict)
+    """Entries of `operations.KEY.parameters`, by operation and argument."""
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the user states that the API needs no credential."""
+        return self.is_certain and not (self.schemes or self.security or self.parameters)
+
+    @property
+    def said(self) -> str:
+        """What the document declares, and what follows from it, as a sentence."""
+        number = len(self.tools)
+        tools = f"{number:,} tool{'' if number == 1 else 's'}"
+        if self.code == "credential-header":
+            return (
+                f"The document declares {self.subject} for {tools} as a parameter, which only a"
+                " security scheme can set."
+            )
+        if self.code == "secret-argument":
+            return (
+                f"The document declares {self.subject} of {tools}, a credential, as a parameter,"
+                " so that the model would supply it."
+            )
+        if self.schemes:
+            return (
+                "The document declares no security scheme, and its texts or responses mention"
+                " authentication."
+            )
+        return "The document declares security schemes, and no operation uses them."

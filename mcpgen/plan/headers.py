@@ -1,0 +1,142 @@
+"""Default headers: what every request carries, as a parameter of every operation.
+
+So the mock knows them, and the generated tests expect them. No handler spells them; the client of
+the API adds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, OperationRefusedError, Place
+from mcpgen.ir.api import Operation, Parameter
+from mcpgen.ir.json_types import JsonSchema, JsonValue
+from mcpgen.ir.manifest import HeaderEntry, LocatedManifest, Tokens
+from mcpgen.ir.secret_names import is_secret_name
+from mcpgen.ir.tool_plan import Fixed, SettingUse
+from mcpgen.plan.adjusting import Adjusted, WirePlace
+from mcpgen.plan.shapes import Shapes
+from mcpgen.runtime.testing.samples import Samples
+
+_ORDER = ("path", "query", "header", "cookie")
+
+
+def default_headers(intent: LocatedManifest, source: str) -> tuple[Fixed, ...]:
+    """Return the headers of requests to the API of a source; its own come before the server's."""
+    found: dict[str, Fixed] = {}
+    for tokens, name, entry in _stated(intent, source):
+        if name.lower() not in found:
+            found[name.lower()] = _fixed(name, entry, intent.locate((*tokens, name)))
+    return tuple(found[name] for name in sorted(found))
+
+
+def _stated(
+    intent: LocatedManifest, source: str
+) -> Iterator[tuple[Tokens, str, str | HeaderEntry]]:
+    manifest = intent.manifest
+    for number, each in enumerate(manifest.sources):
+        if source == ("" if len(manifest.sources) == 1 else each.name):
+            tokens = ("sources", str(number), "headers")
+            yield from ((tokens, name, entry) for name, entry in each.headers.items())
+    yield from ((("headers",), name, entry) for name, entry in manifest.headers.items())
+
+
+def _fixed(name: str, entry: str | HeaderEntry, at: Location) -> Fixed:
+    if isinstance(entry, str):
+        return Fixed("header", name, entry, is_default_header=True, at=at)
+    setting = SettingUse(
+        entry.from_environment,
+        {"type": "string"},
+        entry.description or f"Value of the header `{name}`, sent with every request.",
+        required=entry.required and not entry.default,
+        secret=is_secret_name(name.lower()) if entry.secret is None else entry.secret,
+        at=at,
+        default=entry.default or UNSET,
+    )
+    return Fixed("header", name, UNSET, setting, is_default_header=True, at=at)
+
+
+def with_headers(
+    adjusted: Adjusted, headers: Sequence[Fixed], stated: Collection[WirePlace], shapes: Shapes
+) -> Adjusted:
+    """Add default headers to an operation.
+
+    A header parameter of the same name is hidden from clients, unless its place is `stated`: then
+    the manifest says of this very parameter what becomes of it.
+
+    Raises:
+        OperationRefusedError: a header parameter of the operation cannot have the value.
+    """
+    for header in headers:
+        name, at = header.wire_name, header.at or Location("")
+        declared = _declared(adjusted.sent, name)
+        place = ("header", name if declared is None else declared.name)
+        if place in stated or place in adjusted.names:
+            continue
+        schema: JsonSchema = {"type": "string"} if declared is None else declared.schema
+        if header.setting is None:
+            _check(header.value, schema, shapes, adjusted.sent, name, at)
+            schema = {"const": header.value}
+        parameter = Parameter(
+            name=place[1],
+            location="header",
+            required=header.setting is None or header.setting.required,
+            schema=schema,
+            style="simple",
+            explode=False,
+            at=Place("", lambda _, at=at: at),
+        )
+        adjusted = replace(
+            adjusted,
+            sent=_with(adjusted.sent, place, parameter),
+            offered=_with(adjusted.offered, place, None),
+            fixed=(*adjusted.fixed, replace(header, wire_name=place[1])),
+        )
+    return adjusted
+
+
+def _declared(operation: Operation, name: str) -> Parameter | None:
+    for parameter in operation.parameters:
+        if parameter.location == "header" and parameter.name.lower() == name.lower():
+            return parameter
+    return None
+
+
+def _check(
+    value: JsonValue,
+    schema: JsonSchema,
+    shapes: Shapes,
+    operation: Operation,
+    name: str,
+    at: Location,
+) -> None:
+    samples = Samples(shapes.schemas, "request")
+    problem = samples.problem(schema, value)
+    if problem and samples.problem(schema, _as_json(value)):
+        raise OperationRefusedError(
+            "header",
+            f"`{operation.key}` cannot have this value of the header `{name}`",
+            at,
+            problem,
+        )
+
+
+def _as_json(text: JsonValue) -> JsonValue:
+    """Return the number or boolean that a text spells, or the text."""
+    try:
+        return msgspec.json.decode(str(text))
+    except msgspec.DecodeError:
+        return text
+
+
+def _with(operation: Operation, place: WirePlace, parameter: Parameter | None) -> Operation:
+    """Return the operation with another parameter at a place, or with none there."""
+    others = [each for each in operation.parameters if (each.location, each.name) != place]
+    if parameter is not None:
+        others.append(parameter)
+        others.sort(key=lambda each: _ORDER.index(each.location) if each.location in _ORDER else 4)
+    return replace(operation, parameters=tuple(others))

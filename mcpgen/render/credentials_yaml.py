@@ -1,0 +1,111 @@
+"""The entries of a first manifest that supply the credentials a document hides."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.safe_text import SafeText
+from mcpgen.render.filters import one_line, quoted, shorten
+
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_WORDS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})  # YAML 1.1
+_WIDTH = 92
+
+
+def in_flow(value: JsonValue) -> str:
+    """Spell a value as YAML on one line: `{type: apiKey, in: query, name: key}`."""
+    if isinstance(value, Mapping):
+        members = (f"{_text(str(name))}: {in_flow(item)}" for name, item in value.items())
+        return f"{{{', '.join(members)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(in_flow, value))}]"
+    return _text(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _text(text: str) -> str:
+    return text if _PLAIN.match(text) and text.lower() not in _WORDS else str(quoted(text))
+
+
+def source_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
+    """Return the keys of a source, each credential with a comment: as entries, or in comments."""
+    certain = [it for it in credentials if it.is_certain and (it.schemes or it.security)]
+    doubtful = [it for it in credentials if not it.is_certain and (it.schemes or it.security)]
+    lines: list[str] = []
+    for credential in certain:
+        lines += _comment(f"{one_line(credential.said)}", "    # ")
+    schemes = {name: scheme for it in certain for name, scheme in it.schemes.items()}
+    if schemes:
+        lines += ["    security_schemes:"]
+        lines += [f"      {_text(name)}: {in_flow(scheme)}" for name, scheme in schemes.items()]
+    if any(credential.is_denied for credential in credentials):
+        lines += ["    # The API needs no credential.", "    security: []"]
+    if security := joined_security(certain):
+        lines += [f"    security: {in_flow(list(security))}"]
+    for credential in doubtful:
+        lines += _comment(
+            f"{one_line(credential.said)} To send a credential, remove the `# ` of the next lines,"
+            " correct them, and run `mcpgen generate`.",
+            "    # ",
+        )
+        if credential.schemes and not schemes:
+            lines += ["    # security_schemes:"]
+        lines += [f"    #   {_text(k)}: {in_flow(v)}" for k, v in credential.schemes.items()]
+        if credential.security and not security:
+            lines += [f"    # security: {in_flow(list(credential.security))}"]
+    return SafeText("".join(f"{line}\n" for line in lines))
+
+
+def parameter_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
+    """Return the key `operations`, for credentials that are members of bodies or in paths."""
+    certain = [it for it in credentials if it.parameters and it.is_certain]
+    doubtful = [it for it in credentials if it.parameters and not it.is_certain]
+    lines: list[str] = []
+    for credential in (*certain, *doubtful):
+        lines += ["", *_comment(one_line(credential.said), "# ")]
+    if certain:
+        lines += ["operations:", *_operations(certain)]
+    if doubtful:
+        shown = [] if certain else ["operations:"]
+        lines += [f"# {line}" for line in (*shown, *_operations(doubtful))]
+    return SafeText("".join(f"{line}\n" for line in lines))
+
+
+def _operations(credentials: Sequence[HiddenCredential]) -> Iterator[str]:
+    entries: dict[str, dict[str, JsonValue]] = {}
+    for credential in credentials:
+        for operation, parameters in credential.parameters.items():
+            entries.setdefault(operation, {}).update(parameters)
+    for operation, parameters in entries.items():
+        yield f"  {quoted(operation)}:"
+        yield "    parameters:"
+        yield from (f"      {quoted(name)}: {in_flow(it)}" for name, it in parameters.items())
+
+
+def joined_security(
+    credentials: Sequence[HiddenCredential],
+) -> tuple[Mapping[str, tuple[str, ...]], ...]:
+    """Return `security` for several credentials: parameters all together, and alternatives."""
+    together: dict[str, tuple[str, ...]] = {}
+    ways: list[Mapping[str, tuple[str, ...]]] = []
+    for credential in credentials:
+        if credential.code == "no-credentials":
+            ways += credential.security
+        else:
+            for requirement in credential.security:
+                together |= requirement
+    return (*([together] if together else []), *ways)
+
+
+def _comment(text: str, prefix: str) -> list[str]:
+    """Break a text into comment lines."""
+    lines, line = [], ""
+    for word in shorten(text, 600).split(" "):
+        if line and len(line) + len(word) >= _WIDTH - len(prefix):
+            lines.append(prefix + line)
+            line = ""
+        line = f"{line} {word}" if line else word
+    return [*lines, prefix + line]

@@ -1,0 +1,25 @@
+"""Each example works where nothing is installed but what its own `pyproject.toml` requires."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.examples.examples import BY_HAND, COMMITTED, NAMES
+from tests.wheel import copy_project, make_environment, run, shell_variables
+
+
+@pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
+def test_example_passes_its_suite_in_an_environment_of_its_own(name: str, tmp_path: Path) -> None:
+    project = copy_project(COMMITTED / f"{name}-mcp", tmp_path / f"{name}-mcp")
+    scripts = make_environment(tmp_path / "environment", f"{project}[test]")
+    variables = shell_variables(scripts) | {"PYTHONDONTWRITEBYTECODE": "1"}
+
+    printed = run(str(scripts / "pytest"), "-q", cwd=project, env=variables)
+
+    assert " passed" in printed
+    assert "is not installed" not in printed, printed
+    # The server itself starts as well, where the tests ran in this process.
+    version = run(str(scripts / f"{name}-mcp"), "--version", cwd=tmp_path, env=variables)
+    assert version.startswith(f"{name}-mcp ")

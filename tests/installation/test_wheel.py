@@ -1,0 +1,44 @@
+"""The wheel of mcpgen: what is in it, and that it works in an environment of its own."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.wheel import ROOT, make_environment, mcpgen_wheel, run, shell_variables
+
+
+@pytest.fixture(scope="module")
+def names() -> set[str]:
+    with zipfile.ZipFile(mcpgen_wheel()) as wheel:
+        return set(wheel.namelist())
+
+
+def test_wheel_contains_every_module_and_template(names: set[str]) -> None:
+    sources = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("mcpgen/**/*.py")}
+    templates = {
+        f"mcpgen/_templates/{path.relative_to(ROOT / 'templates').as_posix()}"
+        for path in (ROOT / "templates").rglob("*")
+        if path.is_file()
+    }
+
+    assert sources | templates <= names
+
+
+def test_wheel_contains_the_licence_and_the_type_marker_and_nothing_else(names: set[str]) -> None:
+    [folder] = {name.partition("/")[0] for name in names if ".dist-info/" in name}
+    assert f"{folder}/licenses/LICENSE" in names
+    assert "mcpgen/runtime/py.typed" in names
+    assert {name.partition("/")[0] for name in names} == {"mcpgen", folder}
+
+
+def test_runtime_alone_explains_how_to_install_the_generator(tmp_path: Path) -> None:
+    scripts = make_environment(tmp_path / "environment", "mcpgen")
+    program = f"import subprocess; print(subprocess.run(['{scripts}/mcpgen']).returncode)"
+
+    printed = run(str(scripts / "python"), "-c", program, env=shell_variables(scripts))
+
+    assert "this is the runtime alone" in printed
+    assert "[cli]" in printed
