@@ -74,9 +74,13 @@ class Diagnostic(Struct, frozen=True):
 
 
 class Problems(Struct):
-    """The problems found so far. Stages add to it; only the command line prints it."""
+    """The problems found so far. Stages add to it; only the command line prints it.
+
+    Some are found by work that goes on elsewhere; to go through the problems waits for it.
+    """
 
     _found: dict[Diagnostic, None] = msgspec.field(default_factory=dict)  # each is told once
+    _pending: list[Callable[[Problems], None]] = msgspec.field(default_factory=list)
 
     def error(
         self,
@@ -129,16 +133,33 @@ class Problems(Struct):
     def extend(self, others: Problems) -> None:
         """Take over what was collected apart."""
         self._found.update(others._found)
+        self._pending += others._pending
+        others._pending.clear()
+
+    def add_later(self, add: Callable[[Problems], None]) -> None:
+        """Have `add` wait for work that is under way and add what it found; never an error."""
+        self._pending.append(add)
+
+    def join(self) -> None:
+        """Wait for what is added later."""
+        while self._pending:
+            self._pending.pop(0)(self)
 
     @property
     def has_errors(self) -> bool:
         """Whether anything found so far stops the run."""
         return any(problem.severity is Severity.ERROR for problem in self._found)
 
+    def so_far(self) -> Iterable[Diagnostic]:
+        """Return the problems found so far, in the order in which they were found."""
+        return self._found.keys()
+
     def __iter__(self) -> Iterator[Diagnostic]:
+        self.join()
         return iter(sorted(self._found, key=lambda problem: problem.sort_key))
 
     def __len__(self) -> int:
+        """Count the problems found so far."""
         return len(self._found)
 
 

@@ -24,7 +24,6 @@ _WHEELHOUSE = CACHE / "wheelhouse"
 _BUILT_FROM = ("LICENSE", "README.md", "mcpgen", "pyproject.toml", "templates")
 # Settings of the machine that runs the tests: its index, its interpreter, its environment.
 _NOT_INHERITED = ("PIP_", "PYTEST_", "PYTHON", "VIRTUAL_ENV")
-_PIP = (sys.executable, "-m", "pip", "--isolated", "--disable-pip-version-check")
 
 
 @functools.cache
@@ -39,8 +38,9 @@ def mcpgen_wheel() -> Path:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="new-") as new:
             built = Path(new) / "built"
             # hatchling is one of the test tools, so it needs no environment of its own.
-            options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation")
-            run(*_PIP, "wheel", *options, "--wheel-dir", str(built), str(ROOT))
+            options = ("--quiet", "--isolated", "--no-deps", "--no-index", "--no-build-isolation")
+            pip = (sys.executable, "-m", "pip", "wheel", *options)
+            run(*pip, "--wheel-dir", str(built), str(ROOT))
             try:
                 built.rename(folder)  # at once, since several workers may build it
             except OSError:
@@ -63,16 +63,31 @@ def make_environment(directory: Path, *requirements: str, offers_mcpgen: bool = 
 
     There is no pip in it. Without `offers_mcpgen` the requirements have to name a wheel of mcpgen.
     """
-    venv.create(directory, symlinks=True)
-    scripts = directory / "bin"
-    wheelhouse = installed(_WHEELHOUSE / "filled", "wheelhouse").parent
-    folders = [wheelhouse, *([mcpgen_wheel().parent] if offers_mcpgen else [])]
-    offered = [f"--find-links={folder}" for folder in folders]
-    run(
-        *(*_PIP, "--python", str(scripts / "python"), "install", "--quiet", "--no-index"),
-        *(*offered, *requirements),
-    )
+    scripts = new_environment(directory)
+    offered = (f"--find-links={mcpgen_wheel().parent}",) if offers_mcpgen else ()
+    run(*pip_command(scripts), "install", *offered, *requirements)
     return scripts
+
+
+def new_environment(directory: Path) -> Path:
+    """Make an empty virtual environment; return the folder of its programs."""
+    venv.create(directory, symlinks=True)
+    return directory / "bin"
+
+
+def pip_command(scripts: Path) -> list[str]:
+    """Return the command of a pip that installs into an environment, from the wheelhouse alone."""
+    wheelhouse = installed(_WHEELHOUSE / "filled", "wheelhouse").parent
+    options = {
+        "CONFIG_FILE": os.devnull,
+        "DISABLE_PIP_VERSION_CHECK": "1",
+        "FIND_LINKS": str(wheelhouse),
+        "NO_COMPILE": "0",  # "0" is how pip spells that it is on; an environment lives for one test
+        "NO_INDEX": "1",
+        "QUIET": "1",
+    }
+    settings = [f"PIP_{name}={value}" for name, value in options.items()]
+    return ["env", *settings, sys.executable, "-m", "pip", "--python", str(scripts / "python")]
 
 
 def shell_variables(scripts: Path) -> dict[str, str]:

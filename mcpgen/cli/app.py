@@ -23,6 +23,7 @@ _COMMANDS = (
     "new",
     "generate",
     "pull",
+    "source",
     "check",
     "changelog",
     "override",

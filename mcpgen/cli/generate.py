@@ -33,7 +33,7 @@ def generate(
         bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
     ] = False,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Show each change as a unified diff.")
+        bool, typer.Option("--diff", help="Show each change as a unified diff, and write nothing.")
     ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite generated files that were edited by hand.")
@@ -46,7 +46,11 @@ def generate(
         ),
     ] = None,
 ) -> int:
-    """Generate a package again; what you wrote stays as it is."""
+    """Generate a package again; what you wrote stays as it is.
+
+    `--dry-run` and `--diff` exit with 0 whether or not there is something to write; `mcpgen check`
+    exits with 1 where a package is not current.
+    """
     from mcpgen.cli.changes import changelog_facts
     from mcpgen.pipeline import commands as pipeline
 
@@ -65,7 +69,7 @@ def generate(
         for change in report.diffs:
             printer.raw(f"{change.diff}\n")
     if report.exit_code == ExitCode.DONE or report.written:
-        _show_changes(printer, report, is_dry_run=dry_run)
+        _show_changes(printer, report, is_dry_run=dry_run or diff)
     if report.plan is not None and report.plan.search is not None:
         cost = tell_plan(printer, report.plan)
         printer.result(f"{counted(len(report.plan.tools), 'tool')}; {cost}")

@@ -1,7 +1,8 @@
-"""`mcpgen pull`: fetch the vendored document anew, after a look at what it changes."""
+"""`mcpgen pull`: fetch the vendored documents anew, after a look at what changes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,8 @@ from mcpgen.cli.exit_codes import ExitCode
 from mcpgen.cli.report import Printer, visible
 
 if TYPE_CHECKING:
-    from mcpgen.pipeline.pull import Pull
+    from mcpgen.ir.document import Document
+    from mcpgen.pipeline.pull import Mismatch, Pull
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,8 +31,8 @@ def pull(
         str | None,
         typer.Argument(
             metavar="SOURCE",
-            help="A file or a URL, which is recorded; by default where the document came from."
-            " Of several documents, `name=SOURCE` is for the one of that name.",
+            help="A file or a URL, which is recorded; by default where each document came from."
+            " Of several documents, `NAME=SOURCE` is for the one of that name.",
         ),
     ] = None,
     *,
@@ -42,17 +44,37 @@ def pull(
         bool,
         typer.Option("--force", help="Overwrite a vendored document that was edited by hand."),
     ] = False,
+    accept_other: Annotated[
+        bool,
+        typer.Option(
+            "--accept-other",
+            help="Accept a document that seems to describe another API than the one it replaces.",
+        ),
+    ] = False,
 ) -> int:
-    """Fetch a package's API description anew, and show what changes in its tools.
+    """Fetch a package's API descriptions anew, and show what changes in its tools.
 
-    A terminal is asked before anything is written. `mcpgen generate` then brings the package up to
-    date; it never uses the network.
+    In a terminal it asks before anything is written. `mcpgen generate` then brings the package up
+    to date; it never uses the network. A document without a recorded origin is skipped.
     """
     from mcpgen.pipeline import commands as pipeline
 
     options = pipeline.GenerateOptions(force=force)
-    with printer.progress() as progress:
-        fetched = pipeline.pull(directory, source, options, progress)
+
+    def fetch(accepted: Mapping[str, Document]) -> Pull:
+        with printer.progress() as progress:
+            return pipeline.pull(
+                directory,
+                source,
+                options,
+                progress,
+                accepted=accepted,
+                accepts_other=accept_other,
+            )
+
+    fetched = fetch({})
+    if fetched.mismatches and printer.asks and _accepted(fetched.mismatches):
+        fetched = fetch(fetched.documents)
     printer.problems(fetched.problems)
     if fetched.exit_code != ExitCode.DONE:
         unreachable = fetched.outcome is pipeline.PullOutcome.UNREACHABLE
@@ -75,6 +97,19 @@ def pull(
     return printer.finish(outcome, exit_code)
 
 
+def _accepted(mismatches: Iterable[Mismatch]) -> bool:
+    import questionary
+
+    return all(
+        questionary.confirm(
+            f"{visible(each.path)} is `{visible(each.old_title)}`, but {visible(each.source)} is"
+            f" `{visible(each.title)}`, which seems to be another API. Replace it?",
+            default=False,
+        ).unsafe_ask()
+        for each in mismatches
+    )
+
+
 def _confirmed() -> bool:
     import questionary
 
@@ -91,6 +126,9 @@ def _show(printer: Printer, fetched: Pull) -> None:
         files=list(fetched.written),
         tools=None if found is None else changelog_facts(found),
     )
+    if fetched.outcome is PullOutcome.SKIPPED:
+        printer.result("nothing was fetched: no document has a recorded origin")
+        return
     source = visible(fetched.source)
     if fetched.outcome is PullOutcome.CURRENT:
         printer.result(f"current: {source} has the document that is here")

@@ -269,8 +269,12 @@ def _show_suite(printer: Printer, suite: SuiteResult) -> None:
             printer.result(f"  failed: {visible(test)}")
             for line in reason.splitlines():
                 printer.result(f"    {visible(line)}")
-        for test, reason in group.untested:
+        for test, reason in group.untested if printer.is_verbose else ():
             printer.result(f"  untested: {visible(test)}: {visible(reason)}")
+    number = sum(len(group.untested) for group in suite.groups)
+    if number and not printer.is_verbose:
+        tests = counted(number, "test")
+        printer.result(f"{tests} without a sample, or skipped; --verbose lists the reasons")
     printer.result(visible(suite.summary))
 
 

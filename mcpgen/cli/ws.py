@@ -34,7 +34,9 @@ _Jobs = Annotated[
 _DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
 ]
-_Diff = Annotated[bool, typer.Option("--diff", help="Show each change as a unified diff.")]
+_Diff = Annotated[
+    bool, typer.Option("--diff", help="Show each change as a unified diff, and write nothing.")
+]
 
 
 def init(printer: Printer, *, dry_run: _DryRun = False) -> int:

@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.json_types import JsonObject
 
-LOCK_VERSION = 1
+LOCK_VERSION = 2  # 1 recorded one document apart from the others, and operations without it
 _INSPECTED_BYTES = 8000  # as many as git inspects
 T = TypeVar("T")
 
@@ -46,44 +46,42 @@ class LockedFile(Struct, frozen=True):
 
 
 class LockedDocument(Struct, frozen=True):
-    """The API description: where it came from, and what of it lies in the project.
+    """An API description: its origin, its files in the project, and the names published for it.
 
     `etag` is what its server called the document that came last: the one of `fetched`, or of
     `sha256` where `fetched` is empty.
     """
 
-    source: str  # the URL, or the file, from the folder that holds the project
+    source: str  # a URL, or a file relative to the project's parent folder; "": none is recorded
     root: str  # the vendored root file's path
     sha256: Mapping[str, str]  # of each vendored file that the last `generate` read, by path
     etag: str = ""
     fetched: Mapping[str, str] = field(default_factory=dict)  # what `pull` wrote since, by path
+    name: str | None = None  # begins its operation keys, "" for none; None: not recorded
+    settings: str | None = None  # follows the server's prefix in its settings; None: not recorded
+    credentials: Mapping[str, str] = field(default_factory=dict)  # security scheme -> setting
 
     def generated_from(self, sha256: Mapping[str, str]) -> LockedDocument:
-        """Give what to record once the project is generated from files with these hashes."""
+        """Return what to record once the project is generated from files with these hashes."""
         root = next(iter(sha256), "")
         etag = self.etag if sha256 == (self.fetched or self.sha256 or sha256) else ""
-        return LockedDocument(self.source or root, root, sha256, etag)
+        return replace(self, root=root, sha256=sha256, etag=etag, fetched={})
 
 
 class Lock(Struct, frozen=True):
     """The state of a generated project. Everything in it can be made anew."""
 
-    mcpgen: str
-    toolchain: Mapping[str, str]
-    document: LockedDocument
-    manifest: str  # SHA-256 of mcpgen.yaml
-    answers: str  # SHA-256 of the resolved answers, as they are recorded
+    mcpgen: str = ""
+    toolchain: Mapping[str, str] = field(default_factory=dict)
+    documents: tuple[LockedDocument, ...] = ()  # by root
+    manifest: str = ""  # SHA-256 of mcpgen.yaml
+    answers: str = ""  # SHA-256 of the resolved answers, as they are recorded
     files: Mapping[str, LockedFile] = field(default_factory=dict)
-    operations: Mapping[str, str] = field(default_factory=dict)  # key -> tool name
+    operations: Mapping[str, str] = field(default_factory=dict)  # `locked_key` -> tool name
+    calls: Mapping[str, str] = field(default_factory=dict)  # types of calls that two competed for
     surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
-    other_documents: tuple[LockedDocument, ...] = ()  # where there are several sources
     overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
     arazzo: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of workflows' documents
-
-    @property
-    def documents(self) -> tuple[LockedDocument, ...]:
-        """What is recorded of every document."""
-        return (self.document, *self.other_documents)
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -91,21 +89,38 @@ class Lock(Struct, frozen=True):
         found = {path: digest for each in self.documents for path, digest in each.sha256.items()}
         return found | dict(self.overlays) | dict(self.arazzo)
 
-    def document_at(self, root: str) -> LockedDocument:
-        """What is recorded of the document with this root file."""
-        known = {each.root: each for each in self.documents}
-        if root in known:
-            return known[root]
-        # A document that moved within the project is the one that came from where it came from.
-        return self.document if not self.other_documents else LockedDocument("", root, {})
-
     def with_document(self, root: str, changed: LockedDocument) -> Lock:
-        """The lock with other records of the document with this root file."""
-        is_other = any(each.root == root for each in self.other_documents)
-        if not is_other:
-            return replace(self, document=changed)
-        others = tuple(changed if each.root == root else each for each in self.other_documents)
-        return replace(self, other_documents=others)
+        """Return the lock with `changed` in place of the document with this root file, or added."""
+        others = [each for each in self.documents if each.root != root]
+        return replace(self, documents=_by_root([*others, changed]))
+
+
+def locked_key(root: str, request: str) -> str:
+    """Name an operation in the lock: "openapi.yaml GET /pets".
+
+    A tool that no document describes has no `root`: "tool:find_book". A lock of version 1 has the
+    operation keys of its time: "GET /pets", "shop:GET /pets".
+    """
+    return f"{root} {request}" if root else request
+
+
+def by_operation_key(published: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the lock records by `locked_key`, by operation key.
+
+    `names` is what the keys of each document's operations begin with now, by the root file that
+    the lock records.
+    """
+    found: dict[str, str] = {}
+    for key, value in published.items():
+        root = next((root for root in names if key.startswith(f"{root} ")), None)
+        request = key if root is None else key.removeprefix(f"{root} ")
+        name = names.get(root or "", "")
+        found.setdefault(f"{name}:{request}" if name else request, value)
+    return found
+
+
+def _by_root(documents: Iterable[LockedDocument]) -> tuple[LockedDocument, ...]:
+    return tuple(sorted(documents, key=lambda document: document.root))
 
 
 class _Version(Struct, frozen=True):
@@ -125,17 +140,55 @@ class _FileEntry(Struct, frozen=True):
 
 class _ToolEntry(Struct, frozen=True):
     tool: str
+    call: str = ""
 
 
 class _SurfaceEntry(Struct, frozen=True):
     sha256: str = ""
 
 
+class _DocumentEntry(Struct, frozen=True):
+    """A document in `documents`, by its root file."""
+
+    source: str
+    sha256: Mapping[str, str]
+    name: str | UnsetType = UNSET
+    settings: str | UnsetType = UNSET
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    etag: str = ""
+    fetched: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self, root: str) -> LockedDocument:
+        return LockedDocument(
+            self.source,
+            root,
+            self.sha256,
+            self.etag,
+            self.fetched,
+            None if self.name is UNSET else self.name,
+            None if self.settings is UNSET else self.settings,
+            self.credentials,
+        )
+
+
+class _FirstDocumentEntry(Struct, frozen=True):
+    """A document in the layout of version 1."""
+
+    source: str
+    root: str
+    sha256: Mapping[str, str]
+    etag: str = ""
+    fetched: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> LockedDocument:
+        return LockedDocument(self.source, self.root, self.sha256, self.etag, self.fetched)
+
+
 class _Inputs(Struct, frozen=True):
     answers: str
-    document: LockedDocument
     manifest: str
-    other_documents: tuple[LockedDocument, ...] = ()
+    document: _FirstDocumentEntry | None = None  # of version 1
+    other_documents: tuple[_FirstDocumentEntry, ...] = ()  # of version 1
     overlays: Mapping[str, str] = field(default_factory=dict)
     arazzo: Mapping[str, str] = field(default_factory=dict)
 
@@ -148,23 +201,47 @@ class _Sections(Struct, frozen=True):
     inputs: _Inputs
     files: Mapping[str, _FileEntry]
     operations: Mapping[str, _ToolEntry]
+    documents: Mapping[str, _DocumentEntry] = field(default_factory=dict)
     surface: _SurfaceEntry = _SurfaceEntry()
 
     def lock(self) -> Lock:
         inputs = self.inputs
+        documents = [entry.document(root) for root, entry in self.documents.items()]
+        if not documents and inputs.document is not None:
+            documents = _of_version_1(inputs.document, inputs.other_documents)
         return Lock(
             mcpgen=self.mcpgen,
             toolchain=self.toolchain,
-            document=inputs.document,
+            documents=_by_root(documents),
             manifest=inputs.manifest,
             answers=inputs.answers,
             files={path: entry.file() for path, entry in self.files.items()},
             operations={key: entry.tool for key, entry in self.operations.items()},
+            calls={key: entry.call for key, entry in self.operations.items() if entry.call},
             surface=self.surface.sha256,
-            other_documents=inputs.other_documents,
             overlays=inputs.overlays,
             arazzo=inputs.arazzo,
         )
+
+
+def _of_version_1(
+    first: _FirstDocumentEntry, others: Iterable[_FirstDocumentEntry]
+) -> list[LockedDocument]:
+    """Return the documents of a lock of version 1.
+
+    The operations of an only document had keys without a name. A document that was listed by hand
+    was recorded with the origin of the first one, which is not its own.
+    """
+    documents = [entry.document() for entry in (first, *others) if entry.root]
+    if len(documents) == 1:
+        return [replace(documents[0], name="", settings="")]
+    origins: set[str] = set()
+    found: list[LockedDocument] = []
+    for document in documents:
+        is_own = document.source not in origins
+        found.append(document if is_own else replace(document, source="", etag=""))
+        origins.add(document.source)
+    return found
 
 
 def sha256(content: bytes) -> str:
@@ -193,15 +270,10 @@ def dump_lock(lock: Lock) -> bytes:
         "lock_version": LOCK_VERSION,
         "mcpgen": lock.mcpgen,
         "toolchain": dict(lock.toolchain),
+        "documents": {document.root: _document(document) for document in lock.documents},
         "inputs": {
             "answers": lock.answers,
-            "document": _document(lock.document),
             "manifest": lock.manifest,
-            **(
-                {"other_documents": list(map(_document, lock.other_documents))}
-                if lock.other_documents
-                else {}
-            ),
             **({"overlays": dict(lock.overlays)} if lock.overlays else {}),
             **({"arazzo": dict(lock.arazzo)} if lock.arazzo else {}),
         },
@@ -209,7 +281,10 @@ def dump_lock(lock: Lock) -> bytes:
             path: {"class": file.owner.value, "sha256": file.sha256}
             for path, file in lock.files.items()
         },
-        "operations": {key: {"tool": tool} for key, tool in lock.operations.items()},
+        "operations": {
+            key: {"tool": tool} | ({"call": lock.calls[key]} if key in lock.calls else {})
+            for key, tool in lock.operations.items()
+        },
         "surface": {"sha256": lock.surface},
     }
     entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
@@ -217,13 +292,18 @@ def dump_lock(lock: Lock) -> bytes:
 
 
 def _document(document: LockedDocument) -> JsonObject:
-    return {
-        "source": document.source,
-        "root": document.root,
-        "sha256": dict(document.sha256),
-        **({"etag": document.etag} if document.etag else {}),
-        **({"fetched": dict(document.fetched)} if document.fetched else {}),
-    }
+    entry: JsonObject = {"source": document.source, "sha256": dict(document.sha256)}
+    if document.name is not None:
+        entry["name"] = document.name
+    if document.settings is not None:
+        entry["settings"] = document.settings
+    if document.credentials:
+        entry["credentials"] = dict(document.credentials)
+    if document.etag:
+        entry["etag"] = document.etag
+    if document.fetched:
+        entry["fetched"] = dict(document.fetched)
+    return entry
 
 
 def _section(value: Any) -> str:
@@ -273,17 +353,11 @@ def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None)
             raise LockTooNewError(
                 "mcpgen.lock was written by a newer mcpgen, on one side of a merge"
             )
-    document = next(found.of("document", LockedDocument), LockedDocument("", "", {}))
-    others = next(found.of("other_documents", tuple[LockedDocument, ...]), ())
     return Lock(
-        mcpgen="",
-        toolchain={},
-        document=LockedDocument(document.source, document.root, {}),
-        manifest="",
-        answers="",
+        documents=found.documents(),
         files=found.files(),
         operations=found.operations() or dict(issued or {}),
-        other_documents=tuple(LockedDocument(each.source, each.root, {}) for each in others),
+        calls=found.calls(),
     )
 
 
@@ -300,6 +374,19 @@ class _Entries:
         """Give the entries with this key, as far as they are of this type."""
         return (entry for name, entry in self._all(type_) if name == key)
 
+    def documents(self) -> tuple[LockedDocument, ...]:
+        """Return the documents, of the first side that has each, without what they contain."""
+        found: dict[str, LockedDocument] = {}
+        for root, entry in self._all(_DocumentEntry):
+            if root != "document":  # of version 1, whose key is no path
+                found.setdefault(root, entry.document(root))
+        if not found:
+            first = next(self.of("document", _FirstDocumentEntry), None)
+            others = next(self.of("other_documents", tuple[_FirstDocumentEntry, ...]), ())
+            if first is not None:
+                found = {each.root: each for each in _of_version_1(first, others)}
+        return _by_root(replace(each, sha256={}, etag="", fetched={}) for each in found.values())
+
     def files(self) -> dict[str, LockedFile]:
         files: dict[str, LockedFile] = {}
         for path, entry in self._all(_FileEntry):
@@ -313,6 +400,14 @@ class _Entries:
         for key, entry in self._all(_ToolEntry):
             names.setdefault(key, entry.tool)
         return names
+
+    def calls(self) -> dict[str, str]:
+        """Return the types of calls that are recorded; where the sides differ, the first side's."""
+        calls: dict[str, str] = {}
+        for key, entry in self._all(_ToolEntry):
+            if entry.call:
+                calls.setdefault(key, entry.call)
+        return calls
 
     def _all(self, type_: type[T]) -> Iterator[tuple[str, T]]:
         for key, entry in self._entries:

@@ -240,10 +240,12 @@ def leave_out(operation: str, refused: OperationRefusedError, problems: Problems
 
 
 class ApiSource(Struct, frozen=True):
-    """Where operations come from, and what the manifest says of them all."""
+    """Where operations come from, and what the manifest and the lock say of them all."""
 
-    name: str  # "" for a document that is the only one
+    name: str  # begins the keys of its operations; "" for one whose keys have no name
     servers: tuple[Server, ...] = ()
+    settings: str | None = None  # follows the server's prefix in its settings; None: its name
+    published_settings: Mapping[str, str] = field(default_factory=dict)  # by scheme, as locked
     tool_prefix: str = ""  # begins the names of its tools
     credentials: str = ""  # begins the variables of its credentials, where not the server's prefix
 
@@ -254,6 +256,14 @@ class WantedPrompt(Struct, frozen=True):
     name: str
     stated: JsonObject  # as it stands in the document
     at: Place
+
+
+class ApiInfo(Struct, frozen=True):
+    """What a document says of its API, in its own words (OpenAPI's Info Object)."""
+
+    title: str
+    summary: str  # since OpenAPI 3.1
+    description: str
 
 
 class Api(Struct, frozen=True):
@@ -270,3 +280,8 @@ class Api(Struct, frozen=True):
     left_out: tuple[LeftOut, ...] = ()
     prompts: tuple[WantedPrompt, ...] = ()
     sources: tuple[ApiSource, ...] = ()  # those of which there is more to say than `servers`
+    infos: tuple[ApiInfo, ...] = ()  # what each document says of itself
+
+    def source_of(self, name: str) -> ApiSource:
+        """Return the source with this name."""
+        return next((source for source in self.sources if source.name == name), ApiSource(name))

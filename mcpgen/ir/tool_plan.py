@@ -8,7 +8,15 @@ from typing import Final
 from msgspec import UNSET, Struct, UnsetType, field
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.api import Api, LeftOut, MediaType, Operation, SecurityRequirement, Server
+from mcpgen.ir.api import (
+    Api,
+    ApiSource,
+    LeftOut,
+    MediaType,
+    Operation,
+    SecurityRequirement,
+    Server,
+)
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.manifest import DEFAULT_BUDGET, EffectiveEntry, PollEntry
@@ -230,6 +238,13 @@ class EnvironmentVariable(Struct, frozen=True):
             return self.usage.summary()
         return "required" if self.required else "optional"
 
+    @property
+    def stem(self) -> str:
+        """What begins all settings of its security scheme."""
+        if self.part == "value":
+            return self.name
+        return self.name.removesuffix(f"_{self.part.upper()}")
+
 
 class ModelModule(Struct, frozen=True):
     """The schemas that become one module of `TypedDict`s.
@@ -242,9 +257,10 @@ class ModelModule(Struct, frozen=True):
     definitions: Mapping[Identifier, JsonSchema]
 
 
-def source_prefix(env_prefix: str, source: str) -> str:
-    """Begin the variables of one source of a server whose own begin with `env_prefix`."""
-    return f"{env_prefix}{source.upper()}_" if source else env_prefix
+def source_prefix(env_prefix: str, source: ApiSource) -> str:
+    """Return what begins the settings of one source of a server, whose own is `env_prefix`."""
+    own = f"{source.name.upper()}_" if source.name else ""
+    return env_prefix + (own if source.settings is None else source.settings)
 
 
 class DeclaredPlan(Struct, frozen=True):

@@ -20,7 +20,7 @@ from mcpgen.pipeline.evidence import EVIDENCE_FOLDER, read_evidence, was_made_ot
 from mcpgen.pipeline.loading import check_loading
 from mcpgen.pipeline.options import CONFLICT, DONE, STALE, USAGE, CheckReport
 from mcpgen.pipeline.overrides import check_overrides, tell_lost
-from mcpgen.pipeline.project_folder import find_lock, read_file, toolchain
+from mcpgen.pipeline.project_folder import changed_inputs, find_lock, read_file, toolchain
 from mcpgen.pipeline.unresolved import find_foreign, find_unresolved
 
 
@@ -82,14 +82,10 @@ def _check(
 
 
 def _changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
-    recorded = {**lock.inputs, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
-    changed: list[str] = []
-    for path, digest in recorded.items():
-        content = read_file(target, path)
-        if content is None or sha256(content) != digest:
-            changed.append(path)
-            _stale(problems, path, "is missing" if content is None else "has changed", path)
-    return changed
+    changed = changed_inputs(target, lock)
+    for path, how in changed.items():
+        _stale(problems, path, how, path)
+    return list(changed)
 
 
 def _changed_tools(lock: Lock, problems: Problems, *, is_all: bool, ignored: bool) -> list[str]:

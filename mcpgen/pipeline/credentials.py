@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -87,11 +87,12 @@ def report_decided(
         )
 
 
-def report_hidden(plan: ServerPlan, intent: LocatedManifest, problems: Problems) -> None:
-    """Report the credentials that neither the documents nor the manifest declare."""
-    sources = intent.manifest.sources
-    for source in sources:
-        name = source.name if len(sources) > 1 else ""
+def report_hidden(plan: ServerPlan, sources: Mapping[str, SourceEntry], problems: Problems) -> None:
+    """Report the credentials that neither the documents nor the manifest declare.
+
+    `sources` are by what begins the keys of their operations.
+    """
+    for name, source in sources.items():
         for credential in find_hidden_credentials(
             plan, name, is_decided=source.security is not None
         ):

@@ -104,9 +104,10 @@ def _distribution(target: Path) -> importlib.metadata.Distribution:
 
 def _documents(target: Path) -> list[str]:
     try:
-        return sorted(parse_lock(read_file(target, LOCK_FILE) or b"").document.sha256)
+        lock = parse_lock(read_file(target, LOCK_FILE) or b"")
     except (LockTooNewError, LockUnreadableError):
         return []
+    return sorted(path for document in lock.documents for path in document.sha256)
 
 
 def _files(target: Path, patterns: Iterable[str]) -> list[str]:

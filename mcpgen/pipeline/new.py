@@ -48,6 +48,7 @@ def new(
         return Report(problems, USAGE, target)
     # Imported here: the stages load a validator, templates and YAML, which `check` does without.
     from mcpgen.pipeline import credentials, stages
+    from mcpgen.plan.first_steps import first_steps
     from mcpgen.plan.hidden_credentials import find_hidden_credentials
     from mcpgen.plan.policy import first_policy
 
@@ -76,6 +77,7 @@ def new(
             api, policy = credentials.with_credentials(understood.api, policy, found, problems)
             plan = stages.plan_server(api, policy, problems, strict=options.strict)
             credentials.report_decided(found, plan, problems)
+        taken = {operation for credential in found for operation in credential.parameters}
         document = stages.vendored(understood.document)
         project = stages.make_project(
             plan,
@@ -85,13 +87,19 @@ def new(
             progress,
             selection=(options.include, options.exclude),
             credentials=found,
+            steps=first_steps(plan, taken),
             cache=options.cache,
         )
     except RejectedError:
         return Report(problems, REJECTED, target or Path())
 
     origin = LockedDocument(
-        recorded_source(understood.document, target), "", {}, understood.document.etag
+        recorded_source(understood.document, target),
+        "",
+        {},
+        understood.document.etag,
+        name="",
+        settings="",
     )
     inputs = Inputs(((document, origin),))
     report = _write(target, project, inputs, problems, progress)

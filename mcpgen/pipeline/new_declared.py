@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lock import Lock, LockedDocument, with_lf
+from mcpgen.emit.lock import Lock, with_lf
 from mcpgen.ir.file_set import MANIFEST_FILE, FileSet, Owner, PlannedFile
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.options import GenerateOptions, Options, Progress, Project
@@ -53,8 +53,7 @@ def make_from_manifest(
     given = GenerateOptions(
         strict=options.strict, outside_judge=options.outside_judge, cache=options.cache
     )
-    nothing = Lock("", {}, LockedDocument("", "", {}), "", "")
-    planned = plan_project(source.parent, nothing, intent, given, problems, progress)
+    planned = plan_project(source.parent, Lock(), intent, given, problems, progress)
     target = target or Path(planned.plan.distribution)
     inputs = replace(
         planned.inputs,

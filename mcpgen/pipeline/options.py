@@ -41,10 +41,15 @@ class GenerateOptions(Struct, frozen=True):
     dry_run: bool = False
     force: bool = False  # overwrite generated files that were edited, after keeping a copy
     strict: bool = False
-    diff: bool = False  # fill `Report.diffs`
+    diff: bool = False  # write nothing, and fill `Report.diffs`
     answers: Mapping[str, str] = field(default_factory=dict)  # in place of recorded ones
     outside_judge: bool | None = None
     cache: Path | None = None
+
+    @property
+    def only_shows(self) -> bool:
+        """Whether the run writes nothing."""
+        return self.dry_run or self.diff
 
 
 class Project(Struct, frozen=True):
@@ -63,7 +68,7 @@ class FileDiff(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What a run found and did. With a dry run, `written` and `deleted` are what it would do.
+    """What a run found and did. `written` and `deleted` are what it would do, where it writes not.
 
     `diffs` show what it changes where that was asked for, and the hand edits that it refused.
     """

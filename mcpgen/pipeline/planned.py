@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lock import Lock, LockedDocument, with_lf
-from mcpgen.ir.api import Api, ApiSource, Server
+from mcpgen.emit.lock import Lock, LockedDocument, by_operation_key, with_lf
+from mcpgen.ir.api import Api, Server
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest, SourceEntry
@@ -21,6 +21,7 @@ from mcpgen.pipeline.credentials import report_hidden
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.overrides import read_project_handlers
 from mcpgen.pipeline.project_folder import Inputs, read_file
+from mcpgen.pipeline.sources import Source, identify_sources, published_settings
 from mcpgen.plan.by_hand import plan_by_hand
 from mcpgen.plan.declared import with_declared
 from mcpgen.plan.policy import Policy
@@ -93,34 +94,43 @@ def plan_project(
         by_hand = _with_declared(plan_by_hand(manifest), target, intent, problems)
         return Planned(by_hand, Inputs())
     _check_there(target, intent, documents or {}, problems)
-    reading = _Reading(target, lock, options, problems, progress)
+    sources = identify_sources(intent, lock, problems)
+    reading = _Reading(target, options, problems, progress)
     overlays: dict[str, bytes] = {}
     read = [
-        reading.understood(source, (documents or {}).get(source.document), overlays)
-        for source in manifest.sources
+        reading.understood(
+            source.entry, (documents or {}).get(source.entry.document), overlays, source.locked
+        )
+        for source in sources
     ]
-    is_one = len(read) == 1
+    published = published_settings(target)
     apis = [
         _of_source(
-            with_source_security(understood.api, number, intent, problems), source, is_only=is_one
+            with_source_security(understood.api, number, intent, problems), source, published
         )
-        for number, (source, understood) in enumerate(zip(manifest.sources, read, strict=True))
+        for number, (source, understood) in enumerate(zip(sources, read, strict=True))
     ]
+    _check_names(apis, sources, intent, problems)
     declared = lower_declared(intent, problems)
     _check_schemes(apis, intent, problems)
     api = joined([*apis, *([declared] if declared is not None else [])])
-    arazzo = ArazzoDocuments(target, manifest.sources, problems)
-    policy = Policy(intent, lock.operations, read_workflows(intent, arazzo.read, problems))
+    names = {source.entry.document: source.name for source in sources}
+    arazzo = ArazzoDocuments(target, names, problems)
+    begins = {source.locked.root: source.name for source in sources}
+    policy = Policy(
+        intent,
+        by_operation_key(lock.operations, begins),
+        by_operation_key(lock.calls, begins),
+        read_workflows(intent, arazzo.read, problems),
+        tuple(source.name for source in sources),
+    )
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
-    report_hidden(plan, intent, problems)
+    report_hidden(plan, {source.name: source.entry for source in sources}, problems)
     plan = _with_declared(plan, target, intent, problems)
     inputs = Inputs(
         tuple(
-            (
-                _vendored_at(source.document, understood.document),
-                lock.document_at(source.document),
-            )
-            for source, understood in zip(manifest.sources, read, strict=True)
+            (_vendored_at(source.entry.document, understood.document), source.origin)
+            for source, understood in zip(sources, read, strict=True)
         ),
         overlays,
         arazzo={path: read_file(target, path) or b"" for path in manifest.arazzo_documents},
@@ -165,8 +175,7 @@ def read_source(
     Raises:
         RejectedError: nothing can be made of it; `problems` says why.
     """
-    nothing = Lock("", {}, LockedDocument("", "", {}), "", "")
-    reading = _Reading(target, nothing, options, problems, progress)
+    reading = _Reading(target, options, problems, progress)
     return reading.understood(source, None, {}).document
 
 
@@ -192,13 +201,16 @@ def _check_schemes(apis: Sequence[Api], intent: LocatedManifest, problems: Probl
 
 class _Reading(Struct, frozen=True):
     target: Path
-    lock: Lock
     options: GenerateOptions
     problems: Problems
     progress: Progress
 
     def understood(
-        self, source: SourceEntry, document: Document | None, overlays: dict[str, bytes]
+        self,
+        source: SourceEntry,
+        document: Document | None,
+        overlays: dict[str, bytes],
+        locked: LockedDocument | None = None,
     ) -> stages.Understood:
         """Load what a source names, unless it is given, and understand it.
 
@@ -209,7 +221,7 @@ class _Reading(Struct, frozen=True):
             judged_bytes = _JUDGED_AGAIN_BYTES
             self.progress(f"reading {source.document}")
             document = load(str(self.target / source.document), self.problems)
-            origin = self.lock.document_at(source.document).source
+            origin = locked.source if locked is not None else ""
             if is_url(origin):  # relative server URLs are meant relative to where it came from
                 document = replace(document, url=origin)
         return stages.understand_document(
@@ -230,18 +242,40 @@ class _Reading(Struct, frozen=True):
         return read_overlay(overlays[path], path, self.problems)
 
 
-def _of_source(api: Api, source: SourceEntry, *, is_only: bool) -> Api:
+def _check_names(
+    apis: Sequence[Api], sources: Sequence[Source], intent: LocatedManifest, problems: Problems
+) -> None:
+    """Check that no schema or security scheme of one source has the name of another source's.
+
+    Raises:
+        RejectedError: one has: a document declares `rail.Trip`, and the source `rail` has `Trip`.
+    """
+    seen: dict[str, int] = {}
+    for number, api in enumerate(apis):
+        for name in sorted({*api.schemas, *(scheme.id for scheme in api.security_schemes)}):
+            first = seen.setdefault(name, number)
+            if first == number:
+                continue
+            named = number if sources[number].name else first
+            problems.error(
+                "source-name",
+                f"the name `{sources[named].name}` makes two different things `{name}`",
+                at=intent.locate(("sources", str(named))),
+                why="a request would be checked, or authorized, as one of another API",
+                help="give this source another `name`",
+            )
+            raise RejectedError
+
+
+def _of_source(api: Api, source: Source, published: Mapping[str, str]) -> Api:
     """An API as the manifest's entry of its source has it."""
-    if source.base_url:
-        servers = (Server(source.base_url.rstrip("/")),)
+    entry = source.entry
+    if entry.base_url:
+        servers = (Server(entry.base_url.rstrip("/")),)
         operations = tuple(replace(operation, servers=servers) for operation in api.operations)
         api = replace(api, servers=servers, operations=operations)
-    about = ApiSource(
-        "" if is_only else source.name,
-        tool_prefix=source.prefix,
-        credentials=source.credentials,
-    )
-    return replace(api, sources=(about,)) if is_only else qualified(api, about)
+    about = source.api_source(published)
+    return qualified(api, about) if source.name else replace(api, sources=(about,))
 
 
 def _with_declared(
@@ -261,7 +295,12 @@ def _with_declared(
 
 
 def _vendored_at(path: str, document: Document) -> dict[str, bytes]:
-    """Give a document's files by where they lie in a project whose manifest says `path`."""
+    """Return a document's files by where they lie in a project whose manifest says `path`.
+
+    Several files refer to each other by name, and keep theirs.
+    """
+    if len(document.files) == 1:
+        return {path: with_lf(document.files[0].content)}
     folder = path.rpartition("/")[0]
     return {
         f"{folder}/{file.name}" if folder else file.name: with_lf(file.content)

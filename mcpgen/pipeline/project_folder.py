@@ -6,8 +6,10 @@ import importlib.metadata
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lock import (
@@ -17,6 +19,7 @@ from mcpgen.emit.lock import (
     LockTooNewError,
     LockUnreadableError,
     dump_lock,
+    locked_key,
     parse_lock,
     recover_lock,
     sha256,
@@ -26,6 +29,10 @@ from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import write
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.pipeline.options import Project
+
+if TYPE_CHECKING:  # `check` plans nothing, and starts quicker without them
+    from mcpgen.ir.api import Operation
+    from mcpgen.ir.tool_plan import ServerPlan
 
 _TOOLS = ("copier", "datamodel-code-generator", "jinja2", "ruff")
 
@@ -49,6 +56,17 @@ class Inputs(Struct, frozen=True):
     def files(self) -> dict[str, bytes]:
         """The files of all documents by path; the first one's root file comes first."""
         return {path: content for each, _ in self.documents for path, content in each.items()}
+
+
+def changed_inputs(target: Path, lock: Lock) -> dict[str, str]:
+    """Return the inputs that changed since the project was generated, and what became of each."""
+    recorded = {**lock.inputs, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
+    changed: dict[str, str] = {}
+    for path, digest in recorded.items():
+        content = read_file(target, path)
+        if content is None or sha256(content) != digest:
+            changed[path] = "is missing" if content is None else "has changed"
+    return changed
 
 
 class FoundLock(Struct, frozen=True):
@@ -172,24 +190,51 @@ def make_lock(
     manifest: bytes | None = None,
 ) -> Lock:
     """Make a project's lock; `manifest` is the one on the disk, if there is one already."""
-    first, *others = [
-        origin.generated_from({path: sha256(content) for path, content in document.items()})
-        for document, origin in inputs.documents or (({}, LockedDocument("", "", {})),)
+    from mcpgen.plan.naming import plain_call_type  # `check` plans nothing
+
+    documents = [
+        replace(
+            origin.generated_from({path: sha256(content) for path, content in document.items()}),
+            credentials=_published_credentials(project.plan, origin.name or ""),
+        )
+        for document, origin in inputs.documents
     ]
+    roots = {each.name: each.root for each in documents}
+    tools = {_locked_key(tool.operation, roots): tool for tool in project.plan.tools}
     made = {file.path: file.content for file in project.files}
     return Lock(
         mcpgen=importlib.metadata.version("mcpgen"),
         toolchain=toolchain(),
-        document=first,
+        documents=tuple(sorted(documents, key=lambda document: document.root)),
         manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),
         answers=sha256(made[ANSWERS_FILE]),
         files=files,
-        operations={tool.operation.key: tool.name for tool in project.plan.tools},
+        operations={key: tool.name for key, tool in tools.items()},
+        calls={
+            key: tool.call_type
+            for key, tool in tools.items()
+            if tool.call_type != plain_call_type(tool.operation)
+        },
         surface=sha256(made[SURFACE_FILE]),
-        other_documents=tuple(others),
         overlays={path: sha256(content) for path, content in inputs.overlays.items()},
         arazzo={path: sha256(content) for path, content in inputs.arazzo.items()},
     )
+
+
+def _locked_key(operation: Operation, roots: Mapping[str | None, str]) -> str:
+    if operation.declared is not None:
+        return operation.key
+    return locked_key(roots[operation.source], f"{operation.method} {operation.path}")
+
+
+def _published_credentials(plan: ServerPlan, source: str) -> dict[str, str]:
+    """Return what begins the settings of each security scheme of a source, by scheme."""
+    own = {each.id: each.local_id for each in plan.api.security_schemes if each.source == source}
+    return {
+        own[variable.scheme]: variable.stem
+        for variable in plan.environment
+        if variable.scheme in own
+    }
 
 
 def commit(target: Path, changes: Changes, lock: Lock) -> tuple[str, ...]:

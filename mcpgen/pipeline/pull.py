@@ -1,4 +1,4 @@
-"""`pull`: a project's document is fetched anew, and its tools compared before it is written."""
+"""`pull`: fetch a project's documents anew, and compare its tools before anything is written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, compare
@@ -19,7 +19,6 @@ from mcpgen.emit.reconcile import rescue_copy
 from mcpgen.emit.write import RefusedError, is_interrupted, write
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
-from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.changelog import levels_of
 from mcpgen.pipeline.disk import tell_interrupted, tell_refused, tell_unreadable
 from mcpgen.pipeline.options import (
@@ -33,20 +32,44 @@ from mcpgen.pipeline.options import (
 )
 from mcpgen.pipeline.origin import found_source, recorded_source
 from mcpgen.pipeline.project_folder import find_lock, read_file
+from mcpgen.pipeline.sources import find_entry
 from mcpgen.pipeline.surfaces import last_surface
 
 
 class PullOutcome(enum.StrEnum):
-    """What a pull came to."""
+    """The result of a pull."""
 
     CURRENT = "current"  # the project has that document; the lock at most is to be written
     CHANGED = "changed"  # it has another one; `Pull.files` are to be written
+    SKIPPED = "skipped"  # no document has a recorded origin; the problems name them
     UNREACHABLE = "unreachable"
+    OTHER_DOCUMENT = "other-document"  # `Pull.mismatches`: it seems to describe another API
     REFUSED = "refused"  # the exit code and the problems say why
 
 
+class Mismatch(Struct, frozen=True):
+    """A fetched document that seems to describe another API than the one it would replace."""
+
+    path: str  # of the document in the project
+    source: str  # where the other one came from
+    title: str  # of the other one
+    old_title: str
+
+    def report(self, target: Path, problems: Problems) -> None:
+        """Report that the document is refused."""
+        problems.error(
+            "other-document",
+            f"refused to replace {self.path} by a document of another API",
+            at=Location((target / self.path).as_posix()),
+            why=f"{self.path} is `{self.old_title}`, but {self.source} is `{self.title}`: they have"
+            " no title, host and operations in common by which they could be one API",
+            help="name where this document comes from, or accept the other one with"
+            " `--accept-other`",
+        )
+
+
 class Pull(Struct, frozen=True):
-    """A document that was fetched, and what it changes. Nothing of it is written yet.
+    """Fetched documents, and what they change. Nothing is written yet.
 
     `changelog` is None where the tools could not be compared, or nothing came.
     """
@@ -59,6 +82,8 @@ class Pull(Struct, frozen=True):
     changelog: Changelog | None = None
     files: FileSet = ()
     lock_before: bytes | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    documents: Mapping[str, Document] = field(default_factory=dict)  # those fetched, by path
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -67,7 +92,7 @@ class Pull(Struct, frozen=True):
 
 
 class _RefusedError(Exception):
-    """The pull ends here; the reason is told."""
+    """The pull ends here; the reason is reported."""
 
     def __init__(self, exit_code: int, outcome: PullOutcome = PullOutcome.REFUSED) -> None:
         super().__init__()
@@ -80,17 +105,24 @@ def pull(
     source: str | None,
     options: GenerateOptions,
     progress: Progress,
+    *,
+    accepted: Mapping[str, Document] | None = None,
+    accepts_other: bool = False,
 ) -> Pull:
-    """Fetch the document of the project at `target` from where it came, or from `source`.
+    """Fetch the documents of the project at `target` from their origins, or one from `source`.
 
-    Of several documents `name=source` fetches the one that the manifest names so.
+    Of several documents `name=source` fetches the one of that name, or at that path. One without
+    an origin is skipped, with a warning.
 
-    Writes nothing. A document that cannot be served is refused, as `generate` would refuse it.
-    `options.force` goes over edits of the vendored document; a copy of them is kept.
+    Writes nothing. A document that cannot be served is refused, as `generate` would refuse it. So
+    is one that seems to describe another API, unless `accepts_other`, or it is among the
+    `accepted` documents, which an earlier pull fetched and which are not fetched again.
+    `options.force` overwrites edits of the vendored document; a copy of them is kept.
     """
     problems = Problems()
     try:
-        return _Pulling(target, source, options, problems, progress).pull()
+        run = _Pulling(target, source, options, problems, progress, accepted or {})
+        return run.pull(accepts_other=accepts_other)
     except _RefusedError as refused:
         return Pull(problems, refused.outcome, refused.exit_code, target)
     except RejectedError:
@@ -118,40 +150,60 @@ class _Pulling:
     def __init__(
         self,
         target: Path,
-        source: str | None,
+        given: str | None,
         options: GenerateOptions,
         problems: Problems,
         progress: Progress,
+        accepted: Mapping[str, Document],
     ) -> None:
+        # Imported here: the manifest needs YAML, which `check` does without.
+        from mcpgen.pipeline.planned import read_intent
+        from mcpgen.pipeline.sources import identify_sources
+
         self._target = target
         self._options = options
         self._problems = problems
         self._progress = progress
+        self._accepted = accepted
         self._lock = self._read_lock()
-        self._given = source
+        self._intent = read_intent(target, problems)
+        sources = identify_sources(self._intent, self._lock, problems)
+        self._sources = {source.entry.document: source for source in sources}
+        self._given = given or ""
 
-    def pull(self) -> Pull:
-        # Imported here: the stages load a validator and YAML, which `check` does without.
-        from mcpgen.pipeline.planned import plan_project, read_intent
+    def pull(self, *, accepts_other: bool) -> Pull:
+        from mcpgen.pipeline.planned import plan_project
         from mcpgen.render.surface import surface_of
 
-        intent = read_intent(self._target, self._problems)
-        paths = self._vendored_paths(intent)
-        levels = levels_of(intent, self._problems)
-        documents = self._fetched(self._asked_for(intent))
+        paths = self._asked_for()
+        if not paths:
+            return self._finished(PullOutcome.SKIPPED)
+        levels = levels_of(self._intent, self._problems)
+        documents = self._fetched(paths)
         if not documents:
             return self._finished(PullOutcome.CURRENT)
+        mismatches = () if accepts_other else self._mismatches(documents)
+        if mismatches:
+            for mismatch in mismatches:
+                mismatch.report(self._target, self._problems)
+            return replace(
+                self._finished(PullOutcome.OTHER_DOCUMENT),
+                exit_code=REJECTED,
+                mismatches=mismatches,
+                documents=documents,
+            )
         lock = self._with_origins(documents)
         planned = plan_project(
             self._target,
             lock,
-            intent,
+            self._intent,
             self._options,
             self._problems,
             self._progress,
             documents=documents,
         )
-        vendored = dict(zip(paths, (each for each, _ in planned.inputs.documents), strict=True))
+        read = (files for files, _ in planned.inputs.documents)
+        vendored = dict(zip(self._sources, read, strict=True))
         placed = {path: self._placed(path, vendored[path]) for path in documents}
         lock = self._with_contents(lock, documents, placed)
         files = self._files(
@@ -163,29 +215,48 @@ class _Pulling:
         is_news = any(file.path != LOCK_FILE for file in files)
         return replace(
             self._finished(PullOutcome.CHANGED if is_news else PullOutcome.CURRENT),
-            source=", ".join(each.source for each in lock.documents),
+            source=_origins(lock),
             changelog=None if before is None else compare(before, surface_of(planned.plan), levels),
             files=files,
             lock_before=read_file(self._target, LOCK_FILE),
         )
 
     def _fetched(self, paths: Iterable[str]) -> dict[str, Document]:
-        """Fetch the documents that lie at `paths`, but for those that did not change."""
+        """Fetch the documents for these paths, except those that did not change."""
         from mcpgen.spec.fetch import NotModifiedError
 
         documents: dict[str, Document] = {}
         for path in paths:
             with contextlib.suppress(NotModifiedError):
-                documents[path] = self._load(path)
+                documents[path] = self._accepted.get(path) or self._load(path)
         return documents
 
+    def _mismatches(self, documents: Mapping[str, Document]) -> tuple[Mismatch, ...]:
+        """Return the fetched documents that describe another API than those that they replace."""
+        from mcpgen.spec.identity import identify
+        from mcpgen.spec.load import load
+
+        found: list[Mismatch] = []
+        for path, document in documents.items():
+            if path in self._accepted or not (self._target / path).is_file():
+                continue
+            try:
+                old = identify(load(str(self._target / path), Problems()))
+            except RejectedError:  # no API description lies there that could be lost
+                continue
+            new = identify(document)
+            if not new.is_same_api(old):
+                source = recorded_source(document, self._target)
+                found.append(Mismatch(path, source, new.title, old.title))
+        return tuple(found)
+
     def _with_origins(self, documents: Mapping[str, Document]) -> Lock:
-        """Give the lock with where the documents came from; what they hold is not known yet."""
+        """Return the lock with the origins of the documents, but not yet their contents."""
         lock = self._lock
         for path, document in documents.items():
-            source = recorded_source(document, self._target)
-            locked = replace(self._locked(path), source=source, etag="", fetched={})
-            lock = lock.with_document(path, locked)
+            origin = recorded_source(document, self._target)
+            locked = replace(self._locked(path), source=origin, etag="", fetched={})
+            lock = lock.with_document(locked.root, locked)
         return lock
 
     def _with_contents(
@@ -194,26 +265,26 @@ class _Pulling:
         documents: Mapping[str, Document],
         placed: Mapping[str, Mapping[str, bytes]],
     ) -> Lock:
-        """Give the lock with what was fetched, which the next `generate` will be made from."""
+        """Return the lock with what was fetched, which the next `generate` will read."""
+        origins = {each.root: each for each in lock.documents}
         for path, document in documents.items():
             hashes = {each: sha256(content) for each, content in placed[path].items()}
             locked = replace(
-                lock.document_at(path),
+                origins[self._locked(path).root],
                 etag=document.etag,
                 fetched={} if hashes == self._locked(path).sha256 else hashes,
             )
-            lock = lock.with_document(path, locked)
+            lock = lock.with_document(locked.root, locked)
         return lock
 
     def _finished(self, outcome: PullOutcome) -> Pull:
-        sources = ", ".join(each.source for each in self._lock.documents)
-        return Pull(self._problems, outcome, DONE, self._target, sources)
+        return Pull(self._problems, outcome, DONE, self._target, _origins(self._lock))
 
     def _locked(self, path: str) -> LockedDocument:
-        return self._lock.document_at(path)
+        return self._sources[path].origin
 
     def _source_of(self, path: str) -> str:
-        """Where the document comes from that lies at `path`."""
+        """Where the document for this path is fetched from."""
         return self._given or found_source(self._locked(path).source, self._target)
 
     def _read_lock(self) -> Lock:
@@ -226,42 +297,56 @@ class _Pulling:
             raise _RefusedError(CONFLICT)
         return found.lock
 
-    def _vendored_paths(self, intent: LocatedManifest) -> list[str]:
-        """Where the root files lie in the project."""
-        sources = intent.manifest.sources
-        if not sources:
+    def _asked_for(self) -> list[str]:
+        """Return the paths of the documents to fetch.
+
+        They are all that have an origin, or the one that the given source is for:
+        `shop=https://shop.example/api.json`.
+        """
+        if not self._sources:
             self._problems.error(
                 "no-document",
                 f"{self._target} has no document: `sources` of mcpgen.yaml is empty",
                 why="all that it serves is written by hand",
+                help=f"`mcpgen source add SOURCE {self._target}` adds one",
             )
             raise _RefusedError(USAGE)
-        return [source.document for source in sources]
-
-    def _asked_for(self, intent: LocatedManifest) -> list[str]:
-        """Where the root files lie of the documents to fetch: of all, or of the one that is named.
-
-        Where there are several, a given source says of which: `shop=https://shop.example/api.json`.
-        """
-        sources = intent.manifest.sources
-        name, equals, given = (self._given or "").partition("=")
-        named = [source.document for source in sources if equals and source.name == name]
-        if named:
+        if not self._given:
+            return self._with_an_origin()
+        label, equals, given = self._given.partition("=")
+        entry = find_entry(self._intent.manifest, label) if equals else None
+        if entry is not None:
             self._given = given
-        elif self._given and len(sources) > 1:
+            return [entry.document]
+        if len(self._sources) > 1:
+            labels = [source.label for source in self._sources.values()]
             self._problems.error(
                 "several-documents",
-                f"{self._target} has {len(sources)} documents, and {self._given} could be any",
-                at=intent.locate(("sources",)),
+                f"{self._target} has {len(labels)} documents, and {self._given} could be any",
+                at=self._intent.locate(("sources",)),
                 why="each is pulled from a place of its own",
-                help=f"say which, as in `{sources[0].name}={self._given}`; there is "
-                + " and ".join(f"`{source.name}`" for source in sources),
+                help=f"say which, as in `{labels[0]}={self._given}`; there is "
+                + " and ".join(f"`{label}`" for label in labels),
             )
             raise _RefusedError(USAGE)
-        return named or [source.document for source in sources]
+        return list(self._sources)
+
+    def _with_an_origin(self) -> list[str]:
+        """Return the paths of the documents whose origin is known; report the others."""
+        known = [path for path in self._sources if self._locked(path).source]
+        for number, (path, source) in enumerate(self._sources.items()):
+            if path not in known:
+                self._problems.warning(
+                    "no-origin",
+                    f"{path} was skipped: {LOCK_FILE} does not record where it comes from",
+                    at=self._intent.locate(("sources", str(number), "document")),
+                    why="it was put into the project by hand, and stays as it is",
+                    help=f"record it: `mcpgen pull {self._target} {source.label}=SOURCE`",
+                )
+        return known
 
     def _load(self, path: str) -> Document:
-        """Load the document that lies at `path`.
+        """Load the document for this path.
 
         Raises:
             NotModifiedError: the project has it already.
@@ -273,14 +358,14 @@ class _Pulling:
         source = self._source_of(path)
         self._progress(f"fetching {source}")
         if not is_url(source) and not Path(source).is_file():
-            recorded = source == found_source(self._locked(path).source, self._target)
+            several = f"{self._sources[path].label}=" if len(self._sources) > 1 else ""
             self._problems.error(
                 "unreachable",
                 f"there is no file {source}",
-                why="the lock says that the document came from there"
-                if recorded
-                else "the document is pulled from there",
-                help="name the file or the URL: `mcpgen pull DIR SOURCE`",
+                why="the document is pulled from there"
+                if self._given
+                else "the lock says that the document came from there",
+                help=f"name the file or the URL: `mcpgen pull {self._target} {several}SOURCE`",
             )
             raise _RefusedError(STALE, PullOutcome.UNREACHABLE)
         try:
@@ -289,7 +374,7 @@ class _Pulling:
             raise _RefusedError(STALE, PullOutcome.UNREACHABLE) from None
 
     def _known_etag(self, path: str) -> str:
-        """What the server called the document that the project still has unchanged."""
+        """Return what the server called the document that the project still has unchanged."""
         locked = self._locked(path)
         is_same = self._source_of(path) == locked.source and all(
             sha256(read_file(self._target, file) or b"") == digest
@@ -346,3 +431,7 @@ class _Pulling:
         if not self._options.force:
             raise _RefusedError(CONFLICT)
         return rescue_copy(path, on_disk, lambda copy: read_file(self._target, copy))
+
+
+def _origins(lock: Lock) -> str:
+    return ", ".join(each.source for each in lock.documents if each.source)

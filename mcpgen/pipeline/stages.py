@@ -24,6 +24,7 @@ from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleto
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
 from mcpgen.ir.templates import template_root
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from mcpgen.spec.overlay import OverlayFile
     from mcpgen.spec.typed_file import TypedFile
 
+_NO_STEPS = FirstSteps()
 _TOOLS_WORTH_A_PROCESS = 100
 
 
@@ -125,7 +127,6 @@ def understand_document(
         outside_judge=outside_judge is not False,
         judged_bytes=sys.maxsize if outside_judge else judged_bytes,
         cache_folder=(cache or user_cache()) / "judged",
-        meanwhile=load_copier,  # which takes as long, and is wanted soon
     )
     progress("understanding its operations")
     kept = resolved
@@ -244,12 +245,14 @@ def make_project(
     *,
     selection: tuple[Sequence[str], Sequence[str]] = ((), ()),
     credentials: Sequence[HiddenCredential] = (),
+    steps: FirstSteps = _NO_STEPS,
     cache: Path | None = None,
     around: ForkedAhead[FileSet] | None = None,
 ) -> Project:
     """Make every file of the project from its plan; `document` is the vendored one.
 
-    `credentials` are those that the document hides, for the first manifest.
+    `credentials` are those that the document hides, and `steps` the entries in comments, both for
+    the first manifest.
 
     `around` is what `ready_for_skeleton` gave, from a caller who knew early that there is much
     to do.
@@ -267,6 +270,7 @@ def make_project(
         exclude=exclude,
         has_models=bool(plan.models) or not plan.has_document,
         credentials=credentials,
+        steps=steps,
     )
     skeleton = functools.partial(
         render_skeleton,
@@ -298,6 +302,7 @@ def make_project(
         )
         raise RejectedError from None
     prove_paths(files)
+    problems.join()  # all is known before anything is written
     files = tuple(sorted(files, key=lambda file: file.path))
     return Project(plan, files, functools.partial(_shipped_skeletons, skeleton))
 

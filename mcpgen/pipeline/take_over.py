@@ -39,7 +39,7 @@ from mcpgen.pipeline.overrides import (
     read_project_surface,
     without_words,
 )
-from mcpgen.pipeline.project_folder import find_lock, read_file
+from mcpgen.pipeline.project_folder import changed_inputs, find_lock, read_file
 from mcpgen.spec.handlers import short_path, tell_unreadable_module
 
 
@@ -161,13 +161,19 @@ def _find(run: _Run, name: str) -> _Operation | None:
         key = _key_of(run, name)
     if key not in operations:
         known = [*operations, *called]
+        hint = did_you_mean(name, known, "`mcpgen tools` lists the tools")
+        is_new = bool(key)  # the document has it, or the manifest selects it, by now
         run.problems.error(
             "unknown-operation",
-            f"no operation is, or has a tool called, `{name}`",
-            help=did_you_mean(name, known, "`mcpgen tools` lists the tools"),
+            f"the generated package has no operation or tool `{name}`",
+            why=_NOT_GENERATED if is_new else "",
+            help=f"run `mcpgen generate {run.target}` first" if is_new else hint,
         )
         return None
     return _Operation(key, *operations[key])
+
+
+_NOT_GENERATED = "an input of the package changed after it was generated"
 
 
 def _key_of(run: _Run, name: str) -> str:
@@ -373,6 +379,19 @@ def _accept(run: _Run, found: _Operation, hook: Hook) -> TakeOver:
         was, override=hook.function, tool=without_words(found.tool), body=body or was.body
     )
     done = () if entry == was else _commit(run, (), {found.key: entry})
+    changed = changed_inputs(run.target, run.lock)
+    if changed:
+        path = next(iter(changed))
+        report = run.problems.warning if done else run.problems.error
+        report(
+            "stale",
+            f"the change of {path} is not generated yet, so it is not accepted",
+            at=Location(path),
+            why=_NOT_GENERATED,
+            help=f"run `mcpgen generate {run.target}`, look at the changes, and accept them then",
+        )
+        if not done:
+            return TakeOver(run.problems, STALE, found.key, hook.function, hook.at)
     return TakeOver(run.problems, DONE, found.key, hook.function, hook.at, written=done)
 
 

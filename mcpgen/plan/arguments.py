@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from mcpgen.plan.media_types import (
     STRUCTURED,
     Kind,
     base_type,
+    is_patch,
     is_range,
     kind_of_body,
     ranked,
@@ -158,7 +159,7 @@ def takes_file(item: MediaType, types: Types) -> bool:
 
 
 def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
-    """The media types in which the body can be sent, the default first.
+    """The media types between which a caller can choose, the default first: one for each data.
 
     JSON comes first, then other JSON formats, forms, multipart, lines of JSON, XML, text, bytes; a
     form comes after multipart where it would carry files. A range like `*/*` is sent as JSON where
@@ -176,7 +177,35 @@ def selectable(operation: Operation, types: Types) -> tuple[MediaType, ...]:
                 schema = body_schema(item, types.shape_of)
             root = root_part(item, types) if base_type(name) == RELATED else ""
             spelled.setdefault(name, replace(item, media_type=name, schema=schema, root_part=root))
-    return tuple(spelled.values())
+    return tuple(_one_for_each_data(spelled.values(), types))
+
+
+def _one_for_each_data(media_types: Iterable[MediaType], types: Types) -> list[MediaType]:
+    """Pick the first media type of those that describe the same data, or the one with files."""
+    picked: list[MediaType] = []
+    for item in media_types:
+        same = next((it for it in picked if _describe_same_data(it, item, types)), None)
+        if same is None:
+            picked.append(item)
+        elif kind_of_body(item) is Kind.MULTIPART and takes_file(item, types):
+            picked[picked.index(same)] = item
+    return picked
+
+
+def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> bool:
+    """Whether the media type alone tells two bodies apart, of which `first` is the handier."""
+    kinds = kind_of_body(first), kind_of_body(other)
+    if kinds[0] not in STRUCTURED:
+        return False  # the media type says what a text, or a file, is
+    if is_patch(first.media_type) and is_patch(other.media_type):
+        return False
+    if kinds[1] in STRUCTURED:
+        return body_schema(first, types.shape_of) == body_schema(other, types.shape_of)
+    if other.schema is None or other.schema != first.schema:
+        return False
+    # Of what is written in a text, a schema of a string says nothing, but for plain text.
+    is_plain = base_type(other.media_type) == "text/plain"
+    return is_plain or "string" not in types.shape_of(other.schema).types
 
 
 def _body(adjusted: Adjusted, types: Types, hint: str) -> list[Listed]:

@@ -19,7 +19,6 @@ from mcpgen.plan.adjusting import Adjusted
 from mcpgen.plan.cases.travelling import travels
 from mcpgen.plan.shapes import Shapes
 from mcpgen.runtime.testing.samples import Samples
-from mcpgen.runtime.testing.schemas import UnusableSchemaError
 
 _UPDATES = frozenset({"PATCH", "PUT"})  # there, a default would overwrite the stored value
 _OF_PLAIN_OBJECTS = frozenset(
@@ -109,8 +108,8 @@ class DeclaredDefaults:
             return UNSET
         try:
             problem = self._samples.problem(schema, value)
-        except UnusableSchemaError:
-            return UNSET  # reported where the tool is planned
+        except ValueError:  # the schema cannot be compiled, as is reported elsewhere
+            return UNSET
         if not problem:
             return value
         self._problems.warning(

@@ -89,6 +89,14 @@ def first_sentence(text: str, limit: int) -> str:
     return shorten(line[: end.end()] if end else line, limit)
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of one line of text, each with its full stop."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    starts = [0, *ends]
+    found = (text[start:end].strip() for start, end in zip(starts, [*ends, None], strict=True))
+    return [sentence for sentence in found if sentence]
+
+
 def tool_title(operation: Operation, name: str) -> str:
     """A few words for people: the summary, else the tool's name spelled out.
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
 from mcpgen.plan.descriptions import first_sentence, one_line
@@ -53,7 +55,7 @@ def environment(
             for variable in _addresses(
                 source,
                 [operation for operation in operations if operation.source == source.name],
-                source_prefix(prefix, source.name),
+                source_prefix(prefix, source),
             )
         ),
         *_credentials(api, operations, prefix),
@@ -90,8 +92,8 @@ def _toolset(prefix: str) -> EnvironmentVariable:
 def _sources(api: Api, operations: tuple[Operation, ...]) -> list[ApiSource]:
     """The APIs behind the server, each with its servers."""
     used = {operation.source for operation in operations}
-    only = [ApiSource("", api.servers)] if "" in used or not used else []
-    return only + [source for source in api.sources if source.name and source.name in used]
+    unnamed = [replace(api.source_of(""), servers=api.servers)] if "" in used or not used else []
+    return unnamed + [source for source in api.sources if source.name and source.name in used]
 
 
 def _addresses(
@@ -188,37 +190,63 @@ def _credentials(
         for use in requirement
     }
     variables: list[EnvironmentVariable] = []
-    taken: set[str] = {f"{prefix}BASE_URL", f"{prefix}CA_FILE", f"{prefix}FILE_ROOTS"}
-    taken |= {f"{prefix}STATE_KEYS", f"{prefix}TOOLSET"}
-    for scheme in api.security_schemes:
-        if scheme.id not in used:
-            continue
-        stem = _credential_prefix(api, scheme, prefix) + _upper(scheme.local_id)
-        parts = _parts(scheme)
-        names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
-        if taken & set(names) or stem.startswith(f"{prefix}SERVER_"):
-            stem = f"{stem}_{digest(scheme.id).upper()}"
-            names = [stem if part == "value" else f"{stem}_{part.upper()}" for part, _ in parts]
-        taken |= set(names)
+    schemes = [scheme for scheme in api.security_schemes if scheme.id in used]
+    stems = _credential_stems(api, schemes, prefix)
+    for scheme in schemes:
         variables += [
             EnvironmentVariable(
-                name=name,
+                name=_setting_name(stems[scheme.id], part),
                 description=_about(scheme, part),
                 required=False,
                 secret=secret,
                 scheme=scheme.id,
                 part=part,
             )
-            for name, (part, secret) in zip(names, parts, strict=True)
+            for part, secret in _parts(scheme)
         ]
     return variables
 
 
+def _credential_stems(api: Api, schemes: Sequence[SecurityScheme], prefix: str) -> dict[str, str]:
+    """Choose what begins the settings of each scheme, by scheme.
+
+    A published one is kept, and no other source's new one takes it.
+    """
+    stems: dict[str, str] = {}
+    for scheme in schemes:
+        published = api.source_of(scheme.source).published_settings.get(scheme.local_id, "")
+        if published.startswith(_credential_prefix(api, scheme, prefix)):
+            stems[scheme.id] = published
+    sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
+    taken = {f"{prefix}{name}" for name in ("CA_FILE", "FILE_ROOTS", "STATE_KEYS", "TOOLSET")}
+    taken |= {f"{each}BASE_URL" for each in sources}
+    kinds = {scheme.id: scheme for scheme in schemes}
+    taken |= {name for id_, stem in stems.items() for name in _setting_names(stem, kinds[id_])}
+    for scheme in sorted(schemes, key=lambda scheme: (bool(scheme.source), scheme.id)):
+        if scheme.id in stems:
+            continue
+        stem = _credential_prefix(api, scheme, prefix) + _upper(scheme.local_id)
+        is_server = any(stem.startswith(f"{each}SERVER_") for each in sources)
+        if is_server or taken & _setting_names(stem, scheme):
+            stem = f"{stem}_{digest(scheme.id).upper()}"
+        stems[scheme.id] = stem
+        taken |= _setting_names(stem, scheme)
+    return stems
+
+
+def _setting_names(stem: str, scheme: SecurityScheme) -> set[str]:
+    return {_setting_name(stem, part) for part, _ in _parts(scheme)}
+
+
+def _setting_name(stem: str, part: str) -> str:
+    return stem if part == "value" else f"{stem}_{part.upper()}"
+
+
 def _credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> str:
-    for source in api.sources:
-        if source.name == scheme.source and source.credentials:
-            return f"{source.credentials.rstrip('_')}_"
-    return source_prefix(prefix, scheme.source)
+    source = api.source_of(scheme.source)
+    if source.credentials:
+        return f"{source.credentials.rstrip('_')}_"
+    return source_prefix(prefix, source)
 
 
 def _parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:

@@ -15,31 +15,30 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, OperationRefusedError, Place
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.json_types import JsonSchema, JsonValue
-from mcpgen.ir.manifest import HeaderEntry, LocatedManifest, Tokens
+from mcpgen.ir.manifest import HeaderEntry, Tokens
 from mcpgen.ir.secret_names import is_secret_name
 from mcpgen.ir.tool_plan import Fixed, SettingUse
 from mcpgen.plan.adjusting import Adjusted, WirePlace
+from mcpgen.plan.policy import Policy
 from mcpgen.plan.shapes import Shapes
 from mcpgen.runtime.testing.samples import Samples
 
 _ORDER = ("path", "query", "header", "cookie")
 
 
-def default_headers(intent: LocatedManifest, source: str) -> tuple[Fixed, ...]:
+def default_headers(policy: Policy, source: str) -> tuple[Fixed, ...]:
     """Return the headers of requests to the API of a source; its own come before the server's."""
     found: dict[str, Fixed] = {}
-    for tokens, name, entry in _stated(intent, source):
+    for tokens, name, entry in _stated(policy, source):
         if name.lower() not in found:
-            found[name.lower()] = _fixed(name, entry, intent.locate((*tokens, name)))
+            found[name.lower()] = _fixed(name, entry, policy.intent.locate((*tokens, name)))
     return tuple(found[name] for name in sorted(found))
 
 
-def _stated(
-    intent: LocatedManifest, source: str
-) -> Iterator[tuple[Tokens, str, str | HeaderEntry]]:
-    manifest = intent.manifest
-    for number, each in enumerate(manifest.sources):
-        if source == ("" if len(manifest.sources) == 1 else each.name):
+def _stated(policy: Policy, source: str) -> Iterator[tuple[Tokens, str, str | HeaderEntry]]:
+    manifest = policy.manifest
+    for number, (each, name) in enumerate(zip(manifest.sources, policy.source_names, strict=False)):
+        if source == name:
             tokens = ("sources", str(number), "headers")
             yield from ((tokens, name, entry) for name, entry in each.headers.items())
     yield from ((("headers",), name, entry) for name, entry in manifest.headers.items())
@@ -88,7 +87,7 @@ def with_headers(
             schema=schema,
             style="simple",
             explode=False,
-            at=Place("", lambda _, at=at: at),
+            at=_place(at),
         )
         adjusted = replace(
             adjusted,
@@ -97,6 +96,10 @@ def with_headers(
             fixed=(*adjusted.fixed, replace(header, wire_name=place[1])),
         )
     return adjusted
+
+
+def _place(at: Location) -> Place:
+    return Place("", lambda _: at)
 
 
 def _declared(operation: Operation, name: str) -> Parameter | None:

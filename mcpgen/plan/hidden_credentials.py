@@ -224,12 +224,12 @@ class _Finding:
         entry: JsonObject = {"from_environment": self._setting(found[0].name), "secret": True}
         if all(use.tool.security and not use.is_required for use in found):
             entry = {"hidden": True}
-        if not self._source:  # an entry for all operations would concern other sources
+        if not any(tool.operation.source for tool in self._plan.tools):  # of other sources
             return {"*": {use.argument: entry for use in found}}
         return {use.tool.operation.key: {use.argument: entry} for use in found}
 
     def _setting(self, name: str) -> str:
-        prefix = source_prefix(self._plan.env_prefix, self._source)
+        prefix = source_prefix(self._plan.env_prefix, self._plan.api.source_of(self._source))
         setting = f"{prefix}{snake_case(name).upper()}"
         return f"{setting}_ARGUMENT" if setting in self._settings else setting
 

@@ -75,6 +75,11 @@ def kind_of_body(item: MediaType) -> Kind:
     return Kind.XML if item.xml_root and kind is not Kind.UNSENDABLE else kind
 
 
+def is_patch(media_type: str) -> bool:
+    """Whether a body of this type is a list of changes, in a notation that the type alone names."""
+    return base_type(media_type).endswith(("patch+json", "patch+yaml"))
+
+
 def is_range(media_type: str) -> bool:
     """Whether `media_type` stands for several: `image/*`."""
     return "*" in base_type(media_type)

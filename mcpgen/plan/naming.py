@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier, safe_filename
@@ -26,6 +27,7 @@ _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")  # what no client is kn
 _SPOKEN = {"@": "at", "$": "dollar", "+": "plus", "<": "lt", ">": "gt"}
 _SPOKEN_SYMBOL = re.compile("[@$+<>]|^-(?=[0-9])")
 _MAX_CLASS = 80
+_MAX_CALL_TYPE = _MAX_CLASS + len("Call")
 _ACRONYM = re.compile(r"([A-Z]+)([A-Z][a-z])")
 _CAMEL = re.compile(r"([a-z0-9])([A-Z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
@@ -159,14 +161,21 @@ def identifier(text: str) -> Identifier:
     return Identifier(f"{name}_" if name in _RESERVED else name)
 
 
-def module_names(tags: Iterable[str]) -> dict[str, Identifier]:
-    """A module for each tag, distinct without regard to case and legal as a file name."""
-    wanted = {tag: _module_name(tag) for tag in tags}
-    count = Counter(wanted.values())
-    return {
-        tag: Identifier(f"{name}_{digest(tag)}" if count[name] > 1 or name in _MODULES else name)
-        for tag, name in wanted.items()
-    }
+def module_names(tags: Mapping[str, str]) -> dict[str, Identifier]:
+    """A module for each tag, distinct without regard to case and legal as a file name.
+
+    `tags` has the source of each; one never changes the names of a source that sorts before it.
+    """
+    names: dict[str, Identifier] = {}
+    taken = set(_MODULES)
+    for source in sorted(set(tags.values())):
+        wanted = {tag: _module_name(tag) for tag in tags if tags[tag] == source}
+        count = Counter(wanted.values())
+        for tag, name in wanted.items():
+            is_free = count[name] == 1 and name not in taken
+            names[tag] = Identifier(name if is_free else f"{name}_{digest(tag)}")
+        taken |= {*wanted.values()}
+    return names
 
 
 _MODULES = frozenset({"shared"})  # our own, beside those of tags
@@ -255,29 +264,41 @@ def _property_name(wire_name: str) -> str:
     return name
 
 
-def call_types(operations: Iterable[Operation]) -> dict[str, Identifier]:
+def call_types(
+    operations: Iterable[Operation],
+    published: Mapping[str, str] = MappingProxyType({}),
+    known: Collection[str] = (),
+) -> dict[str, Identifier]:
     """A class name for the call of each operation, by operation key.
 
     `GetPetsPetIdCall` for "GET /pets/{petId}": whoever overrides the operation writes it, so it
-    depends on the key alone, and not on tags, operationIds or the names of tools.
+    depends on the key alone, and not on tags, operationIds or the names of tools. Where two
+    would be equal, `published` has the names that stay, and operations whose key is not `known`
+    from earlier runs, or is of a source that sorts later, get another one.
     """
-    wanted = {
-        operation.key: pascal_case(
-            f"{operation.method.lower()} {operation.source} {operation.path}"
-            if operation.declared is None
-            else f"{operation.method.lower()} {operation.declared.tool}"
-        )
-        for operation in operations
-    }
-    count = Counter(wanted.values())
-    return {
-        key: Identifier(
-            f"{name}Call"
-            if count[name] == 1 and len(name) <= _MAX_CLASS
-            else f"{name[:_MAX_CLASS]}{digest(key)}Call"
-        )
-        for key, name in wanted.items()
-    }
+    names = {it.key: Identifier(published[it.key]) for it in operations if it.key in published}
+    groups: dict[tuple[bool, str], dict[str, str]] = {}
+    for operation in operations:
+        if operation.key not in names:
+            group = groups.setdefault((operation.key not in known, operation.source), {})
+            group[operation.key] = plain_call_type(operation)
+    taken: set[str] = {*names.values()}
+    for _, wanted in sorted(groups.items()):
+        count = Counter(wanted.values())
+        for key, name in wanted.items():
+            is_free = count[name] == 1 and name not in taken and len(name) <= _MAX_CALL_TYPE
+            hashed = f"{name.removesuffix('Call')[:_MAX_CLASS]}{digest(key)}Call"
+            names[key] = Identifier(name if is_free else hashed)
+        taken |= {*wanted.values()}
+    return names
+
+
+def plain_call_type(operation: Operation) -> str:
+    """The name of an operation's call that no other operation competes for."""
+    words = f"{operation.source} {operation.path}"
+    if operation.declared is not None:
+        words = operation.declared.tool
+    return f"{pascal_case(f'{operation.method.lower()} {words}')}Call"
 
 
 _CALL_TYPE = re.compile(r"(Delete|Get|Head|Options|Patch|Post|Put|Query|Trace)[A-Za-z0-9]*Call\Z")

@@ -13,10 +13,11 @@ from mcpgen.ir.tool_plan import Fixed, ModelModule, ServerPlan, ToolGroupPlan, T
 from mcpgen.plan.aliases import alias_names, aliases_of_tools
 from mcpgen.plan.arguments import takes_file
 from mcpgen.plan.contradictions import report_contradiction
-from mcpgen.plan.descriptions import clean, one_line, shorten
+from mcpgen.plan.descriptions import one_line, shorten
 from mcpgen.plan.entries import effective_entries
 from mcpgen.plan.environment import environment
 from mcpgen.plan.headers import default_headers
+from mcpgen.plan.instructions import default_instructions
 from mcpgen.plan.intent import chosen_names, entries_by_key
 from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.models import model_modules
@@ -41,7 +42,6 @@ from mcpgen.plan.tools import ToolPlanning
 from mcpgen.plan.types import Types
 from mcpgen.plan.workflows import plan_workflows
 
-_MAX_INSTRUCTIONS = 2048
 _MAX_DESCRIPTION = 600
 
 
@@ -102,14 +102,14 @@ class _Planning:
             asks_users=any(tool.shaping.confirm for tool in tools.values()),
         )
         settings = SettingPlanning(variables, self.schemas.requests, self.problems)
-        return ServerPlan(
+        plan = ServerPlan(
             name=server.name,
             distribution=f"{server.name}-mcp",
             package=Identifier(f"{snake_case(server.name)}_mcp"),
             env_prefix=prefix,
             title=title,
             description=shorten(one_line(api.description), _MAX_DESCRIPTION),
-            instructions=self._instructions(),
+            instructions=server.instructions,
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
             environment=(
@@ -129,11 +129,12 @@ class _Planning:
             search=search,
             headers=self._headers(served),
         )
+        return plan if plan.instructions else replace(plan, instructions=default_instructions(plan))
 
     def _headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
         """The default headers of each API that is called."""
         sources = sorted({operation.source for operation in served})
-        found = {source: default_headers(self.policy.intent, source) for source in sources}
+        found = {source: default_headers(self.policy, source) for source in sources}
         return {source: headers for source, headers in found.items() if headers}
 
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
@@ -146,7 +147,7 @@ class _Planning:
         prefixes = {source.name: source.tool_prefix for source in self.api.sources}
         issued = {**self.policy.issued_names, **chosen}
         names = tool_names(selected, issued, limit, reserved=reserved, prefixes=prefixes)
-        types = call_types(selected)
+        types = call_types(selected, self.policy.published_calls, self.policy.issued_names)
         tools = {
             operation.key: tool
             for operation in sorted(selected, key=lambda operation: operation.key)
@@ -180,7 +181,8 @@ class _Planning:
         by_tag: dict[str, list[ToolPlan]] = {}
         for operation in served:
             by_tag.setdefault(operation.tag, []).append(tools[operation.key])
-        modules = module_names(sorted(by_tag))
+        sources = {tag: min(it.operation.source for it in by_tag[tag]) for tag in sorted(by_tag)}
+        modules = module_names(sources)
         groups = [
             ToolGroupPlan(
                 tag=tag,
@@ -191,13 +193,6 @@ class _Planning:
             for tag, plans in by_tag.items()
         ]
         return tuple(sorted(groups, key=lambda group: group.module))
-
-    def _instructions(self) -> str:
-        if self.policy.manifest.server.instructions:
-            return self.policy.manifest.server.instructions
-        title = one_line(self.api.title)
-        about = clean(self.api.description)
-        return shorten("\n".join(filter(None, (title, about))), _MAX_INSTRUCTIONS)
 
     def _tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
         try:

@@ -20,7 +20,9 @@ class Policy(Struct, frozen=True):
 
     intent: LocatedManifest
     issued_names: Mapping[str, str] = field(default_factory=dict)
+    published_calls: Mapping[str, str] = field(default_factory=dict)  # types of calls, by key
     workflows: tuple[Workflow, ...] = ()  # of the manifest and its Arazzo documents, read
+    source_names: tuple[str, ...] = ("",)  # what begins the keys of each source, in its order
 
     @property
     def manifest(self) -> Manifest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
@@ -10,6 +11,8 @@ from mcpgen.ir.api import Api, Operation, Server
 from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import EnvironmentVariable, ToolPlan, source_prefix
 from mcpgen.runtime.needs import NeedsOfRequests, Usage, usage_of
+
+_UNUSED = Usage(1)
 
 
 def with_usage(
@@ -28,6 +31,13 @@ def with_usage(
     counted = []
     for variable in variables:
         usage = usage_of(variable.name, tools)
+        sources = {
+            operation.source
+            for operation, tool in zip(operations, tools, strict=True)
+            if usage_of(variable.name, (tool,)) != _UNUSED
+        }
+        of_its_sources = sum(operation.source in sources for operation in operations)
+        usage = dataclasses.replace(usage, of_its_sources=of_its_sources)
         counted.append(replace(variable, usage=usage, required=usage.is_needed_by_most))
     return counted
 
@@ -59,7 +69,7 @@ def _contract(variables: Iterable[EnvironmentVariable], api: Api, prefix: str) -
         "servers": _servers(api.servers),
         "sources": {
             source.name: {
-                "env_prefix": source_prefix(prefix, source.name),
+                "env_prefix": source_prefix(prefix, source),
                 "servers": _servers(source.servers),
             }
             for source in api.sources

@@ -123,7 +123,7 @@ class ToolPlanning:
         """The operation with the default headers of its API; `stated` are decided otherwise."""
         source = adjusted.sent.source
         if source not in self._headers:
-            self._headers[source] = default_headers(self._policy.intent, source)
+            self._headers[source] = default_headers(self._policy, source)
         headers = self._headers[source]
         requests = self._schemas.requests
         return self._followed(lambda: with_headers(adjusted, headers, stated, requests), adjusted)

@@ -68,7 +68,7 @@ def declared_contract(declared: Iterable[DeclaredPlan]) -> list[JsonObject]:
 def _sources(plan: ServerPlan) -> JsonObject:
     return {
         source.name: {
-            "env_prefix": source_prefix(plan.env_prefix, source.name),
+            "env_prefix": source_prefix(plan.env_prefix, source),
             "servers": [server_object(server) for server in source.servers],
             **given({"headers": _headers(plan, source.name)}),
         }

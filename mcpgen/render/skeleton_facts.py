@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
+from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.safe_text import SafeText
@@ -23,9 +24,15 @@ from mcpgen.render.filters import (
     scalar_text,
     shorten,
 )
+from mcpgen.render.first_steps_yaml import commented_exclude, commented_operations
 from mcpgen.render.views import purpose
 
 _FORMATS = {"boolean": "boolean", "integer": "number", "number": "number"}  # of server.json
+_NO_STEPS = FirstSteps()
+_ABOUT_STEPS = (
+    "# Changes that most servers begin with. To use a line, remove the `# ` before it and before",
+    "# the keys above it. `mcpgen schema manifest` describes all keys.",
+)
 _REGISTRY_TEXT_LIMIT = 100  # of `description` and `title` in server.json (MCP registry)
 
 
@@ -37,11 +44,13 @@ def skeleton_facts(
     exclude: Sequence[str] = (),
     has_models: bool = True,
     credentials: Sequence[HiddenCredential] = (),
+    steps: FirstSteps = _NO_STEPS,
 ) -> dict[str, SafeText]:
     """Give everything of the plan that the skeleton's templates show, by name.
 
-    `document` is the vendored document's path, "" for none; `include`, `exclude`, `has_models` and
-    `credentials` are what the first manifest records of the command line and of the document.
+    `document` is the vendored document's path, "" for none; `include`, `exclude`, `has_models`,
+    `credentials` and `steps` are what the first manifest records of the command line and of the
+    document.
     """
     title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
     description = one_line(plan.description) or f"{title}, as MCP tools"
@@ -61,8 +70,11 @@ def skeleton_facts(
         "extras": SafeText(",".join(plan.required_extras)),
         "mcpgen_version": SafeText(version("mcpgen")),
         "parameters_yaml": parameter_entries(credentials),
+        "steps_yaml": commented_operations(
+            steps, has_operations=any(credential.parameters for credential in credentials)
+        ),
         "security_yaml": source_entries(credentials),
-        "selection_yaml": _selection(include, exclude, has_models),
+        "selection_yaml": _selection(include, exclude, has_models, steps),
         "tools_markdown": _about_tools(plan),
     }
 
@@ -138,12 +150,19 @@ def _tool_table(plan: ServerPlan) -> Markdown:
     return Markdown("\n".join(["| tool | operation | does |", "|---|---|---|", *rows]))
 
 
-def _selection(include: Sequence[str], exclude: Sequence[str], has_models: bool) -> SafeText:
+def _selection(
+    include: Sequence[str], exclude: Sequence[str], has_models: bool, steps: FirstSteps
+) -> SafeText:
     lines: list[str] = []
+    commented = commented_exclude(steps)
+    if commented or steps.operations:
+        lines += ["", *_ABOUT_STEPS]
     if include or exclude:
-        lines += ["", "select:"]
+        lines += ["", "select:", *commented]
         lines += [f"  - exclude: {quoted(pattern)}" for pattern in exclude]
         lines += [f"  - include: {quoted(pattern)}" for pattern in include]
+    elif commented:
+        lines += ["# select:", *commented]
     if not has_models:
         lines += ["", "models: false"]
     return SafeText("\n".join(lines))

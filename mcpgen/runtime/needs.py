@@ -36,11 +36,12 @@ class Usage:
     needed_by: int = 0  # no call succeeds without it
     alternative_for: int = 0  # it can be set in place of others
     usable_by: int = 0  # calls use it where it is set
+    of_its_sources: int = 0  # tools of the APIs that it is for, which others never change; 0: all
 
     @property
     def is_needed_by_most(self) -> bool:
-        """Whether more than half of the tools need it, and no other setting can replace it."""
-        return 2 * self.needed_by > self.total
+        """Whether most tools of its APIs need it, and no other setting can replace it."""
+        return 2 * self.needed_by > (self.of_its_sources or self.total)
 
     def counted(self) -> str:
         """Describe it with numbers: "needed by 110 of 113 tools", "optional"."""
@@ -63,9 +64,10 @@ class Usage:
         return "optional"
 
     def _share(self, number: int) -> str:
-        if number == self.total:
+        among = self.of_its_sources or self.total
+        if number == among:
             return "all"
-        return "most" if 2 * number > self.total else "some"
+        return "most" if 2 * number > among else "some"
 
 
 def settings_of_schemes(contract: Mapping[str, Any]) -> dict[str, dict[str, str]]:

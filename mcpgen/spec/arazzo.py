@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.ir.json_pointer import pointer_tokens
 from mcpgen.ir.json_types import JsonSchema, JsonValue
-from mcpgen.ir.manifest import SourceEntry, WorkflowEntry
+from mcpgen.ir.manifest import WorkflowEntry
 from mcpgen.ir.workflow import ObjectOf, Step, StepArgument, Tokens, Workflow
 from mcpgen.spec import arazzo_document as arazzo
 from mcpgen.spec.arazzo_actions import ActionReader
@@ -34,8 +34,11 @@ _OPERATION_ID = re.compile(r"\$sourceDescriptions\.(?P<source>[A-Za-z0-9_\-]+)\.
 class ArazzoDocuments:
     """Reads workflows out of the Arazzo documents of a project, each document once."""
 
-    def __init__(self, project: Path, sources: Sequence[SourceEntry], problems: Problems) -> None:
-        """Take the project's folder, and the API descriptions that its manifest names."""
+    def __init__(self, project: Path, sources: Mapping[str, str], problems: Problems) -> None:
+        """Take the project's folder, and what begins the operation keys of each API description.
+
+        `sources` has the latter by the path of the description; "" for keys without a name.
+        """
         self._project = project
         self._sources = sources
         self._problems = problems
@@ -96,7 +99,7 @@ class _Reading:
         self,
         file: TypedFile[arazzo.ArazzoDocument],
         number: int,
-        sources: Sequence[SourceEntry],
+        sources: Mapping[str, str],
         path: str,
         problems: Problems,
     ) -> None:
@@ -215,7 +218,7 @@ class _Reading:
         return "", tokens
 
     def _prefix(self, source: str, tokens: Tokens) -> str:
-        """What begins the keys of a source's operations; "" where the server has one document."""
+        """Return what begins the keys of a source's operations."""
         for at, description in enumerate(self._file.value.source_descriptions):
             if description.name == source:
                 return self._prefix_of(description.url, ("sourceDescriptions", str(at), "url"))
@@ -225,10 +228,10 @@ class _Reading:
 
     def _prefix_of(self, url: str, tokens: Tokens) -> str:
         path = posixpath.normpath(posixpath.join(posixpath.dirname(self._path), url))
-        for source in self._sources:
-            if posixpath.normpath(source.document) == path:
-                return f"{source.name}:" if len(self._sources) > 1 else ""
-        documents = ", ".join(f"`{source.document}`" for source in self._sources)
+        for document, name in self._sources.items():
+            if posixpath.normpath(document) == path:
+                return f"{name}:" if name else ""
+        documents = ", ".join(f"`{document}`" for document in self._sources)
         self._refuse(
             f"`{url}` is no document of this server",
             tokens,

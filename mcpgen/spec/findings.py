@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Diagnostic, Location, Problems
 from mcpgen.ir.document import Document
 from mcpgen.ir.json_pointer import json_pointer
 from mcpgen.spec.operations import value_at
@@ -31,18 +32,18 @@ class Findings:
         """Whether a problem is known at this place already."""
         return any(
             (known.at.file, known.at.line, known.at.column) == (at.file, at.line, at.column)
-            for known in self.problems
+            for known in self.problems.so_far()
             if known.at is not None
         )
 
-    def is_told_within(self, tokens: tuple[str, ...]) -> bool:
-        """Whether a problem is known at this place, which is not the whole document, or below."""
+    def is_told_within(self, tokens: tuple[str, ...], known: Iterable[Diagnostic]) -> bool:
+        """Whether one of the `known` is at this place, not the whole document, or below."""
         at = self.at(tokens)
         return bool(tokens) and any(
-            known.at.file == at.file
-            and (known.at.pointer == at.pointer or known.at.pointer.startswith(at.pointer + "/"))
-            for known in self.problems
-            if known.at is not None
+            one.at.file == at.file
+            and (one.at.pointer == at.pointer or one.at.pointer.startswith(at.pointer + "/"))
+            for one in known
+            if one.at is not None
         )
 
     def leads_somewhere(self, tokens: tuple[str, ...]) -> bool:

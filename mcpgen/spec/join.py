@@ -67,16 +67,19 @@ def _tag(source: str, tag: str) -> str:
 def joined(apis: Iterable[Api]) -> Api:
     """Give what all of several APIs offer; their names differ already.
 
-    What is said of the API as a whole is what the first one says.
+    What is said of the API as a whole is what the first one says. The servers are those of the
+    operations whose keys have no name.
     """
     first, *others = parts = list(apis)
     if not others:
         return first
+    unnamed = next((api for api in parts if any(not each.name for each in api.sources)), first)
     schemes = {scheme.id: scheme for api in parts for scheme in api.security_schemes}
     sources = {source.name: source for api in parts for source in api.sources}
     operations = (operation for api in parts for operation in api.operations)
     return replace(
         first,
+        servers=unnamed.servers,
         security_schemes=tuple(schemes[name] for name in sorted(schemes)),
         operations=tuple(sorted(operations, key=_order)),
         schemas=dict(sorted(item for api in parts for item in api.schemas.items())),
@@ -85,6 +88,7 @@ def joined(apis: Iterable[Api]) -> Api:
             sorted((left for api in parts for left in api.left_out), key=lambda it: it.operation)
         ),
         prompts=tuple(prompt for api in parts for prompt in api.prompts),
+        infos=tuple(info for api in parts for info in api.infos),
         sources=tuple(sources[name] for name in sorted(sources)),
     )
 

@@ -9,6 +9,7 @@ from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import (
     PEER_EXTENSIONS,
     Api,
+    ApiInfo,
     LeftOut,
     Operation,
     Parameter,
@@ -84,6 +85,7 @@ class _Lowering:
             },
             left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
             prompts=tuple(self._prompts(root.child("x-mcp-prompts"))),
+            infos=(ApiInfo(info.text("title"), info.text("summary"), info.text("description")),),
         )
 
     def _prompts(self, node: Node) -> Iterator[WantedPrompt]:

@@ -76,12 +76,21 @@ def _check_sources(file: TypedFile[Manifest], problems: Problems) -> None:
                 f"`{name}` cannot be the name of a source",
                 f"choose another one: `{name}:` begins keys of `operations` that cover many",
             )
-        if len(sources) > 1 and (not name or name in names[:number]):
+        if name in names[:number]:
             file.refuse(
                 problems,
                 ("sources", str(number), "name"),
-                f"`{name}` names two sources" if name else "of several sources, each has a name",
+                f"`{name}` names two sources" if name else "only one of several sources is unnamed",
                 "give it a `name` of its own",
+            )
+    documents = [source.document for source in sources]
+    for number, document in enumerate(documents):
+        if document in documents[:number]:
+            file.refuse(
+                problems,
+                ("sources", str(number), "document"),
+                f"`{document}` is the document of two sources",
+                "remove one of the two",
             )
 
 

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import signal
 import sys
+import threading
+import time
+import zlib
 
 _MAX_FINDINGS = 20
 _MAX_MESSAGE = 160
+_TOO_SLOW: dict[str, object] = {"too_slow": True}
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _FORBIDDEN = ("open", "socket.", "os.", "subprocess.", "urllib.", "shutil.", "ctypes.", "ftplib.")
 # What each version's validator must see to import all that it will need.
@@ -25,24 +31,44 @@ _WARM_UP = {
 def main() -> None:
     """Judge documents until stdin ends; a line of JSON is the answer to each.
 
-    A document is a line that says how many bytes it has, and those bytes. An answer has its
-    `findings`, or says what the judge `stopped` with. Each document is judged in a fork of this
-    process, so that none meets what another left behind; where nothing forks, one is all.
+    A document is a line that says how many bytes it has, and those bytes, compressed so that a
+    pipe holds them. An answer has its `findings`, or says what the judge `stopped` with, or that
+    it was `too_slow`: the time counts from when the document is read. Each document is judged in a
+    fork of this process, so that none meets what another left behind; where nothing forks, one is
+    all.
     """
     import openapi_spec_validator  # noqa: F401 - once, for all documents
 
+    seconds = int(sys.argv[1])
     while announced := sys.stdin.buffer.readline():
-        answer = _apart(sys.stdin.buffer.read(int(announced)), int(sys.argv[1]))
-        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
-        sys.stdout.buffer.flush()
+        data = zlib.decompress(sys.stdin.buffer.read(int(announced)))
         if not hasattr(os, "fork"):
+            _answer_in_time(data, seconds)
             return
+        _print(_apart(data, seconds))
+
+
+def _print(answer: dict[str, object]) -> None:
+    sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _answer_in_time(data: bytes, seconds: int) -> None:
+    """Judge in this very process, which ends after so many seconds."""
+
+    def give_up() -> None:
+        _print(_TOO_SLOW)
+        os._exit(0)
+
+    timer = threading.Timer(seconds, give_up)
+    timer.start()
+    answer = _answer(data, seconds)
+    timer.cancel()
+    _print(answer)
 
 
 def _apart(data: bytes, seconds: int) -> dict[str, object]:
     """Judge in a process of its own, whose end, whatever it is, ends nothing else."""
-    if not hasattr(os, "fork"):
-        return _answer(data, seconds)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -53,13 +79,33 @@ def _apart(data: bytes, seconds: int) -> dict[str, object]:
         finally:
             os._exit(1)
     os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as answer:
-        told = answer.read()
+    with os.fdopen(reading, "rb") as answer:
+        told = _read_in_time(answer.fileno(), seconds)
+    if told is None:
+        os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
+    if told is None:
+        return _TOO_SLOW
     if status:
         return {"stopped": f"status {os.waitstatus_to_exitcode(status)}"}
     found: dict[str, object] = json.loads(told)
     return found
+
+
+def _read_in_time(answer: int, seconds: int) -> bytes | None:
+    """Read to the end; None after so many seconds, or when the process that asked has ended."""
+    deadline = time.monotonic() + seconds
+    told = bytearray()
+    while True:
+        left = max(0.0, deadline - time.monotonic())
+        # No other question comes before the answer to this one: stdin is ready at its end alone.
+        ready, _, _ = select.select([answer, sys.stdin], [], [], left)
+        if answer not in ready:
+            return None
+        chunk = os.read(answer, 65536)
+        if not chunk:
+            return bytes(told)
+        told += chunk
 
 
 def _answer(data: bytes, seconds: int) -> dict[str, object]:
@@ -106,7 +152,11 @@ def _limit_resources(seconds: int) -> None:
         import resource
     except ImportError:  # Windows: the parent's time limit remains
         return
-    for kind, bound in (("RLIMIT_AS", _MEMORY_BYTES), ("RLIMIT_CPU", seconds), ("RLIMIT_CORE", 0)):
+    for kind, bound in (
+        ("RLIMIT_AS", _MEMORY_BYTES),
+        ("RLIMIT_CPU", seconds + 1),
+        ("RLIMIT_CORE", 0),
+    ):
         limit = getattr(resource, kind, None)
         if limit is None:
             continue

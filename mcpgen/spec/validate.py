@@ -6,10 +6,10 @@ violation is a warning, and what a document means is decided by the stages that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Diagnostic, Location, Problems
 from mcpgen.ir.document import Document
 from mcpgen.spec.findings import Findings
 from mcpgen.spec.judging import Judgement, judge
@@ -27,14 +27,13 @@ def validate(
     outside_judge: bool = True,
     judged_bytes: int = JUDGED_BYTES,
     cache_folder: Path | None = None,
-    meanwhile: Callable[[], object] | None = None,
 ) -> None:
     """Report what is wrong with a resolved document; errors only where nothing could be served.
 
     openapi-spec-validator is asked as well, in a bounded child process, when the document is no
-    larger than `judged_bytes` and nothing so far is an error; its verdict is a warning at most, and
-    is kept in `cache_folder` by the document's content. `meanwhile` is called while that child gets
-    ready, where there is one.
+    larger than `judged_bytes` and nothing so far is an error. Its verdict is a warning at most, and
+    is kept in `cache_folder` by the document's content. It is not waited for here: it is added to
+    `problems` before anyone goes through them.
     """
     findings = Findings(document, problems)
     _check_secrets(findings)
@@ -45,7 +44,9 @@ def validate(
     # Of a document with broken references it says nothing but that it stopped.
     is_whole = not (problems.has_errors or document.left_out)
     if outside_judge and size <= judged_bytes and is_whole:
-        _tell_outside(findings, judge(document.root, cache_folder, meanwhile))
+        judgement = judge(document.root, cache_folder)
+        known = tuple(problems.so_far())
+        problems.add_later(lambda later: _add_verdict(judgement.join(), findings, known, later))
     findings.count_the_rest()
 
 
@@ -82,22 +83,25 @@ def _check_texts(findings: Findings) -> None:
         findings.warn(found.code, found.message, found.tokens, why=found.why, help=found.help)
 
 
-def _tell_outside(findings: Findings, judgement: Judgement) -> None:
+def _add_verdict(
+    judgement: Judgement, findings: Findings, known: Iterable[Diagnostic], problems: Problems
+) -> None:
+    """Add what the validator found beyond the problems that were `known` when it was asked."""
     if judgement.gave_up:
-        findings.problems.note(
+        problems.note(
             "outside-judge",
             f"openapi-spec-validator gave no verdict: {judgement.gave_up}",
             at=Location(findings.document.shown_as),
             why="mcpgen's own checks passed, and decide",
         )
-    new = [one for one in judgement.objections if not findings.is_told_within(one.tokens)]
+    new = [one for one in judgement.objections if not findings.is_told_within(one.tokens, known)]
     if not new:
         return
     message = new[0].message
     for secret in findings.document.secrets:
         message = message.replace(secret.text, "***")
     more = f" (and {len(new) - 1} times more)" if len(new) > 1 else ""
-    findings.problems.warning(
+    problems.warning(
         "outside-judge",
         f"openapi-spec-validator objects: {message}{more}",
         at=findings.at(new[0].tokens)

@@ -1,5 +1,7 @@
 """Time and memory of generating: GitHub's API, and documents of 100 to 10,000 operations.
 
+Also how much faster `new` is because openapi-spec-validator runs beside the other work.
+
 `make bench` runs it. Every run is a process of its own with a cold cache, unless the line says
 otherwise. CPU time counts all cores; memory is the largest process's.
 """
@@ -24,6 +26,8 @@ GITHUB = (
 )  # fmt: skip
 MOST_MEGABYTES = 400
 SIZES = (100, 1_000, 10_000)
+VALIDATED_SIZES = (20, 100, 300)
+ROUNDS = 3
 TOLERATED_GROWTH = 1.5  # of the cost of one operation, from the smallest document to the largest
 PROPERTIES = 8
 OPERATIONS_A_TAG = 50
@@ -38,13 +42,30 @@ class Cost:
     megabytes: float
 
 
+# The command line, with openapi-spec-validator waited for as soon as it is asked.
+_WAITING = """
+import sys
+from mcpgen.__main__ import main
+from mcpgen.diagnostics import Problems
+
+Problems.add_later = lambda self, add: add(self)
+sys.exit(main())
+"""
+WAITING = ("-c", _WAITING)
+
+
 def cost(
-    arguments: Sequence[str], cache: Path, *, here: Path | None = None, cores: int | None = None
+    arguments: Sequence[str],
+    cache: Path,
+    *,
+    here: Path | None = None,
+    cores: int | None = None,
+    program: Sequence[str] = ("-m", "mcpgen"),
 ) -> Cost:
     """Run the command line in the folder `here`, on so many cores; it must succeed."""
     started = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-m", "mcpgen", *arguments, "--quiet"],
+        [sys.executable, *program, *arguments, "--quiet"],
         cwd=here or ROOT,
         env={**os.environ, "XDG_CACHE_HOME": str(cache), "CI": "1"},
         stdout=subprocess.DEVNULL,
@@ -145,6 +166,29 @@ def linear(folder: Path, *, models: bool) -> list[dict[str, object]]:
     return rows
 
 
+def validator(folder: Path) -> list[dict[str, object]]:
+    """openapi-spec-validator beside the other work, against before it: the median of each."""
+    rows = []
+    for count in VALIDATED_SIZES:
+        document = folder / f"validated-{count}.json"
+        document.write_text(json.dumps(synthetic(count)))
+        runs: dict[str, list[Cost]] = {"waiting": [], "concurrent": []}
+        for number in range(ROUNDS):
+            for name, program in (("waiting", WAITING), ("concurrent", ("-m", "mcpgen"))):
+                print(f"measuring {count:,} operations, {name} ...", file=sys.stderr)
+                here = folder / f"{name}-{count}-{number}"
+                arguments = ("new", str(document), str(here / "out"), "--defaults", "--no-models")
+                runs[name].append(cost(arguments, here / "cache", program=program))
+        waiting, concurrent = (
+            sorted(found, key=lambda it: it.seconds)[ROUNDS // 2] for found in runs.values()
+        )
+        label = f"{count:,} operations, validated, {waiting.seconds / concurrent.seconds:.2f}x"
+        goal = "faster than one after the other"
+        is_reached = concurrent.seconds < waiting.seconds
+        rows.append(_row(label, concurrent, goal, is_reached=is_reached))
+    return rows
+
+
 def _row(label: str, found: Cost, goal: str, *, is_reached: bool) -> dict[str, object]:
     return {
         "measure": label,
@@ -160,14 +204,16 @@ def main() -> None:
     """Print the table, or JSON with `--json`; exit 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", choices=("github", "linear"), default="")
+    parser.add_argument("--only", choices=("github", "linear", "validator"), default="")
     options = parser.parse_args()
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
-        if options.only != "linear":
+        if options.only in ("", "github"):
             rows += github(Path(folder))
-        if options.only != "github":
+        if options.only in ("", "linear"):
             rows += linear(Path(folder), models=False)
+        if options.only in ("", "validator"):
+            rows += validator(Path(folder))
     if options.json:
         print(json.dumps(rows, indent=2))
     else:

@@ -69,7 +69,7 @@ def generate(request: Request, options: GenerateOptions, progress: Progress) -> 
     _refuse_other_version(workspace)
     task = partial(tasks.generate_server, options)
     outcomes, unaffected = _run(workspace, request, "generate", task, progress)
-    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.dry_run)
+    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.only_shows)
 
 
 def check(request: Request, progress: Progress) -> WorkspaceReport:
@@ -138,11 +138,11 @@ def upgrade(
     workspace = open_workspace(request.here)
     workspace = pinning.pinned_anew(workspace, to) if to else workspace
     _refuse_other_version(workspace)
-    if to and not options.dry_run:
+    if to and not options.only_shows:
         pinning.write_pin(workspace)
     task = partial(tasks.generate_server, options)
     outcomes, unaffected = _run(workspace, request, "upgrade", task, progress)
-    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.dry_run)
+    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.only_shows)
 
 
 def _run(

@@ -51,7 +51,7 @@ def generate_server(options: GenerateOptions, server: Server) -> Outcome:
     summary = _ended(report.exit_code, "already current")
     if report.exit_code == DONE and changed:
         files = f"{changed} file{'' if changed == 1 else 's'}"
-        summary = f"{files} to write" if options.dry_run else f"{files} written"
+        summary = f"{files} to write" if options.only_shows else f"{files} written"
     return Outcome(
         server.path,
         report.exit_code,

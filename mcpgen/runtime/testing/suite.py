@@ -117,7 +117,7 @@ class Suite:
     ) -> Iterator[CaseResult]:
         """Run the cases of some tools, or all of them, one after the other in this process.
 
-        A case that could not be made up has no differences and has not passed. `cases` are run in
+        A case without a generated sample has no differences and has not passed. `cases` are run in
         place of those of `cases.json`.
         """
         for case in self.cases if cases is None else cases:

@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from mcpgen.cli.app import run
+from mcpgen.ir.manifest import Manifest
+from mcpgen.spec.typed_file import json_schema
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:
@@ -50,3 +52,27 @@ def test_json_carries_the_schema_too(capsys: pytest.CaptureFixture[str]) -> None
 def test_another_schema_is_not_had(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema", "lock"]) == 2
     assert "manifest" in capsys.readouterr().err
+
+
+def keys_of_the_schema() -> list[tuple[str, str]]:
+    definitions = json_schema(Manifest)["$defs"]
+    return [
+        (name, key) for name, about in definitions.items() for key in about.get("properties", {})
+    ]
+
+
+@pytest.mark.parametrize(("name", "key"), keys_of_the_schema())
+def test_every_key_has_a_description_and_valid_examples(name: str, key: str) -> None:
+    schema = json_schema(Manifest)
+    about = schema["$defs"][name]["properties"][key]
+    assert about.get("description", "").endswith("."), about
+    assert about["description"][0].isupper() or about["description"].startswith("`")
+    assert about.get("examples"), about
+    validator = jsonschema_rs.Draft202012Validator({**about, "$defs": schema["$defs"]})
+    for example in about["examples"]:
+        assert validator.is_valid(example), example
+
+
+def test_every_type_of_the_schema_has_a_description() -> None:
+    definitions = json_schema(Manifest)["$defs"]
+    assert not [name for name, about in definitions.items() if not about.get("description")]

@@ -26,8 +26,14 @@ from mcpgen.ir.file_set import Owner
 LOCK = Lock(
     mcpgen="0.4.0",
     toolchain={"ruff": "1", "copier": "2"},
-    document=LockedDocument(
-        "https://x.example/openapi.yaml", "openapi.yaml", {"openapi.yaml": "a"}
+    documents=(
+        LockedDocument(
+            "https://x.example/openapi.yaml",
+            "openapi.yaml",
+            {"openapi.yaml": "a"},
+            name="",
+            settings="",
+        ),
     ),
     manifest="b",
     answers="c",
@@ -35,7 +41,7 @@ LOCK = Lock(
         "src/b.py": LockedFile(Owner.GENERATED, "1"),
         "README.md": LockedFile(Owner.MERGED, "2"),
     },
-    operations={"GET /b": "get_b", "DELETE /a": "delete_a"},
+    operations={"openapi.yaml GET /b": "get_b", "openapi.yaml DELETE /a": "delete_a"},
 )
 
 
@@ -44,14 +50,21 @@ def test_what_was_written_is_read_back() -> None:
 
 
 def test_several_documents_and_overlays_are_read_back_and_recovered() -> None:
-    other = LockedDocument("crm.yaml", "crm.yaml", {"crm.yaml": "d"}, "e1")
-    lock = replace(LOCK, other_documents=(other,), overlays={"mend.yaml": "f"})
+    other = LockedDocument(
+        "crm.yaml",
+        "crm.yaml",
+        {"crm.yaml": "d"},
+        "e1",
+        name="crm",
+        settings="CRM_",
+        credentials={"Key": "SHOP_CRM_KEY"},
+    )
+    lock = replace(LOCK.with_document("crm.yaml", other), overlays={"mend.yaml": "f"})
     content = dump_lock(lock)
     assert parse_lock(content) == lock
     assert lock.inputs == {"openapi.yaml": "a", "crm.yaml": "d", "mend.yaml": "f"}
-    assert lock.document_at("crm.yaml") == other
     torn = content.replace(b'  "files"', b'<<<<<<< ours\n  "files"')
-    assert [found.root for found in recover_lock(torn).documents] == ["openapi.yaml", "crm.yaml"]
+    assert [found.root for found in recover_lock(torn).documents] == ["crm.yaml", "openapi.yaml"]
 
 
 def test_the_order_of_its_maps_does_not_matter() -> None:
@@ -62,7 +75,7 @@ def test_the_order_of_its_maps_does_not_matter() -> None:
 def test_a_file_and_an_operation_take_a_line_each() -> None:
     lines = dump_lock(LOCK).decode().splitlines()
     assert '    "README.md": {"class": "merged", "sha256": "2"},' in lines
-    assert '    "DELETE /a": {"tool": "delete_a"},' in lines
+    assert '    "openapi.yaml DELETE /a": {"tool": "delete_a"},' in lines
 
 
 def test_an_empty_project_has_a_lock_too() -> None:
@@ -122,7 +135,7 @@ def test_what_can_be_recovered_is_of_the_types_that_it_should_be() -> None:
         lines = json.dumps(json.loads(content), indent=0).encode()
         recovered = recover_lock(b"<<<<<<< ours\n" + lines)
         assert set(recovered.operations.values()) <= {"get_b", "delete_a"}
-        assert recovered.document.root in {"", "openapi.yaml"}
+        assert {each.root for each in recovered.documents} <= {"openapi.yaml"}
 
 
 def test_a_lock_of_a_hundred_thousand_brackets_is_none() -> None:
@@ -145,7 +158,7 @@ def test_of_a_lock_in_conflict_both_sides_count() -> None:
     theirs = replace(
         LOCK,
         files={"a.py": LockedFile(Owner.GENERATED, sha256(b"theirs"))},
-        operations={"GET /b": "another", "GET /c": "get_c"},
+        operations={"openapi.yaml GET /b": "another", "openapi.yaml GET /c": "get_c"},
     )
     markers = (b"<<<<<<< HEAD\n", b"=======\n", b">>>>>>> feature\n")
     conflict = b"".join((markers[0], dump_lock(mine), markers[1], dump_lock(theirs), markers[2]))
@@ -153,8 +166,12 @@ def test_of_a_lock_in_conflict_both_sides_count() -> None:
     assert found.files["a.py"].is_untouched(b"mine")
     assert found.files["a.py"].is_untouched(b"theirs")
     assert not found.files["a.py"].is_untouched(b"neither")
-    assert found.operations == {"GET /b": "get_b", "DELETE /a": "delete_a", "GET /c": "get_c"}
-    assert found.document.source == "https://x.example/openapi.yaml"
+    assert found.operations == {
+        "openapi.yaml GET /b": "get_b",
+        "openapi.yaml DELETE /a": "delete_a",
+        "openapi.yaml GET /c": "get_c",
+    }
+    assert [each.source for each in found.documents] == ["https://x.example/openapi.yaml"]
 
 
 def test_of_a_lost_lock_nothing_is_left() -> None:

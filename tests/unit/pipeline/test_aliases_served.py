@@ -26,7 +26,7 @@ def test_the_old_name_works_and_is_not_listed(
         )
     assert regenerate().exit_code == 0
     locked = json.loads((project / "mcpgen.lock").read_bytes())["operations"]
-    assert locked["GET /pets/{petId}"]["tool"] == "fetch_pet"
+    assert locked["openapi.yaml GET /pets/{petId}"]["tool"] == "fetch_pet"
 
     async def serve() -> None:
         package = find_package(project)

@@ -328,3 +328,16 @@ def test_a_conflict_in_the_answers_is_for_a_person_to_decide(
         assert report.exit_code == 4
         assert "conflict" in codes(report)
     assert answers.read_bytes() == before
+
+
+def test_a_diff_shows_the_changes_and_writes_nothing(
+    project: Path, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    document = project / "openapi.yaml"
+    document.write_text(document.read_text().replace("List orders", "List all orders"))
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    report = regenerate(diff=True)
+    assert report.exit_code == 0
+    assert report.written
+    assert any("List all orders" in change.diff for change in report.diffs)
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before

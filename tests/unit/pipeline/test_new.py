@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from mcpgen.emit.lock import parse_lock
 from mcpgen.pipeline import commands as pipeline
+from mcpgen.pipeline import new as new_module
 from mcpgen.pipeline import stages
+from mcpgen.spec import judging
 from tests.unit.pipeline.conftest import DOCUMENT, silent
 
 
@@ -20,8 +24,11 @@ def codes(report: pipeline.Report) -> list[str]:
 
 def test_a_project_is_made_and_told(project: Path) -> None:
     lock = parse_lock((project / "mcpgen.lock").read_bytes())
-    assert lock.operations == {"GET /orders": "list_orders", "GET /pets/{petId}": "get_pet"}
-    assert lock.document.source == "petshop.yaml"
+    assert lock.operations == {
+        "openapi.yaml GET /orders": "list_orders",
+        "openapi.yaml GET /pets/{petId}": "get_pet",
+    }
+    assert [each.source for each in lock.documents] == ["petshop.yaml"]
     on_disk = {
         path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file()
     }
@@ -214,3 +221,46 @@ def test_models_that_fail_stop_the_run_and_say_how_to_do_without(
     assert (report.exit_code, codes(report)) == (3, ["models-failed"])
     [problem] = report.problems
     assert "--no-models" in problem.help
+
+
+WAITS_FOR_THE_PLAN = """
+import sys, time
+from pathlib import Path
+
+for line in sys.stdin.buffer:
+    sys.stdin.buffer.read(int(line))
+    while not Path(__file__).with_name("planned").exists():
+        time.sleep(0.01)
+    print('{"findings": [{"tokens": ["info"], "message": "no contact"}]}', flush=True)
+"""
+
+
+def test_the_validator_runs_beside_planning_and_is_heard_before_writing(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def noting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            result = function(*arguments)
+            order.append(name)
+            (tmp_path / name).touch()
+            return result
+
+        return run
+
+    program = tmp_path / "program.py"
+    program.write_text(WAITS_FOR_THE_PLAN)
+    monkeypatch.setattr(judging, "_PROGRAM", program)
+    monkeypatch.setattr(judging, "_running", [])
+    monkeypatch.setattr(judging, "_answer", noting("answered", judging._answer))
+    monkeypatch.setattr(stages, "plan_tools", noting("planned", stages.plan_tools))
+    monkeypatch.setattr(new_module, "commit", noting("written", new_module.commit))
+    options = pipeline.Options(outside_judge=True, cache=tmp_path / "cache")
+
+    report = pipeline.new(str(source), tmp_path / "out", options, silent)
+
+    assert order == ["planned", "answered", "written"]
+    assert [problem.code for problem in report.problems] == ["outside-judge"]
+    for process in judging._running:
+        process.end()

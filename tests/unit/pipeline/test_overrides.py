@@ -575,3 +575,34 @@ def test_check_imports_neither_the_handlers_nor_the_slow_libraries(project, take
         "assert not {*slow, 'pet_shop_mcp'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], cwd=project, check=True, timeout=60)
+
+
+def test_what_was_pulled_is_accepted_after_it_is_generated(
+    project: Path, take_over, regenerate, accept
+) -> None:
+    take_over()
+    change(project, ("{type: integer}}]", "{type: integer, minimum: 1}}]"))
+    before = tree(project)
+    early = accept()
+    assert early.exit_code == 1
+    (problem,) = told(early)
+    assert (
+        problem.message == "the change of openapi.yaml is not generated yet, so it is not accepted"
+    )
+    assert f"mcpgen generate {project}" in problem.help
+    assert tree(project) == before
+
+    assert regenerate().exit_code == 0
+    assert accept().written
+    assert told(pipeline.check(project)) == []
+
+
+def test_an_operation_that_was_pulled_is_unknown_until_it_is_generated(
+    project: Path, take_over, accept
+) -> None:
+    take_over()
+    change(project, ("  /orders:", "  /carts:"))
+    (problem,) = told(accept("GET /carts"))
+    assert problem.code == "unknown-operation"
+    assert "changed after it was generated" in problem.why
+    assert problem.help == f"run `mcpgen generate {project}` first"

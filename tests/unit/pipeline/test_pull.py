@@ -39,8 +39,11 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def lock(project: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((project / "mcpgen.lock").read_bytes())
-    return document["inputs"]["document"]
+    document: dict[str, dict[str, dict[str, Any]]] = json.loads(
+        (project / "mcpgen.lock").read_bytes()
+    )
+    (entry,) = document["documents"].values()
+    return entry
 
 
 def codes(report: pipeline.Pull) -> list[str]:
@@ -70,9 +73,9 @@ def test_generate_takes_what_was_pulled_and_forgets_that_it_was(
 ) -> None:
     source.write_text(NARROWER)
     pipeline.write_pull(pull())
-    assert set(lock(project)) == {"fetched", "root", "sha256", "source"}
+    assert set(lock(project)) == {"fetched", "name", "settings", "sha256", "source"}
     assert regenerate().exit_code == 0
-    assert set(lock(project)) == {"root", "sha256", "source"}
+    assert set(lock(project)) == {"name", "settings", "sha256", "source"}
     assert pipeline.check(project).exit_code == 0
 
 
@@ -80,7 +83,7 @@ def test_a_document_that_cannot_be_served_changes_nothing(
     project: Path, source: Path, pull: Pull
 ) -> None:
     before = tree(project)
-    source.write_text("openapi: 3.1.0\ninfo: {title: x, version: '1'}\npaths: {}\n")
+    source.write_text("openapi: 3.1.0\ninfo: {title: Pet Shop API, version: '2'}\npaths: {}\n")
     fetched = pull()
     assert (fetched.outcome, fetched.exit_code) == (PullOutcome.REFUSED, 3)
     assert fetched.files == ()

@@ -7,12 +7,23 @@ from typing import Any
 
 import pytest
 
+THING = {"type": "object", "properties": {"a": {"type": "string"}}}
+OTHER = {"type": "object", "properties": {"b": {"type": "string"}}}
+TEXT = {"type": "string"}
+FILE = {"type": "object", "properties": {"a": {"type": "string", "format": "binary"}}}
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+
 
 def tool_with(make: Any, *media_types: str, schema: Any = None) -> Any:
-    shape = (
-        {"type": "object", "properties": {"a": {"type": "string"}}} if schema is None else schema
-    )
-    content = {name: {"schema": shape} for name in media_types}
+    shape = THING if schema is None else schema
+    return tool_of(make, dict.fromkeys(media_types, shape))
+
+
+def tool_of(make: Any, schemas: dict[str, Any]) -> Any:
+    """A tool whose body has these media types, each with its schema."""
+    content = {
+        name: {} if schema is None else {"schema": schema} for name, schema in schemas.items()
+    }
     body = {"required": True, "content": content}
     return make(make.document({"requestBody": body}, method="post")).tool()
 
@@ -35,11 +46,48 @@ def test_json_is_sent_first_then_forms_then_text(
 
 
 def test_several_media_types_can_be_chosen_from(make: Any) -> None:
-    tool = tool_with(make, "application/json", "application/x-www-form-urlencoded")
+    tool = tool_of(make, {JSON: THING, FORM: OTHER})
     assert [argument.name for argument in tool.arguments] == ["body", "content_type"]
     listed = tool.input_schema["properties"]["content_type"]
     assert listed["enum"] == ["application/json", "application/x-www-form-urlencoded"]
     assert tool.input_schema["required"] == ["body"]
+
+
+@pytest.mark.parametrize(
+    ("schemas", "chosen"),
+    [
+        ({JSON: THING, FORM: THING}, [JSON]),
+        ({"multipart/form-data": THING, FORM: THING}, [FORM]),
+        ({"application/xml": THING, "text/plain": THING, JSON: THING}, [JSON]),
+        (
+            {"application/vnd.a+json": THING, "application/merge-patch+json": THING, JSON: THING},
+            [JSON],
+        ),
+        ({"application/*": THING, JSON: THING}, [JSON]),
+        ({"application/octet-stream": THING, FORM: THING}, [FORM]),
+        ({JSON: TEXT, "text/plain": TEXT}, [JSON]),
+        ({JSON: FILE, FORM: FILE, "multipart/form-data": FILE}, ["multipart/form-data"]),
+        ({JSON: THING, FORM: OTHER, "multipart/form-data": OTHER}, [JSON, FORM]),
+        ({JSON: {"type": "array", "items": THING}, "application/x-ndjson": THING}, [JSON]),
+        ({JSON: THING, "application/x-ndjson": THING}, [JSON, "application/x-ndjson"]),
+        ({JSON: THING, "text/plain": TEXT}, [JSON, "text/plain"]),
+        ({JSON: TEXT, "text/csv": TEXT}, [JSON, "text/csv"]),
+        ({JSON: None, "text/plain": None}, [JSON, "text/plain"]),
+        ({"text/csv": TEXT, "text/plain": TEXT}, ["text/csv", "text/plain"]),
+        ({"image/png": None, "image/jpeg": None}, ["image/jpeg", "image/png"]),
+        (
+            {"application/json-patch+json": {}, "application/merge-patch+json": {}},
+            ["application/json-patch+json", "application/merge-patch+json"],
+        ),
+    ],
+)
+def test_the_media_type_is_an_argument_only_where_the_data_differ(
+    make: Any, schemas: dict[str, Any], chosen: list[str]
+) -> None:
+    tool = tool_of(make, schemas)
+    assert [item.media_type for item in tool.body] == chosen
+    named = [argument.name for argument in tool.arguments]
+    assert named == (["body", "content_type"] if len(chosen) > 1 else ["body"])
 
 
 def test_one_media_type_leaves_no_choice(make: Any) -> None:
@@ -47,7 +95,7 @@ def test_one_media_type_leaves_no_choice(make: Any) -> None:
 
 
 def test_text_beside_an_object_is_checked_and_told_but_not_listed_as_a_choice(make: Any) -> None:
-    tool = tool_with(make, "application/json", "application/xml")
+    tool = tool_of(make, {JSON: THING, "application/xml": TEXT})
     assert tool.input_schema["properties"]["body"]["type"] == "object"
     assert "one string" in tool.input_schema["properties"]["content_type"]["description"]
     assert len(tool.full_input_schema["properties"]["body"]["anyOf"]) == 2

@@ -30,25 +30,31 @@ def start() -> Iterator[Start]:
         process.end()
 
 
+def asked(process: OutsideProcess, size: int, seconds: float = 30) -> bytes:
+    """Ask a question of so many bytes, and wait for the answer."""
+    process.ask(b"x" * size)
+    return process.answer(seconds)
+
+
 @needs_pipes
 def test_each_question_has_its_answer_however_long_it_is(start: Start) -> None:
     process = start(ANSWERS_ALL)
     sizes = (0, 1, 1_000_000, 5)
-    assert [int(process.ask(b"x" * size, 30)) for size in sizes] == list(sizes)
+    assert [int(asked(process, size)) for size in sizes] == list(sizes)
     assert process.is_usable
 
 
 def test_a_process_that_says_nothing_is_ended(start: Start) -> None:
     process = start(READ + "while True: ask()")
     with pytest.raises(TimeoutError):
-        process.ask(b"x" * 1_000_000, 0.2)
+        asked(process, 1_000_000, 0.2)
     assert not process.is_usable
 
 
 def test_a_process_that_reads_nothing_is_ended(start: Start) -> None:
     process = start("while True: pass")
     with pytest.raises(TimeoutError):
-        process.ask(b"x" * 1_000_000, 0.2)
+        asked(process, 1_000_000, 0.2)
     assert not process.is_usable
 
 
@@ -58,7 +64,7 @@ def test_a_process_that_ends_instead_of_answering_is_told_from_one_that_answers(
 ) -> None:
     process = start(READ + f"ask(); sys.stdout.write({said!r})")
     with pytest.raises(EOFError):
-        process.ask(b"x", 30)
+        asked(process, 1)
     assert not process.is_usable
 
 
@@ -66,7 +72,7 @@ def test_a_process_that_ends_instead_of_answering_is_told_from_one_that_answers(
 def test_an_answer_without_an_end_is_not_read_for_ever(start: Start) -> None:
     process = start(READ + "ask()\nwhile True: sys.stdout.write('x' * 100_000)")
     with pytest.raises(EOFError):
-        process.ask(b"x", 30)
+        asked(process, 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
-from collections.abc import Callable
+import os
+import random
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +23,7 @@ from mcpgen.spec.judging import Judgement, Objection, judge
 from mcpgen.spec.load import load
 from mcpgen.spec.resolve import resolve
 from mcpgen.spec.validate import validate
+from tests.benchmarks.generation import synthetic
 
 GOOD: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -289,67 +297,196 @@ def test_the_outside_judge_is_not_asked_about_an_unsafe_document(
 def test_the_judge_opens_nothing_that_a_document_names(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"get": {"operationId": "SECRET"}}')
     root = GOOD | {"paths": {"/a": {"$ref": (tmp_path / "x.json").as_uri()}}}
-    judgement = judge(root)
+    judgement = judge(root).join()
     assert judgement.gave_up
     assert "SECRET" not in repr(judgement)
 
 
-def test_a_verdict_is_kept_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bytes] = []
+@pytest.fixture
+def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[judging.OutsideProcess]]:
+    """Gives the test a process of its own, and ends it."""
+    running: list[judging.OutsideProcess] = []
+    monkeypatch.setattr(judging, "_running", running)
+    monkeypatch.setattr(judging, "_open", [])
+    yield running
+    for process in running:
+        process.end()
+
+
+@pytest.fixture
+def program(
+    own_process: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str], None]:
+    """Puts a program in the validator's place: statements that run for each document."""
+
+    def use(statements: str) -> None:
+        path = tmp_path / "program.py"
+        path.write_text(
+            "import sys, time\nfrom pathlib import Path\nhere = Path(__file__).parent\n"
+            "for line in sys.stdin.buffer:\n    sys.stdin.buffer.read(int(line))\n"
+            + textwrap.indent(statements, "    ")
+        )
+        monkeypatch.setattr(judging, "_PROGRAM", path)
+
+    return use
+
+
+OBJECTS = """print('{"findings": [{"tokens": ["info"], "message": "no title"}]}', flush=True)\n"""
+LOGS = """print("asked", file=open(here / "log", "a"))\n"""
+WAITS = """
+while not (here / "told").exists():
+    time.sleep(0.01)
+"""
+
+
+def test_a_verdict_is_kept_by_content(program: Callable[[str], None], tmp_path: Path) -> None:
+    program(LOGS + OBJECTS)
     verdict = Judgement((Objection(("info",), "no title"),))
-
-    def ask(document: bytes, _meanwhile: object) -> Judgement:
-        asked.append(document)
-        return verdict
-
-    monkeypatch.setattr(judging, "_ask", ask)
     cache = tmp_path / "cache"
-    assert judge(GOOD, cache) == judge(GOOD, cache) == verdict
-    assert len(asked) == 1
-    judge(SWAGGER, cache)
-    assert len(asked) == 2
+    assert judge(GOOD, cache).join() == judge(GOOD, cache).join() == verdict
+    assert (tmp_path / "log").read_text() == "asked\n"
+    judge(SWAGGER, cache).join()
+    assert (tmp_path / "log").read_text() == "asked\nasked\n"
 
 
-def test_other_work_is_done_while_the_judge_gets_ready_and_only_then(
-    validating: Validate, tmp_path: Path
+@pytest.mark.parametrize("padding", [0, 1_500_000], ids=["small", "more than a pipe holds"])
+def test_the_caller_goes_on_while_the_validator_works(
+    program: Callable[[str], None], tmp_path: Path, padding: int
 ) -> None:
-    done: list[bool] = []
+    program(WAITS + OBJECTS)
+    document = tmp_path / "api.json"
+    document.write_text(json.dumps(GOOD | {"x-long": random.Random(1).randbytes(padding).hex()}))
+    problems = Problems()
+    resolved = resolve(load(str(document), problems), problems)
+    validate(resolved, problems, judged_bytes=2 * padding + 10_000)
+    assert not problems.has_errors
+    assert len(problems) == 0
+    (tmp_path / "told").touch()  # as what the caller does in the meantime
+    (problem,) = problems
+    assert problem.code == "outside-judge"
+    assert list(problems) == [problem]
 
-    def work() -> None:
-        done.extend(outside.is_usable for outside in judging._running)
 
-    for _ in range(2):
-        assert not validating(GOOD, outside_judge=True, cache_folder=tmp_path, meanwhile=work)
-        assert done == [True]
+def test_what_later_stages_find_hides_no_objection(
+    program: Callable[[str], None], tmp_path: Path
+) -> None:
+    program(OBJECTS)
+    (tmp_path / "api.json").write_text(json.dumps(GOOD))
+    problems = Problems()
+    document = resolve(load(str(tmp_path / "api.json"), problems), problems)
+    validate(document, problems)
+    problems.warning("later", "a later stage says this", at=document.locate("/info"))
+    assert [problem.code for problem in problems] == ["later", "outside-judge"]
 
 
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        ("raise SystemExit", "it stopped without a word"),
+        ("print('no JSON', flush=True)", "its answer was not understood"),
+        ("""print('{"stopped": "MemoryError"}', flush=True)""", "it stopped with MemoryError"),
+        ("""print('{"too_slow": true}', flush=True)""", "it took more than 5 seconds"),
+    ],
+)
 def test_a_judge_that_gives_up_is_a_note_and_is_not_kept(
-    validating: Validate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: Callable[[str], None],
+    validating: Validate,
+    tmp_path: Path,
+    statements: str,
+    said: str,
 ) -> None:
-    monkeypatch.setattr(judging, "_ask", lambda *_: Judgement(gave_up="it is tired"))
+    program(statements)
     cache = tmp_path / "cache"
     (problem,) = validating(GOOD, outside_judge=True, cache_folder=cache)
     assert (problem.code, problem.severity) == ("outside-judge", Severity.NOTE)
+    assert problem.message == f"openapi-spec-validator gave no verdict: {said}"
     assert not cache.exists()
 
 
-def test_a_judge_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    program = tmp_path / "hang.py"
-    program.write_text("while True: pass\n")
-    monkeypatch.setattr(judging, "_PROGRAM", program)
-    monkeypatch.setattr(judging, "_SECONDS", 0.3)
-    monkeypatch.setattr(judging, "_running", [])
-    assert "0.3 seconds" in judge(GOOD).gave_up
+def test_a_judge_that_hangs_is_stopped(
+    program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program("while True: pass")
+    monkeypatch.setattr(judging, "_SECONDS", 0.1)
+    monkeypatch.setattr(judging, "_START_SECONDS", 0.1)
+    assert "0.1 seconds" in judge(GOOD).join().gave_up
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+@pytest.mark.usefixtures("own_process")
+def test_a_document_that_takes_too_long_is_given_up_and_the_next_one_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The validator takes about 10 ms for an operation of this document."""
+    monkeypatch.setattr(judging, "_SECONDS", 1)
+    assert "1 seconds" in judge(synthetic(10_000)).join().gave_up
+    (running,) = judging._running
+    assert judge(SWAGGER).join() == Judgement()
+    assert judging._running == [running]
+
+
+ENDS = """
+import json, os, signal, sys
+from pathlib import Path
+from mcpgen.spec import judging
+
+judging._SECONDS = 600
+judging._PROGRAM = Path(sys.argv[1])
+pending = judging.judge(json.loads(sys.stdin.read()))
+print(judging._running[0]._process.pid, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize(
+    ("end", "real"),
+    [
+        ("", True),
+        ("sys.exit(3)", True),
+        ("raise RuntimeError", False),
+        ("os.kill(os.getpid(), signal.SIGINT)", True),
+        ("os.kill(os.getpid(), signal.SIGTERM)", True),
+        ("os.kill(os.getpid(), signal.SIGKILL)", True),
+    ],
+)
+def test_the_validator_ends_with_the_process_that_asked(
+    tmp_path: Path, end: str, real: bool
+) -> None:
+    """However that ends, and whatever the validator and its fork are doing."""
+    hangs = tmp_path / "hangs.py"
+    hangs.write_text("import os, time\nos.fork()\nwhile True: time.sleep(60)\n")
+    command = [sys.executable, "-c", ENDS + end, judging._PROGRAM if real else hangs]
+    asks = subprocess.run(
+        command, input=json.dumps(synthetic(5_000)).encode(), capture_output=True, check=False
+    )
+    group = asks.stdout.decode().strip()
+    assert group, asks.stderr
+    deadline = time.monotonic() + 60
+    while _members(group):
+        assert time.monotonic() < deadline, f"process group {group} goes on"
+
+
+def _members(group: str) -> list[str]:
+    """The processes of a group that have not ended."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
+            if its_group == group and state not in "ZX":
+                found.append(stat.parent.name)
+    return found
 
 
 def test_one_process_judges_all_documents_and_none_meets_what_another_left(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    own_process: list[judging.OutsideProcess], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(judging, "_running", [])
     (tmp_path / "x.json").write_text("{}")
-    assert judge(GOOD).objections == ()
-    (running,) = judging._running
-    assert judge(GOOD | {"paths": {"/a": {"$ref": (tmp_path / "x.json").as_uri()}}}).gave_up
-    assert judge(changed(f"{GET}/parameters/0/schema/default", 7)).objections
-    assert judge(GOOD) == judge(SWAGGER) == Judgement()
-    assert judging._running == [running]
+    first = judge(GOOD)
+    (running,) = own_process
+    unreadable = judge(GOOD | {"paths": {"/a": {"$ref": (tmp_path / "x.json").as_uri()}}})
+    wrong = judge(changed(f"{GET}/parameters/0/schema/default", 7))
+    assert judge(GOOD).join() == judge(SWAGGER).join() == Judgement()
+    assert wrong.join().objections
+    assert unreadable.join().gave_up
+    assert first.join().objections == ()
+    assert own_process == [running]

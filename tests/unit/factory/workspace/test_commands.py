@@ -191,7 +191,7 @@ def test_a_file_that_the_lock_names_outside_the_server_affects_it(ws: Ws, worksp
     lock = workspace / "servers/bee/mcpgen.lock"
     parsed = json.loads(lock.read_text())
     digest = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"  # of "one"
-    parsed["inputs"]["document"]["sha256"]["../../shared.yaml"] = digest
+    parsed["documents"]["openapi.yaml"]["sha256"]["../../shared.yaml"] = digest
     lock.write_text(json.dumps(parsed))
     assert ws("check", "--affected")[0] == 0
     assert ended(ws("check", "--affected")[1]) == {}

@@ -1,0 +1,44 @@
+"""What a user does in the first hour, command by command, with the output that the user sees."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.runner import fits, journeys, run_page
+
+
+@pytest.mark.parametrize("path", journeys(), ids=lambda path: path.stem)
+def test_journey(path: Path, tmp_path: Path, updates: bool) -> None:
+    page = path.read_text()
+
+    seen = run_page(page, tmp_path)
+
+    if updates:
+        path.write_text(seen)
+        return
+    names = (f"{path.name}, expected", f"{path.name}, seen")
+    lines = (page.splitlines(), seen.splitlines())
+    assert seen == page, "\n" + "\n".join(difflib.unified_diff(*lines, *names, lineterm=""))
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "is_fit"),
+    [
+        (["a"], ["a"], True),
+        (["a"], ["b"], False),
+        (["a"], ["a", "b"], False),
+        (["port …!"], ["port 80!"], True),
+        (["port …!"], ["port 80?"], False),
+        (["a", "…", "d"], ["a", "b", "c", "d"], True),
+        (["a", "…", "d"], ["a", "d"], True),
+        (["a", "…", "d"], ["a", "b", "c"], False),
+        (["(a) [b]"], ["(a) [b]"], True),
+    ],
+)
+def test_placeholder_stands_for_text_or_lines(
+    expected: list[str], actual: list[str], is_fit: bool
+) -> None:
+    assert fits(expected, actual) is is_fit
