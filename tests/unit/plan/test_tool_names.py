@@ -187,6 +187,16 @@ def test_a_prefix_begins_the_names_of_its_source() -> None:
     }
 
 
+def test_a_source_tells_its_tools_from_those_of_another() -> None:
+    found = [operation("listPets", source="shop"), operation("listPets", source="zoo")]
+    assert tool_names(found) == {
+        "shop:GET /pets": "shop_list_pets",
+        "zoo:GET /pets": "zoo_list_pets",
+    }
+    published = {"shop:GET /pets": "list_pets"}
+    assert tool_names(found, published) == {**published, "zoo:GET /pets": "zoo_list_pets"}
+
+
 def test_the_document_name_is_one_that_the_tool_could_have() -> None:
     naming = ToolNaming([operation("listPets"), operation("listDogs", "/dogs")])
     names = {"GET /pets": "get_animals", "GET /dogs": "list_dogs"}
