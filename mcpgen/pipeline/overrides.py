@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
@@ -349,6 +350,7 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     before = len(problems)
     written = read_project_handlers(target, problems)
     remembered = parse_overridden(read_file(target, OVERRIDDEN_FILE))
+    _report_missing_extra(target, written, problems)
     is_plain = not (written.hooks or written.tools or remembered)
     surface = None if is_plain else read_project_surface(target)
     if surface is not None:
@@ -356,6 +358,37 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
         if not is_lost:
             _tell_unrecorded(written, remembered, problems)
     return len(problems) > before
+
+
+def _report_missing_extra(target: Path, written: HandWritten, problems: Problems) -> None:
+    """Report handlers that ask clients for input where `pyproject.toml` installs no encryption."""
+    if not written.asking or not _lacks_seal(read_file(target, "pyproject.toml") or b""):
+        return
+    problems.warning(
+        "missing-extra",
+        "a handler asks clients for input, which needs `mcpgen[seal]`",
+        at=written.asking[0],
+        why="the call fails for clients of MCP 2026-07-28, which carry its state encrypted",
+        help="run `mcpgen generate`, or add the extra to `dependencies` in pyproject.toml",
+    )
+
+
+def _lacks_seal(project: bytes) -> bool:
+    """Whether the dependencies have the runtime, and nothing that encrypts."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    runtimes: list[Requirement] = []
+    try:
+        settings = tomllib.loads(project.decode())
+        for text in settings["project"]["dependencies"]:
+            requirement = Requirement(text)
+            if requirement.name == "cryptography":
+                return False
+            if requirement.name == "mcpgen":
+                runtimes.append(requirement)
+    except (ValueError, KeyError, TypeError, InvalidRequirement):
+        return False  # it is the user's, and other tools report what is wrong with it
+    return bool(runtimes) and not any("seal" in requirement.extras for requirement in runtimes)
 
 
 def read_project_surface(target: Path) -> Surface | None:

@@ -19,6 +19,7 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
 from mcpgen.pipeline.credentials import report_hidden
 from mcpgen.pipeline.options import GenerateOptions, Progress
+from mcpgen.pipeline.overrides import read_project_handlers
 from mcpgen.pipeline.project_folder import Inputs, published_arguments, read_file
 from mcpgen.pipeline.sources import Source, identify_sources, published_settings
 from mcpgen.plan.by_hand import plan_by_hand
@@ -307,7 +308,7 @@ def _of_source(api: Api, source: Source, published: Mapping[str, str]) -> Api:
 def _with_declared(
     plan: ServerPlan, target: Path, intent: LocatedManifest, problems: Problems
 ) -> ServerPlan:
-    """Add the resources and prompts of the manifest.
+    """Add the resources and prompts of the manifest, and what the `handlers/` need installed.
 
     Raises:
         RejectedError: one of them cannot be followed.
@@ -316,7 +317,8 @@ def _with_declared(
     check_targets(plan, intent, problems)
     if problems.has_errors:
         raise RejectedError
-    return plan
+    written = read_project_handlers(target, Problems())  # reported with the overrides
+    return replace(plan, has_asking_handlers=plan.has_asking_handlers or bool(written.asking))
 
 
 def _vendored_at(path: str, document: Document) -> dict[str, bytes]:

@@ -27,4 +27,5 @@ def plan_by_hand(manifest: Manifest) -> ServerPlan:
         environment=(),
         groups=(),
         models=(),
+        has_asking_handlers=True,  # what is written there is not known yet
     )

@@ -28,6 +28,7 @@ from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
+from mcpgen.plan.setting_usage import with_usage_of_tools
 from mcpgen.plan.settings import SettingPlanning
 from mcpgen.plan.targets import tool_name_limit
 from mcpgen.plan.tool_names import ToolNaming
@@ -101,7 +102,12 @@ class _Planning:
         )
         prefix = f"{snake_case(server.name).upper()}_"
         variables = environment(
-            api, served, prefix, takes_files=takes_files, has_toolsets=search is not None
+            api,
+            served,
+            prefix,
+            takes_files=takes_files,
+            has_toolsets=search is not None,
+            asks_users=any(tool.shaping.confirm for tool in tools.values()),
         )
         settings = SettingPlanning(variables, self.schemas.requests, self.problems)
         plan = ServerPlan(
@@ -114,7 +120,10 @@ class _Planning:
             instructions=server.instructions,
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
-            environment=(*variables, *settings.variables(tools.values())),
+            environment=(
+                *variables,
+                *with_usage_of_tools(settings.variables(tools.values()), tools.values()),
+            ),
             groups=groups,
             models=self._models(groups),
             prompts=prompts_of(api.prompts, self.problems),

@@ -321,7 +321,7 @@ def _tags(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
 
 def _queries(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     """Return "by_status", where the required parameters differ."""
-    found = []
+    found: list[Qualifiers] = []
     for operation in group:
         required = [
             split_words(parameter.name)
