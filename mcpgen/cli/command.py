@@ -25,6 +25,15 @@ _CI = Annotated[
     bool,
     typer.Option("--ci", help="Nobody watches: ask nothing.", rich_help_panel=_PANEL),
 ]
+_VERBOSE = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="List test cases without a sample, and not only their number.",
+        rich_help_panel=_PANEL,
+    ),
+]
 _DEBUG = Annotated[
     bool,
     typer.Option("--debug", help="Show the traceback of a bug.", rich_help_panel=_PANEL),
@@ -39,7 +48,8 @@ def command(
     typer reads a command's options from its signature, so the shared ones are added there.
     `has_json_flag=False` is for a command that has a `--json` of its own.
     """
-    shared: dict[str, Any] = {"json": _JSON, "quiet": _QUIET, "ci": _CI, "debug": _DEBUG}
+    shared: dict[str, Any] = {"json": _JSON, "quiet": _QUIET, "ci": _CI, "verbose": _VERBOSE}
+    shared["debug"] = _DEBUG
     if not has_json_flag:
         del shared["json"]
 
@@ -49,6 +59,7 @@ def command(
         printer = Printer(
             as_json=given.get("json", False),
             is_quiet=given["quiet"],
+            is_verbose=given["verbose"],
             is_unattended=given["ci"] or os.environ.get("CI", "").lower() not in {"", "0", "false"},
         )
         return run(printer, *args, **kwargs)

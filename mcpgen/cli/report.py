@@ -43,6 +43,7 @@ class Printer:
 
     as_json: bool = False
     is_quiet: bool = False
+    is_verbose: bool = False  # lists what is only counted otherwise
     is_unattended: bool = False  # nobody watches: no progress, no questions
     stdout: TextIO = field(default_factory=lambda: sys.stdout)
     stderr: TextIO = field(default_factory=lambda: sys.stderr)
@@ -82,11 +83,23 @@ class Printer:
         self._facts.update(facts)
 
     def problems(self, found: Iterable[Diagnostic]) -> None:
-        """Print problems in the order given and remember them for the count."""
+        """Print problems in the order given and remember them for the count.
+
+        Cases without a sample are counted on one line, unless the user wants to read all of them.
+        """
+        counted_only = 0
         for problem in found:
             self._problems.append(problem)
-            if not (self.as_json or (self.is_quiet and problem.severity is Severity.NOTE)):
+            if self.as_json or (self.is_quiet and problem.severity is Severity.NOTE):
+                continue
+            if problem.code == "untested" and not self.is_verbose:
+                counted_only += 1
+            else:
                 self._show(problem)
+        if counted_only:
+            cases = counted(counted_only, "test case")
+            message = f"no sample generated for {cases}; --verbose lists them"
+            self._show(Diagnostic("untested", Severity.NOTE, message))
 
     def error(self, code: str, message: str, *, why: str = "", help: str = "") -> None:
         """Print a problem that the command itself found, outside any document."""

@@ -159,6 +159,7 @@ def run_tests(
 def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
     from mcpgen.factory.testing.mutation.campaign import UnsoundSuiteError
     from mcpgen.factory.testing.proof import campaign_facts
+    from mcpgen.factory.testing.run import MissingPackagesError
     from mcpgen.factory.testing.selection import SelectionError
 
     try:
@@ -166,6 +167,9 @@ def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
             proof = prove(progress=progress)
     except SelectionError as error:
         raise MisuseError(f"-k {error}") from None
+    except MissingPackagesError as error:
+        printer.error("missing-package", str(error), why=error.why, help=error.help)
+        return printer.finish("findings", ExitCode.FINDINGS)
     except OSError as error:
         raise _unusable(error) from None
     except UnsoundSuiteError as error:
@@ -265,8 +269,12 @@ def _show_suite(printer: Printer, suite: SuiteResult) -> None:
             printer.result(f"  failed: {visible(test)}")
             for line in reason.splitlines():
                 printer.result(f"    {visible(line)}")
-        for test, reason in group.untested:
+        for test, reason in group.untested if printer.is_verbose else ():
             printer.result(f"  untested: {visible(test)}: {visible(reason)}")
+    number = sum(len(group.untested) for group in suite.groups)
+    if number and not printer.is_verbose:
+        tests = counted(number, "test")
+        printer.result(f"{tests} without a sample, or skipped; --verbose lists the reasons")
     printer.result(visible(suite.summary))
 
 

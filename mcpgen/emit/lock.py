@@ -78,6 +78,7 @@ class Lock(Struct, frozen=True):
     answers: str = ""  # SHA-256 of the resolved answers, as they are recorded
     files: Mapping[str, LockedFile] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)  # `locked_key` -> tool name
+    calls: Mapping[str, str] = field(default_factory=dict)  # types of calls that two competed for
     surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
     overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
     arazzo: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of workflows' documents
@@ -93,20 +94,6 @@ class Lock(Struct, frozen=True):
         others = [each for each in self.documents if each.root != root]
         return replace(self, documents=_by_root([*others, changed]))
 
-    def published_names(self, names: Mapping[str, str]) -> dict[str, str]:
-        """Return the names of published tools by operation key.
-
-        `names` is what the keys of each document's operations begin with now, by the root file
-        that the lock records.
-        """
-        published: dict[str, str] = {}
-        for key, tool in self.operations.items():
-            root = next((root for root in names if key.startswith(f"{root} ")), None)
-            request = key if root is None else key.removeprefix(f"{root} ")
-            name = names.get(root or "", "")
-            published.setdefault(f"{name}:{request}" if name else request, tool)
-        return published
-
 
 def locked_key(root: str, request: str) -> str:
     """Name an operation in the lock: "openapi.yaml GET /pets".
@@ -115,6 +102,21 @@ def locked_key(root: str, request: str) -> str:
     operation keys of its time: "GET /pets", "shop:GET /pets".
     """
     return f"{root} {request}" if root else request
+
+
+def by_operation_key(published: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the lock records by `locked_key`, by operation key.
+
+    `names` is what the keys of each document's operations begin with now, by the root file that
+    the lock records.
+    """
+    found: dict[str, str] = {}
+    for key, value in published.items():
+        root = next((root for root in names if key.startswith(f"{root} ")), None)
+        request = key if root is None else key.removeprefix(f"{root} ")
+        name = names.get(root or "", "")
+        found.setdefault(f"{name}:{request}" if name else request, value)
+    return found
 
 
 def _by_root(documents: Iterable[LockedDocument]) -> tuple[LockedDocument, ...]:
@@ -138,6 +140,7 @@ class _FileEntry(Struct, frozen=True):
 
 class _ToolEntry(Struct, frozen=True):
     tool: str
+    call: str = ""
 
 
 class _SurfaceEntry(Struct, frozen=True):
@@ -214,6 +217,7 @@ class _Sections(Struct, frozen=True):
             answers=inputs.answers,
             files={path: entry.file() for path, entry in self.files.items()},
             operations={key: entry.tool for key, entry in self.operations.items()},
+            calls={key: entry.call for key, entry in self.operations.items() if entry.call},
             surface=self.surface.sha256,
             overlays=inputs.overlays,
             arazzo=inputs.arazzo,
@@ -277,7 +281,10 @@ def dump_lock(lock: Lock) -> bytes:
             path: {"class": file.owner.value, "sha256": file.sha256}
             for path, file in lock.files.items()
         },
-        "operations": {key: {"tool": tool} for key, tool in lock.operations.items()},
+        "operations": {
+            key: {"tool": tool} | ({"call": lock.calls[key]} if key in lock.calls else {})
+            for key, tool in lock.operations.items()
+        },
         "surface": {"sha256": lock.surface},
     }
     entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
@@ -350,6 +357,7 @@ def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None)
         documents=found.documents(),
         files=found.files(),
         operations=found.operations() or dict(issued or {}),
+        calls=found.calls(),
     )
 
 
@@ -392,6 +400,14 @@ class _Entries:
         for key, entry in self._all(_ToolEntry):
             names.setdefault(key, entry.tool)
         return names
+
+    def calls(self) -> dict[str, str]:
+        """Return the types of calls that are recorded; where the sides differ, the first side's."""
+        calls: dict[str, str] = {}
+        for key, entry in self._all(_ToolEntry):
+            if entry.call:
+                calls.setdefault(key, entry.call)
+        return calls
 
     def _all(self, type_: type[T]) -> Iterator[tuple[str, T]]:
         for key, entry in self._entries:

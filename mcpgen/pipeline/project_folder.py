@@ -28,6 +28,7 @@ from mcpgen.emit.ownership import RESCUE_FOLDER, STATE_FOLDER, SURFACE_FILE
 from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import write
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
+from mcpgen.ir.surface import SurfaceTool
 from mcpgen.pipeline.options import Project
 
 if TYPE_CHECKING:  # `check` plans nothing, and starts quicker without them
@@ -119,15 +120,26 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
 
 
 def _issued_names(target: Path) -> dict[str, str]:
-    """Give the names of the tools as clients know them, by operation; none where that is lost."""
-    # Imported here: only a lost lock needs them.
+    """Return the names of the tools as clients know them, by operation; {} if that is lost."""
+    return {tool.operation: name for name, tool in _published_tools(target).items()}
+
+
+def published_arguments(target: Path) -> dict[str, frozenset[str]]:
+    """Return the names of the tools' arguments as clients know them, by operation."""
+    return {
+        tool.operation: frozenset(tool.input_schema.get("properties", ()))
+        for tool in _published_tools(target).values()
+    }
+
+
+def _published_tools(target: Path) -> Mapping[str, SurfaceTool]:
+    # Imported here: `check` does without.
     from mcpgen.changelog import SurfaceUnreadableError, read_surface
 
     try:
-        surface = read_surface(read_file(target, SURFACE_FILE) or b"")
+        return read_surface(read_file(target, SURFACE_FILE) or b"").handled
     except SurfaceUnreadableError:
         return {}
-    return {tool.operation: name for name, tool in surface.handled.items()}
 
 
 def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:
@@ -190,6 +202,8 @@ def make_lock(
     manifest: bytes | None = None,
 ) -> Lock:
     """Make a project's lock; `manifest` is the one on the disk, if there is one already."""
+    from mcpgen.plan.naming import plain_call_type  # `check` plans nothing
+
     documents = [
         replace(
             origin.generated_from({path: sha256(content) for path, content in document.items()}),
@@ -198,6 +212,7 @@ def make_lock(
         for document, origin in inputs.documents
     ]
     roots = {each.name: each.root for each in documents}
+    tools = {_locked_key(tool.operation, roots): tool for tool in project.plan.tools}
     made = {file.path: file.content for file in project.files}
     return Lock(
         mcpgen=importlib.metadata.version("mcpgen"),
@@ -206,7 +221,12 @@ def make_lock(
         manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),
         answers=sha256(made[ANSWERS_FILE]),
         files=files,
-        operations={_locked_key(tool.operation, roots): tool.name for tool in project.plan.tools},
+        operations={key: tool.name for key, tool in tools.items()},
+        calls={
+            key: tool.call_type
+            for key, tool in tools.items()
+            if tool.call_type != plain_call_type(tool.operation)
+        },
         surface=sha256(made[SURFACE_FILE]),
         overlays={path: sha256(content) for path, content in inputs.overlays.items()},
         arazzo={path: sha256(content) for path, content in inputs.arazzo.items()},

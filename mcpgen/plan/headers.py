@@ -87,7 +87,7 @@ def with_headers(
             schema=schema,
             style="simple",
             explode=False,
-            at=Place("", lambda _, at=at: at),
+            at=_place(at),
         )
         adjusted = replace(
             adjusted,
@@ -96,6 +96,10 @@ def with_headers(
             fixed=(*adjusted.fixed, replace(header, wire_name=place[1])),
         )
     return adjusted
+
+
+def _place(at: Location) -> Place:
+    return Place("", lambda _: at)
 
 
 def _declared(operation: Operation, name: str) -> Parameter | None:

@@ -27,8 +27,8 @@ from mcpgen.plan.credential_names import (
     requires_credentials,
 )
 from mcpgen.plan.descriptions import first_sentence
-from mcpgen.plan.naming import snake_case
 from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.words import snake_case
 
 _AUTHORIZATION = ("header", "authorization")
 _MOST = 0.5  # of the tools: what so many take belongs to the API, not to one of its resources

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import subprocess
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -54,8 +57,43 @@ def contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in names}
 
 
+def metadata(wheel: Path) -> dict[str, bytes]:
+    """The files of the metadata of a wheel, by name."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if ".dist-info/" in name]
+        return {name.partition(".dist-info/")[2]: archive.read(name) for name in names}
+
+
+def fields(files: dict[str, bytes], name: str) -> list[str]:
+    """The values of a field of the metadata, in order."""
+    return message_from_bytes(files["METADATA"]).get_all(name, [])
+
+
 def test_wheel_has_the_files_of_the_one_that_the_build_backend_makes(made: Path) -> None:
     assert contents(wheel_of(made)) == contents(mcpgen_wheel())
+
+
+def test_wheel_has_the_metadata_of_the_one_that_the_build_backend_makes(made: Path) -> None:
+    ours, theirs = metadata(wheel_of(made)), metadata(mcpgen_wheel())
+
+    assert ours.keys() == theirs.keys()
+    for name in ("entry_points.txt", "licenses/LICENSE"):
+        assert ours[name] == theirs[name]
+    for field in ("Name", "Version", "Requires-Python", "Requires-Dist", "Provides-Extra"):
+        assert fields(ours, field) == fields(theirs, field) != []
+
+
+def test_record_lists_every_file_with_its_hash(made: Path) -> None:
+    with zipfile.ZipFile(wheel_of(made)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    record = next(name for name in files if name.endswith("/RECORD"))
+    rows = dict(row.split(",", 1) for row in files[record].decode().splitlines())
+
+    assert rows.keys() == files.keys()
+    assert rows.pop(record) == ","
+    for name, row in rows.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(files[name]).digest()).decode()
+        assert row == f"sha256={digest.rstrip('=')},{len(files[name])}"
 
 
 def test_wheel_has_the_same_bytes_from_an_editable_and_from_an_installed_mcpgen(

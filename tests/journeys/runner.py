@@ -29,6 +29,16 @@ _FENCE: Final = re.compile(r"^```(\w+) ?(.*)$")
 _ADDRESS: Final = re.compile(r"(127\.0\.0\.1|localhost):(\d{2,5})\b")
 _DURATION: Final = re.compile(r"\bin \d+\.\d+s( \([0-9:]+\))?")
 _ANYTHING: Final = "…"
+_PEERS: Final = CACHE / "peers"
+_NODE: Final = NODE_MODULES / "node" / "bin" / "node"
+_PYRIGHT: Final = NODE_MODULES / "pyright" / "index.js"
+# Programs of other projects: what runs them, and its first arguments.
+_OTHERS: Final = {
+    "mcp-1.30.0": (_PEERS / "mcp-1.30.0/bin/python", [str(_HERE / "clients/mcp_1_30.py")]),
+    "mcp-2.3.0": (_PEERS / "mcp-2.3.0/bin/python", [str(_HERE / "clients/mcp_2_3.py")]),
+    "typescript-client-2.4.0": (_NODE, [str(_HERE / "clients/typescript.mjs"), str(NODE_MODULES)]),
+    "pyright": (_NODE, [str(_PYRIGHT)]),
+}
 
 
 @dataclass
@@ -54,6 +64,10 @@ def run_page(page: str, folder: Path) -> str:
     Expected lines that fit stay as they are, with their placeholders. In every other place the
     result has what was printed.
     """
+    for name, (runs, arguments) in _OTHERS.items():
+        if f"$ {name} " in page:
+            installed(runs, "peers")
+            installed(Path(arguments[0]), "peers")
     with contextlib.ExitStack() as stack:
         shell = Shell(folder, stack)
         parts: list[str] = []
@@ -212,29 +226,14 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 
 def _make_programs(folder: Path, scripts: Path) -> Path:
-    """Write the programs that a journey finds installed: pip, and clients of other projects."""
+    """Write the programs that a journey finds installed: pip, and programs of other projects."""
     folder.mkdir()
-    clients = _HERE / "clients"
-    node = NODE_MODULES / "node" / "bin" / "node"
-    commands = {
-        "pip": pip_command(scripts),
-        "mcp-1.30.0": [_peer("mcp-1.30.0"), str(clients / "mcp_1_30.py")],
-        "mcp-2.3.0": [_peer("mcp-2.3.0"), str(clients / "mcp_2_3.py")],
-        "typescript-client-2.4.0": [
-            *("env", f"CLIENT_MODULES={NODE_MODULES}/"),
-            *(str(node), str(clients / "typescript.mjs")),
-        ],
-        "pyright": [str(node), str(NODE_MODULES / "pyright" / "index.js")],
-    }
-    for name, command in commands.items():
+    commands = {name: [str(runs), *arguments] for name, (runs, arguments) in _OTHERS.items()}
+    for name, command in {"pip": pip_command(scripts), **commands}.items():
         program = folder / name
         program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
         program.chmod(0o755)
     return folder
-
-
-def _peer(name: str) -> str:
-    return str(installed(CACHE / "peers" / name / "bin" / "python", "peers"))
 
 
 def journeys() -> list[Path]:

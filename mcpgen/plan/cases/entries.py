@@ -20,6 +20,10 @@ from mcpgen.runtime.testing import failures
 from mcpgen.runtime.testing.samples import CannotSampleError
 
 _SHOWN_RULES = 5
+_RULES, _MORE_RULES = "rules", "more rules"
+_GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
+_TEST_BY_HAND = "write a test in `tests/` if one of these rules matters"
+_HELP = {_RULES: _TEST_BY_HAND, _MORE_RULES: _TEST_BY_HAND}
 _UNHEARD_OF = "application/x-unheard-of"
 _CREDENTIAL_PARTS = frozenset({"access_token", "certificate_file", "password", "username", "value"})
 _CLIENT_PARTS = frozenset({"client_id", "client_secret"})
@@ -30,19 +34,22 @@ def make_cases(
 ) -> list[JsonObject]:
     """Give the entries of `tests/generated/cases.json`, one a tool; of `tools`, or of all.
 
-    What cannot be made up stands under `untested` with its reason, and each has a note.
+    A case without a generated sample is listed under `untested` with the cause, and has a note.
     """
     making = _Making(plan)
     tools = plan.tools if tools is None else tools
     entries = [making.entry(tool) for tool in tools]
     for tool, entry in zip(tools, entries, strict=True):
         for told in entry.get("untested", ()):
+            case = f"`{tool.name}: {told['what']}`"
             problems.note(
                 "untested",
-                f"`{tool.name}: {told['what']}` has no test: {told['why']}",
+                f"the tests do not break every rule of `{tool.name}`"
+                if told["what"] == _MORE_RULES
+                else f"no sample generated for the test case {case}",
                 at=tool.operation.at,
-                why="no valid value could be made up from the schema",
-                help="an `example` that is valid is used where there is one",
+                why=told["why"],
+                help=_HELP.get(told["what"], _GIVE_EXAMPLE),
             )
     return entries
 
@@ -75,7 +82,7 @@ class _Making:
         untested: list[JsonObject] = []
         if reason := self._why_unanswerable(tool.operation):
             entry["reply"] = {"status": _success_status(tool.operation), "text": ""}
-            untested.append(_told("result", f"no answer of the API could be made up: {reason}"))
+            untested.append(_told("result", f"no sample of the response: {reason}"))
         elif tool.shaping.poll is not None:
             entry["reply"] = self._awaited(tool.operation, tool.shaping.poll)
         entry |= _shaped(tool.shaping)
@@ -131,11 +138,13 @@ class _Making:
         if unbroken:
             shown = ", ".join(unbroken[:_SHOWN_RULES])
             more = f" and {len(unbroken) - _SHOWN_RULES} more" * (len(unbroken) > _SHOWN_RULES)
-            untested.append(_told("rules", f"no value was found that breaks {shown}{more}"))
+            untested.append(_told(_RULES, f"no value was found that breaks {shown}{more}"))
         if len(found) > MOST_REFUSALS:
             rest = len(found) - MOST_REFUSALS
             untested.append(
-                _told("more rules", f"{rest} lie deeper than the {MOST_REFUSALS} tried")
+                _told(
+                    _MORE_RULES, f"only {MOST_REFUSALS} rules of a tool are tested; {rest} are not"
+                )
             )
         return found[:MOST_REFUSALS]
 

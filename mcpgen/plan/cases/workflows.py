@@ -39,12 +39,13 @@ _USUAL_ERRORS = (404, 409, 422, 429, 500, 503)
 _ALWAYS = 1000  # times, more than any step is tried
 _WISHES: tuple[Which, ...] = ("example", "largest")
 
+_GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
+
 
 def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject]:
     """Give the entries of `tests/generated/workflows.json`, by workflow.
 
-    Where no answers can be made up that lead through all steps, the entry says why, and so does
-    a note.
+    Where no sample answers lead through all steps, the entry has the cause, and so has a note.
     """
     making = _Making(plan)
     entries: list[JsonObject] = []
@@ -55,9 +56,9 @@ def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject
             entries.append({"tool": workflow.name, "untested": str(error)})
             problems.note(
                 "untested",
-                f"the workflow `{workflow.name}` has no test: {error}",
-                why="a test needs inputs and answers that lead through all steps by themselves",
-                help="give an `example` where values are made up, or write a test in `tests/`",
+                f"no sample generated for the test of the workflow `{workflow.name}`",
+                why=f"no generated inputs and answers lead through all steps: {error}",
+                help=f"{_GIVE_EXAMPLE}, or write a test in `tests/`",
             )
     return entries
 

@@ -9,7 +9,7 @@ An entry has the smallest call in full, and of everything else only how it diffe
 - `credentials`: which security schemes are configured, and what comes of it;
 - `settings`: the environment variables that the tool reads parameters from, with their values;
   `needed_settings` are those that it cannot be called without;
-- `untested`: what could not be made up, and why;
+- `untested`: what has no generated sample, and why;
 - `attempts`, `timeout_seconds`, `kept`: what the manifest says of requests and results.
 
 An entry with an `id` is one case, written out.
@@ -45,7 +45,7 @@ class Case:
     arguments: JsonObject
     reply: JsonObject | None  # how the API's answer differs from the usual one
     expect: JsonObject
-    untested: str = ""  # why there is no call: it could not be made up
+    untested: str = ""  # why there is no call: no sample was generated
     configured: tuple[str, ...] | None = None  # security schemes; None: all of them
     replies: Sequence[JsonObject] = ()  # what the API answers in turn, in place of `reply`
     settings: Mapping[str, str] = field(default_factory=dict)  # environment variables

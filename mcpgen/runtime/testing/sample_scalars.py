@@ -148,7 +148,20 @@ def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator
             found = True
             yield text
     if not found:
-        raise CannotSampleError(f"no text was found for {_shown(rule)}")
+        raise CannotSampleError(_why_no_text(rule, schemas))
+
+
+def _why_no_text(rule: JsonObject, schemas: Schemas) -> str:
+    """Say whether the cause is the pattern, or that it contradicts another keyword."""
+    pattern = rule.get("pattern")
+    if pattern is not None:
+        try:
+            texts = list(islice(matching_texts(pattern), 8))
+            if not any(schemas.fits({"pattern": pattern}, text) for text in texts):
+                return f"the pattern `{pattern}` matches no text"
+        except TooHardError:
+            return f"texts cannot be generated from the pattern `{pattern}`"
+    return f"no generated text satisfies {_shown(rule)}"
 
 
 def _shown(rule: JsonObject) -> str:

@@ -257,9 +257,13 @@ class _Sampler:
 
     def _why_none(self, schema: JsonSchema, place: _Place) -> str:
         shown = place.path or "/"
-        if schema is False:
+        if isinstance(schema, bool):
             return f"at `{shown}`: its schema allows nothing"
-        return f"at `{shown}`: no value satisfies it, or only one that contains itself for ever"
+        parts = [schema, *(part for keyword in _CHOICES for part in schema.get(keyword, ()))]
+        references = {part.get("$ref") for part in parts if isinstance(part, dict)}
+        if references & place.references:
+            return f"at `{shown}`: its schema requires itself, so a value has no end"
+        return f"at `{shown}`: its schema contradicts itself, so no value satisfies it"
 
     # From schemas to plain ones
 
@@ -479,6 +483,7 @@ def _bounded(value: JsonValue) -> JsonValue:
     return value
 
 
+_CHOICES = ("allOf", "anyOf", "oneOf")
 _COMPOSING = frozenset({"$ref", "allOf", "anyOf", "else", "if", "oneOf", "then"})
 _HARD = frozenset(
     {

@@ -1,14 +1,14 @@
-// A client of the TypeScript SDK for 2026-07-28: `typescript-client-2.4.0 SERVER [TOOL [ARGUMENTS]]`, run in the
-// folder whose node_modules has it. Otherwise as `mcp_1_30.py`.
+// A client of the TypeScript SDK for 2026-07-28: `typescript-client-2.4.0 SERVER [TOOL [ARGUMENTS]]`. The first
+// argument is the folder of Node's modules. Otherwise as `mcp_1_30.py`.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-const require = createRequire(process.env.CLIENT_MODULES);
+const [modules, command, tool, given = "{}"] = process.argv.slice(2);
+const require = createRequire(`${modules}/`);
 const load = (name) => import(pathToFileURL(require.resolve(name)));
 const { Client } = await load("@modelcontextprotocol/client");
 const { StdioClientTransport } = await load("@modelcontextprotocol/client/stdio");
 
-const [command, tool, given = "{}"] = process.argv.slice(2);
 const client = new Client(
   { name: "journey", version: "1" },
   { capabilities: { elicitation: {} }, versionNegotiation: { mode: "auto" } },

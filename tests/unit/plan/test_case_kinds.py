@@ -73,7 +73,9 @@ def test_rule_that_cannot_be_broken_is_told(tmp_path: Path) -> None:
 
     assert refused(found, "maxLength") == []
     assert found["call: rules"].untested == "no value was found that breaks `pattern` of `/r`"
-    assert [problem.code for problem in problems] == ["untested"]
+    (note,) = problems
+    assert (note.code, note.why) == ("untested", found["call: rules"].untested)
+    assert "tests/" in note.help
 
 
 def test_unsatisfiable_body_leaves_the_rest_tested(tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_unsatisfiable_body_leaves_the_rest_tested(tmp_path: Path) -> None:
     body = {"content": {"application/json": {"schema": impossible}}}
     found = cases(tmp_path, {"parameters": [query("q", {"type": "string"})], "requestBody": body})
 
-    assert "no text was found" in found["call: largest arguments"].untested
+    assert "texts cannot be generated" in found["call: largest arguments"].untested
     assert found["call: smallest arguments"].expect["request"]["query"] == {}
     assert len([case for case in found.values() if case.group == "failures"]) > 8
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mcpgen.diagnostics import Problems
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
@@ -110,16 +112,41 @@ def test_what_cannot_be_made_up_is_listed_with_its_reason(tmp_path: Path) -> Non
 
     assert list(found) == ["call: smallest arguments"]
     reason = found["call: smallest arguments"].untested
-    assert reason.startswith("query parameter `q`, at `/`: no text was found for")
+    assert reason == (
+        "query parameter `q`, at `/`: texts cannot be generated from the pattern `^(?=x)(?!x)$`"
+    )
     (note,) = [problem for problem in problems if problem.code == "untested"]
-    assert "`call: smallest arguments` has no test" in note.message
+    assert note.message == "no sample generated for the test case `call: smallest arguments`"
+    assert note.why == reason
+    assert "`example`" in note.help
+
+
+@pytest.mark.parametrize(
+    ("schema", "cause"),
+    [
+        ({"type": "string", "pattern": "^a$", "minLength": 2}, "no generated text satisfies"),
+        ({"type": "string", "pattern": "a^"}, "the pattern `a^` matches no text"),
+        ({"allOf": [{"const": 1}, {"const": 2}]}, "no value satisfies it"),
+        (False, "its schema allows nothing"),
+    ],
+    ids=["pattern and length", "pattern", "constants", "false"],
+)
+def test_the_cause_is_what_the_schema_says(tmp_path: Path, schema: Any, cause: str) -> None:
+    problems = Problems()
+    parameter = query("q", {"type": "object", "required": ["a"], "properties": {"a": schema}})
+    body = {"content": {"application/json": {"schema": parameter["schema"]}}, "required": True}
+    cases(tmp_path, {"requestBody": body}, problems)
+
+    (note,) = [problem for problem in problems if problem.code == "untested"]
+    assert cause in note.why
+    assert "at `/a`" in note.why
 
 
 def test_answer_that_cannot_be_made_up_leaves_the_request_tested(tmp_path: Path) -> None:
     content = {"application/json": {"schema": {"type": "string", "pattern": "^(?=x)(?!x)$"}}}
     found = cases(tmp_path, {"responses": {"200": {"description": "", "content": content}}})
 
-    assert "no answer of the API could be made up" in found["call: result"].untested
+    assert found["call: result"].untested.startswith("no sample of the response: at `/`: texts ")
     assert found["call: smallest arguments"].reply == {"status": 200, "text": ""}
 
 

@@ -19,10 +19,16 @@ MADE_UP: dict[str, Any] = {
 NOT_MADE_UP: dict[str, tuple[Any, str]] = {
     "endless": (
         {"$ref": "#/components/schemas/Endless"},
-        "no value satisfies it, or only one that contains itself for ever",
+        "its schema requires itself, so a value has no end",
     ),
-    "no_text": ({"type": "string", "pattern": "^(?=x)(?!x)$"}, "no text was found for pattern"),
-    "nothing": ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "no value satisfies it"),
+    "no_text": (
+        {"type": "string", "pattern": "^(?=x)(?!x)$"},
+        "texts cannot be generated from the pattern",
+    ),
+    "nothing": (
+        {"allOf": [{"type": "string"}, {"type": "integer"}]},
+        "its schema contradicts itself",
+    ),
 }
 SCHEMAS = {
     "Tree": {"type": "object", "properties": {"child": {"$ref": "#/components/schemas/Tree"}}},
@@ -79,3 +85,30 @@ def test_what_cannot_be_made_up_is_counted_with_its_reason_and_the_rest_is_teste
         assert tools[name]["passed"] >= 5
     assert rules.count("untested") == report["tests"]["untested"] == len(NOT_MADE_UP)
     assert "empty-range" in rules
+
+
+def test_cases_without_a_sample_are_one_line_and_verbose_lists_them(
+    document: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "hard"
+    number = len(NOT_MADE_UP)
+    assert run(["new", str(document), str(target), "--defaults", "--no-models"]) == 0
+    counted = f"note[untested]: no sample generated for {number} test cases; --verbose lists them"
+    notes = [line for line in capsys.readouterr().err.splitlines() if "[untested]" in line]
+    assert notes == [counted]
+
+    with (target / "mcpgen.yaml").open("a") as manifest:
+        manifest.write("# changed\n")
+    assert run(["generate", str(target), "--verbose"]) == 0
+    shown = capsys.readouterr().err
+    for name, (_, reason) in NOT_MADE_UP.items():
+        case = f"`{name}: smallest arguments`"
+        assert f"note[untested]: no sample generated for the test case {case}" in shown
+        assert reason in shown
+
+    assert run(["test", str(target), "-k", "test_tools"]) == 0
+    out = capsys.readouterr().out
+    assert f"{number} tests without a sample, or skipped; --verbose lists the reasons" in out
+    assert "  untested: " not in out
+    assert run(["test", str(target), "-k", "test_tools", "--verbose"]) == 0
+    assert capsys.readouterr().out.count("  untested: ") == number
