@@ -23,7 +23,7 @@ NODE_PACKAGES := node@24 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test bench image peers wheelhouse pythons corpus suites judges update-examples clean
+.PHONY: help demo test bench image peers wheelhouse pythons corpus corpus-compare suites judges update-examples clean
 .DELETE_ON_ERROR:
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo 'make image            the image of a generated server, built without network access and run'
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
+	@echo 'make corpus-compare BASE=FOLDER  what that source tree and this one serve of them; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
 	@echo 'make update-examples  rewrite generated_examples/ and the diffs of the story'
@@ -92,6 +93,10 @@ pythons: $(foreach version,$(OTHER_PYTHONS),.cache/pythons/$(version)/done)
 
 corpus: $(INSTALLED)
 	@$(BIN)/python -m tests.corpus
+
+# Its tables (TSV, Markdown) go to WRITE, if that is given: a folder outside of the repository.
+corpus-compare: $(INSTALLED)
+	@$(BIN)/python -m tests.corpus.before_and_after --base "$(BASE)" $(if $(WRITE),--write "$(WRITE)") $(PARTS)
 
 suites: $(TEST_TOOLS)
 	@$(BIN)/python -m tests.corpus.suites

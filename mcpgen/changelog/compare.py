@@ -123,7 +123,7 @@ def _name_changes(before: str, was: SurfaceTool, after: str, now: SurfaceTool) -
         yield _Found(
             "operation-renamed",
             before,
-            f"keeps its name, though the document calls `{now.operation}` "
+            f"keeps its name, though `{now.operation}` of the document would be called "
             f"`{now.document_name}` now; `{now.operation}: {{name: {now.document_name}, "
             f"aliases: [{after}]}}` under `operations` in mcpgen.yaml takes the new name, and the "
             "old one still works",

@@ -30,7 +30,12 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
         ],
         unselected=list(plan.unselected),
         environment=[
-            {"name": setting.name, "required": setting.required, "secret": setting.secret}
+            {
+                "name": setting.name,
+                "required": setting.required,
+                "secret": setting.secret,
+                "use": _use(setting),
+            }
             for setting in plan.environment
         ],
         next=list(commands),
@@ -90,11 +95,15 @@ def _show_environment(printer: Printer, settings: tuple[EnvironmentVariable, ...
         return
     printer.result("\nThe server reads from its environment:")
     width = max(len(setting.name) for setting in settings)
+    use_width = max(len(_use(setting)) for setting in settings)
     for setting in settings:
-        kind = "required" if setting.required else "optional"
-        printer.result(
-            f"  {setting.name:<{width}}  {kind}  {visible(setting.description)}".rstrip()
-        )
+        use = f"{_use(setting):<{use_width}}"
+        printer.result(f"  {setting.name:<{width}}  {use}  {visible(setting.description)}".rstrip())
+
+
+def _use(setting: EnvironmentVariable) -> str:
+    """Describe who needs a setting, in the words of the server's `--check-env`."""
+    return setting.usage.counted() if setting.usage is not None else setting.use
 
 
 def _next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:

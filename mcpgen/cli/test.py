@@ -159,6 +159,7 @@ def run_tests(
 def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
     from mcpgen.factory.testing.mutation.campaign import UnsoundSuiteError
     from mcpgen.factory.testing.proof import campaign_facts
+    from mcpgen.factory.testing.run import MissingPackagesError
     from mcpgen.factory.testing.selection import SelectionError
 
     try:
@@ -166,6 +167,9 @@ def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
             proof = prove(progress=progress)
     except SelectionError as error:
         raise MisuseError(f"-k {error}") from None
+    except MissingPackagesError as error:
+        printer.error("missing-package", str(error), why=error.why, help=error.help)
+        return printer.finish("findings", ExitCode.FINDINGS)
     except OSError as error:
         raise _unusable(error) from None
     except UnsoundSuiteError as error:

@@ -89,7 +89,11 @@ def _merge_texts(
         if is_now == was:
             merged = _replaced(merged, was, shall)
         elif is_now and shall:
-            edits.conflicts.append((*at, name))
+            requirement = _merge_requirement(was, is_now, shall) if by_name else ""
+            if requirement:
+                merged = _replaced(merged, is_now, [requirement])
+            else:
+                edits.conflicts.append((*at, name))
     if merged != list(yours):
         edits.values[at] = merged
 
@@ -106,6 +110,42 @@ def _by_name(requirements: Sequence[str]) -> dict[str, list[str]]:
         name = re.sub(r"[-_.]+", "-", found[1]).lower() if found else requirement
         groups.setdefault(name, []).append(requirement)
     return groups
+
+
+class _Requirement(Struct, frozen=True):
+    """A requirement (PEP 508) as far as a merge looks at it."""
+
+    name: str
+    extras: tuple[str, ...]
+    rest: str  # versions, markers or a URL
+
+    @classmethod
+    def parse(cls, text: str) -> _Requirement | None:
+        found = re.match(r"\s*([A-Za-z0-9._-]+)(?:\s*\[([^\]]*)\])?(.*)", text, re.DOTALL)
+        if found is None:
+            return None
+        extras = (extra.strip() for extra in (found[2] or "").split(","))
+        return cls(found[1], tuple(filter(None, extras)), found[3])
+
+
+def _merge_requirement(base: Sequence[str], yours: Sequence[str], ours: Sequence[str]) -> str:
+    """Merge one requirement that both sides changed; "" if both changed its versions.
+
+    Extras are merged one by one, so that an extra that mcpgen adds reaches a requirement whose
+    versions the user changed.
+    """
+    if not len(base) == len(yours) == len(ours) == 1:
+        return ""
+    was, theirs, new = (_Requirement.parse(texts[0]) for texts in (base, yours, ours))
+    if was is None or theirs is None or new is None:
+        return ""
+    if len({was.rest.strip(), theirs.rest.strip(), new.rest.strip()}) == 3:
+        return ""
+    rest = theirs.rest if new.rest.strip() == was.rest.strip() else new.rest
+    kept = [extra for extra in theirs.extras if extra not in was.extras or extra in new.extras]
+    added = [it for it in new.extras if it not in was.extras and it not in theirs.extras]
+    extras = ",".join((*kept, *added))
+    return theirs.name + (f"[{extras}]" if extras else "") + rest
 
 
 def _replaced(entries: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:

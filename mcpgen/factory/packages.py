@@ -43,11 +43,18 @@ class GeneratedPackage(Struct, frozen=True):
         }
 
     def mock_environment(self, base_url: str) -> dict[str, str]:
-        """Point the server at a mock API, with placeholders for unset credentials and settings."""
+        """Point the server at a mock API, with placeholders for unset credentials and settings.
+
+        A file has none: a server does not start with one that it cannot read.
+        """
         from mcpgen.runtime.testing.settings import sample_text
 
         unset = [it for it in self.contract["environment"] if it["name"] not in os.environ]
-        stand_ins = {it["name"]: f"mock-{it['part']}" for it in unset if it.get("scheme")}
+        stand_ins = {
+            it["name"]: f"mock-{it['part']}"
+            for it in unset
+            if it.get("scheme") and not it["part"].endswith("_file")
+        }
         stand_ins |= {it["name"]: sample_text(it) for it in unset if "schema" in it}
         return {**stand_ins, **self.base_urls(base_url)}
 

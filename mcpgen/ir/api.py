@@ -204,6 +204,7 @@ class Operation(Struct, frozen=True):
     reserved: tuple[Parameter, ...] = ()  # declared headers that only a security scheme may set
     is_public: bool = False  # the operation itself states `security: []`
     called: str = ""  # what the document wants its tool to be called, by an extension
+    published_arguments: frozenset[str] = frozenset()  # names that its tool has had
     declared: Declared | None = None  # where no document has it, and the manifest declares it
 
     @property

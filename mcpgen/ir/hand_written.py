@@ -32,6 +32,7 @@ class HandWritten(Struct, frozen=True):
     hooks: tuple[Hook, ...] = ()
     tools: tuple[ExtraTool, ...] = ()
     unreadable: tuple[str, ...] = ()  # modules that are no Python: "handlers/pets.py"
+    asking: tuple[Location, ...] = ()  # where a handler asks the client for input: `ctx.elicit`
 
     @property
     def overrides(self) -> Mapping[str, Hook]:

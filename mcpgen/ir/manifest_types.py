@@ -16,7 +16,7 @@ Tokens: TypeAlias = tuple[str, ...]
 """Keys and list indexes that lead to a value of the manifest."""
 JsonSchema: TypeAlias = dict[str, Any] | bool
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
-ToolName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]{0,47}$")]
+ToolName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]{0,63}$")]
 McpRevision: TypeAlias = Literal[
     "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -28,6 +29,9 @@ from mcpgen.ir.workflow import (
     ObjectOf,
     Value,
 )
+from mcpgen.runtime.needs import Usage
+
+FIRST_STATELESS_REVISION: Final = "2026-07-28"  # of MCP
 
 
 class Annotation(Struct, frozen=True):
@@ -105,7 +109,7 @@ class Shaping(Struct, frozen=True):
 class ToolPlan(Struct, frozen=True):
     """One tool: what clients see, what its handler is called, and how its arguments travel."""
 
-    name: str  # ^[a-z][a-z0-9_]{0,47}$
+    name: str  # ^[a-z][a-z0-9_]{0,63}$
     function: Identifier
     call_type: Identifier  # "GetPetsPetIdCall": what an override says that its `call_next` is
     title: str
@@ -217,13 +221,22 @@ class EnvironmentVariable(Struct, frozen=True):
 
     name: str  # "PETSTORE_API_KEY"
     description: str
-    required: bool
+    required: bool  # most tools need it, and no other setting can replace it
     secret: bool
     scheme: str = ""  # the security scheme that it serves, if any
     part: str = ""  # which part of it: "value", "username", "password", "client_id", ...
     example: str = ""
+    choices: tuple[str, ...] = ()  # the values that are allowed; () for any
+    usage: Usage | None = None  # the tools that need it; None where calls do not decide
     schema: JsonSchema | None = None  # of a value that requests carry; None for other settings
     reads_as: JsonObject = field(default_factory=dict)  # the types that its text is parsed as
+
+    @property
+    def use(self) -> str:
+        """Who needs it, without numbers: "needed by most tools", "optional"."""
+        if self.usage is not None:
+            return self.usage.summary()
+        return "required" if self.required else "optional"
 
     @property
     def stem(self) -> str:
@@ -287,6 +300,7 @@ class ServerPlan(Struct, frozen=True):
     revisions: tuple[str, ...] = ()  # of MCP, that are served; () for all
     resources: tuple[DeclaredPlan, ...] = ()  # by URI; templates among them
     prompts: tuple[DeclaredPlan, ...] = ()  # by name
+    has_asking_handlers: bool = False  # something in `handlers/` asks clients for input
 
     def servers_of(self, source: str) -> tuple[Server, ...]:
         """Where the API of a source is, unless an operation says otherwise."""
@@ -297,6 +311,33 @@ class ServerPlan(Struct, frozen=True):
     def has_document(self) -> bool:
         """Whether there is an API behind the server; without one, its `handlers/` are all of it."""
         return bool(self.groups)
+
+    @property
+    def extras(self) -> Mapping[str, tuple[str, ...]]:
+        """The extras of the runtime that tools need, with these tools: {"seal": ("delete_pet",)}.
+
+        A client of a stateless revision carries the state of a call, encrypted.
+        """
+        if not self._serves_stateless_clients:
+            return {}
+        asking = {tool.name for tool in self.tools if tool.shaping.confirm}
+        asking |= {
+            workflow.name
+            for workflow in self.workflows
+            if asking.intersection(step.tool for step in workflow.steps)
+        }
+        return {"seal": tuple(sorted(asking))} if asking else {}
+
+    @property
+    def _serves_stateless_clients(self) -> bool:
+        return not self.revisions or max(self.revisions) >= FIRST_STATELESS_REVISION
+
+    @property
+    def required_extras(self) -> tuple[str, ...]:
+        """The extras that an installation needs, for its tools or for its `handlers/`."""
+        asks_by_hand = self.has_asking_handlers and self._serves_stateless_clients
+        by_hand = {"seal"} if asks_by_hand else set()
+        return tuple(sorted(self.extras.keys() | by_hand))
 
     @property
     def token_cost(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 
@@ -166,13 +167,18 @@ def _tell_removed(
 
 
 def suggestion(key: str, was: Overridden | None, operations: Iterable[str]) -> str:
-    """Say which operation `key` may be now: of the same operationId, or of the same path's end.
+    """Return the operation that `key` may be now: of the same operationId, or path's end.
 
-    "" where none is like it. It is never one of another method.
+    "" if none is like it. It is never one of another method. It is one of another source only if
+    no operation of its own is left, as after the source was renamed.
     """
     known = set(operations)
     if was is not None and was.moved_to in known:
         return was.moved_to
+    source, request = _parts(key)
+    if source and all(_parts(other)[0] != source for other in known):
+        same = [other for other in known if _parts(other)[1] == request]
+        return same[0] if len(same) == 1 else ""
     method, _, path = key.partition(" ")
     others = [other for other in sorted(known) if other.partition(" ")[0] == method]
     tails = {other: _shared_tail(path, other.partition(" ")[2]) for other in others}
@@ -181,6 +187,13 @@ def suggestion(key: str, was: Overridden | None, operations: Iterable[str]) -> s
         return next(other for other in others if tails[other] == best)
     close = difflib.get_close_matches(key, others, n=1, cutoff=0.8)
     return close[0] if close else ""
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Split an operation key into its source and its request: "rail", "GET /trips"."""
+    method, _, path = key.partition(" ")
+    source, _, method = method.rpartition(":")
+    return source, f"{method} {path}"
 
 
 def _shared_tail(one: str, other: str) -> int:
@@ -337,6 +350,7 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     before = len(problems)
     written = read_project_handlers(target, problems)
     remembered = parse_overridden(read_file(target, OVERRIDDEN_FILE))
+    _report_missing_extra(target, written, problems)
     is_plain = not (written.hooks or written.tools or remembered)
     surface = None if is_plain else read_project_surface(target)
     if surface is not None:
@@ -344,6 +358,37 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
         if not is_lost:
             _tell_unrecorded(written, remembered, problems)
     return len(problems) > before
+
+
+def _report_missing_extra(target: Path, written: HandWritten, problems: Problems) -> None:
+    """Report handlers that ask clients for input where `pyproject.toml` installs no encryption."""
+    if not written.asking or not _lacks_seal(read_file(target, "pyproject.toml") or b""):
+        return
+    problems.warning(
+        "missing-extra",
+        "a handler asks clients for input, which needs `mcpgen[seal]`",
+        at=written.asking[0],
+        why="the call fails for clients of MCP 2026-07-28, which carry its state encrypted",
+        help="run `mcpgen generate`, or add the extra to `dependencies` in pyproject.toml",
+    )
+
+
+def _lacks_seal(project: bytes) -> bool:
+    """Whether the dependencies have the runtime, and nothing that encrypts."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    runtimes: list[Requirement] = []
+    try:
+        settings = tomllib.loads(project.decode())
+        for text in settings["project"]["dependencies"]:
+            requirement = Requirement(text)
+            if requirement.name == "cryptography":
+                return False
+            if requirement.name == "mcpgen":
+                runtimes.append(requirement)
+    except (ValueError, KeyError, TypeError, InvalidRequirement):
+        return False  # it is the user's, and other tools report what is wrong with it
+    return bool(runtimes) and not any("seal" in requirement.extras for requirement in runtimes)
 
 
 def read_project_surface(target: Path) -> Surface | None:

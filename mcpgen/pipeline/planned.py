@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lock import Lock, LockedDocument, by_operation_key, with_lf
 from mcpgen.ir.api import Api, Server
 from mcpgen.ir.document import Document
@@ -19,7 +19,8 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline import stages
 from mcpgen.pipeline.credentials import report_hidden
 from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.project_folder import Inputs, read_file
+from mcpgen.pipeline.overrides import read_project_handlers
+from mcpgen.pipeline.project_folder import Inputs, published_arguments, read_file
 from mcpgen.pipeline.sources import Source, identify_sources, published_settings
 from mcpgen.plan.by_hand import plan_by_hand
 from mcpgen.plan.declared import with_declared
@@ -122,8 +123,10 @@ def plan_project(
         by_operation_key(lock.calls, begins),
         read_workflows(intent, arazzo.read, problems),
         tuple(source.name for source in sources),
+        published_arguments(target),
     )
     plan = stages.plan_server(api, policy, problems, strict=options.strict)
+    _check_shared_secrets(plan, problems)
     report_hidden(plan, {source.name: source.entry for source in sources}, problems)
     plan = _with_declared(plan, target, intent, problems)
     inputs = Inputs(
@@ -195,6 +198,31 @@ def _check_schemes(apis: Sequence[Api], intent: LocatedManifest, problems: Probl
             help="give this one another name",
         )
     if taken:
+        raise RejectedError
+
+
+def _check_shared_secrets(plan: ServerPlan, problems: Problems) -> None:
+    """Check that no entry for many operations sends one secret to several APIs.
+
+    Raises:
+        RejectedError: one does.
+    """
+    sources: dict[tuple[Location, str], set[str]] = {}
+    for tool in plan.tools:
+        for setting in (fixed.setting for fixed in tool.fixed if not fixed.is_default_header):
+            if setting is not None and setting.secret:
+                sources.setdefault((setting.at, setting.name), set()).add(tool.operation.source)
+    shared = [entry for entry, names in sources.items() if len(names) > 1]
+    for at, name in shared:
+        problems.error(
+            "secret-shared",
+            f"`{name}` would send a secret to several APIs",
+            at=at,
+            why="the entry covers operations of several sources",
+            help="state it for single operations, or declare it under `security_schemes` and"
+            " `security` of its source",
+        )
+    if shared:
         raise RejectedError
 
 
@@ -280,7 +308,7 @@ def _of_source(api: Api, source: Source, published: Mapping[str, str]) -> Api:
 def _with_declared(
     plan: ServerPlan, target: Path, intent: LocatedManifest, problems: Problems
 ) -> ServerPlan:
-    """Add the resources and prompts of the manifest.
+    """Add the resources and prompts of the manifest, and what the `handlers/` need installed.
 
     Raises:
         RejectedError: one of them cannot be followed.
@@ -289,7 +317,8 @@ def _with_declared(
     check_targets(plan, intent, problems)
     if problems.has_errors:
         raise RejectedError
-    return plan
+    written = read_project_handlers(target, Problems())  # reported with the overrides
+    return replace(plan, has_asking_handlers=plan.has_asking_handlers or bool(written.asking))
 
 
 def _vendored_at(path: str, document: Document) -> dict[str, bytes]:

@@ -28,6 +28,7 @@ from mcpgen.emit.ownership import RESCUE_FOLDER, STATE_FOLDER, SURFACE_FILE
 from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import write
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
+from mcpgen.ir.surface import SurfaceTool
 from mcpgen.pipeline.options import Project
 
 if TYPE_CHECKING:  # `check` plans nothing, and starts quicker without them
@@ -119,15 +120,26 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
 
 
 def _issued_names(target: Path) -> dict[str, str]:
-    """Give the names of the tools as clients know them, by operation; none where that is lost."""
-    # Imported here: only a lost lock needs them.
+    """Return the names of the tools as clients know them, by operation; {} if that is lost."""
+    return {tool.operation: name for name, tool in _published_tools(target).items()}
+
+
+def published_arguments(target: Path) -> dict[str, frozenset[str]]:
+    """Return the names of the tools' arguments as clients know them, by operation."""
+    return {
+        tool.operation: frozenset(tool.input_schema.get("properties", ()))
+        for tool in _published_tools(target).values()
+    }
+
+
+def _published_tools(target: Path) -> Mapping[str, SurfaceTool]:
+    # Imported here: `check` does without.
     from mcpgen.changelog import SurfaceUnreadableError, read_surface
 
     try:
-        surface = read_surface(read_file(target, SURFACE_FILE) or b"")
+        return read_surface(read_file(target, SURFACE_FILE) or b"").handled
     except SurfaceUnreadableError:
         return {}
-    return {tool.operation: name for name, tool in surface.handled.items()}
 
 
 def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:

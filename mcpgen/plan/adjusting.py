@@ -74,7 +74,8 @@ def argument_places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace
     found = {
         name: place
         for place, name in argument_names(
-            [(parameter.location, parameter.name) for parameter in operation.parameters]
+            [(parameter.location, parameter.name) for parameter in operation.parameters],
+            operation.published_arguments,
         ).items()
     }
     if operation.request_body is not None:

@@ -51,7 +51,8 @@ def plan_arguments(adjusted: Adjusted, types: Types, hint: str) -> tuple[Listed,
     """
     operation = adjusted.offered
     names = argument_names(
-        [(parameter.location, parameter.name) for parameter in adjusted.sent.parameters]
+        [(parameter.location, parameter.name) for parameter in adjusted.sent.parameters],
+        operation.published_arguments,
     ) | dict(adjusted.names)
     listed = [
         _parameter(parameter, names[parameter.location, parameter.name], types, hint)

@@ -6,7 +6,7 @@ from mcpgen.ir.api import Api
 from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.plan.naming import snake_case
+from mcpgen.plan.words import snake_case
 
 
 def plan_by_hand(manifest: Manifest) -> ServerPlan:
@@ -27,4 +27,5 @@ def plan_by_hand(manifest: Manifest) -> ServerPlan:
         environment=(),
         groups=(),
         models=(),
+        has_asking_handlers=True,  # what is written there is not known yet
     )

@@ -60,12 +60,17 @@ def is_generic(name: str) -> bool:
 
 def describes_credential(text: str) -> bool:
     """Whether a description speaks of a credential of the API, and of nothing else."""
-    return bool(_OF_CREDENTIALS.search(text)) and not _OF_OTHERS.search(text)
+    return mentions_credential(text) and not _OF_OTHERS.search(text)
+
+
+def mentions_credential(text: str) -> bool:
+    """Whether a description speaks of a credential of the API, among other things."""
+    return _OF_CREDENTIALS.search(text) is not None
 
 
 def describes_other(text: str) -> bool:
     """Whether a description speaks of a token that is no credential: of a page, an invitation."""
-    return bool(_OF_OTHERS.search(text)) and not _OF_CREDENTIALS.search(text)
+    return bool(_OF_OTHERS.search(text)) and not mentions_credential(text)
 
 
 def is_login(path: str, operation_id: str) -> bool:

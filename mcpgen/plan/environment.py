@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
 from mcpgen.plan.descriptions import first_sentence, one_line
-from mcpgen.plan.naming import digest, snake_case
+from mcpgen.plan.setting_usage import with_usage
+from mcpgen.plan.words import digest, snake_case
 from mcpgen.runtime.hosts import is_private
 
 _PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
@@ -44,9 +45,10 @@ def environment(
     *,
     takes_files: bool,
     has_toolsets: bool = False,
+    asks_users: bool = False,
 ) -> tuple[EnvironmentVariable, ...]:
     """The variables that serve `operations`: base URL, server variables, credentials, files."""
-    return (
+    of_calls = (
         *(
             variable
             for source in _sources(api, operations)
@@ -57,9 +59,23 @@ def environment(
             )
         ),
         *_credentials(api, operations, prefix),
+    )
+    return (
+        *with_usage(of_calls, api, operations, prefix),
         *([_ca_file(prefix)] if operations else []),
         *([_file_roots(prefix)] if takes_files else []),
         *([_toolset(prefix)] if has_toolsets else []),
+        *([_state_keys(prefix)] if asks_users else []),
+    )
+
+
+def _state_keys(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}STATE_KEYS",
+        description="Keys of at least 32 characters, separated by commas, that encrypt the state of"
+        " a call while its user is asked. Set the same ones where several processes serve.",
+        required=False,
+        secret=True,
     )
 
 
@@ -125,7 +141,7 @@ def _base_url(
     return EnvironmentVariable(
         name=f"{prefix}BASE_URL",
         description=f"Address of {api}{about}",
-        required=is_at_home or not is_known,
+        required=False,
         secret=False,
         example=example or "https://api.example.com",
     )
@@ -155,9 +171,10 @@ def _server_variables(servers: Iterable[Server], prefix: str) -> list[Environmen
                     description=" ".join(
                         filter(None, (about or f"`{{{variable.name}}}` of the address.", choices))
                     ),
-                    required=not variable.default,
+                    required=False,
                     secret=False,
                     example=variable.default,
+                    choices=tuple(map(str, variable.enum)),
                 ),
             )
     return [found[name] for name in sorted(found)]
@@ -176,23 +193,17 @@ def _credentials(
     schemes = [scheme for scheme in api.security_schemes if scheme.id in used]
     stems = _credential_stems(api, schemes, prefix)
     for scheme in schemes:
-        is_needed = all(
-            _is_needed(scheme.id, operation)
-            for operation in _of_sources_with(scheme.id, operations)
-        )
-        for part, secret in _parts(scheme):
-            name = _setting_name(stems[scheme.id], part)
-            is_optional_part = part in ("refresh_token", "access_token")
-            variables.append(
-                EnvironmentVariable(
-                    name=name,
-                    description=_about(scheme, part),
-                    required=is_needed and not is_optional_part,
-                    secret=secret,
-                    scheme=scheme.id,
-                    part=part,
-                )
+        variables += [
+            EnvironmentVariable(
+                name=_setting_name(stems[scheme.id], part),
+                description=_about(scheme, part),
+                required=False,
+                secret=secret,
+                scheme=scheme.id,
+                part=part,
             )
+            for part, secret in _parts(scheme)
+        ]
     return variables
 
 
@@ -207,7 +218,8 @@ def _credential_stems(api: Api, schemes: Sequence[SecurityScheme], prefix: str) 
         if published.startswith(_credential_prefix(api, scheme, prefix)):
             stems[scheme.id] = published
     sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
-    taken = {f"{prefix}CA_FILE", f"{prefix}FILE_ROOTS"} | {f"{each}BASE_URL" for each in sources}
+    taken = {f"{prefix}{name}" for name in ("CA_FILE", "FILE_ROOTS", "STATE_KEYS", "TOOLSET")}
+    taken |= {f"{each}BASE_URL" for each in sources}
     kinds = {scheme.id: scheme for scheme in schemes}
     taken |= {name for id_, stem in stems.items() for name in _setting_names(stem, kinds[id_])}
     for scheme in sorted(schemes, key=lambda scheme: (bool(scheme.source), scheme.id)):
@@ -243,22 +255,6 @@ def _parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:
     if scheme.type in ("oauth2", "openIdConnect"):
         return _PARTS["oauth2"]
     return _PARTS.get(scheme.type, _PARTS["value"])
-
-
-def _is_needed(scheme: str, operation: Operation) -> bool:
-    return bool(operation.security) and all(
-        any(use.scheme == scheme for use in requirement) for requirement in operation.security
-    )
-
-
-def _of_sources_with(scheme: str, operations: Sequence[Operation]) -> list[Operation]:
-    """Return the operations of the sources that use a scheme: another one never changes them."""
-    using = {
-        operation.source
-        for operation in operations
-        if any(use.scheme == scheme for requirement in operation.security for use in requirement)
-    }
-    return [operation for operation in operations if operation.source in using]
 
 
 def _about(scheme: SecurityScheme, part: str) -> str:

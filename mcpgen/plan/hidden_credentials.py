@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
 
 from msgspec import Struct
 
@@ -22,17 +23,19 @@ from mcpgen.plan.credential_names import (
     is_explicit,
     is_generic,
     is_login,
+    mentions_credential,
     requires_credentials,
 )
 from mcpgen.plan.descriptions import first_sentence
-from mcpgen.plan.naming import snake_case
 from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.words import snake_case
 
 _AUTHORIZATION = ("header", "authorization")
 _MOST = 0.5  # of the tools: what so many take belongs to the API, not to one of its resources
 _NEARLY_ALL = 0.8
 _SOME = 0.1
 _LONGEST_DESCRIPTION = 100
+_LONGEST_NAME = 60
 _FEWEST = 3  # tools; fewer share a name by chance
 _BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
 _BASIC = re.compile(r"\bbasic\b", re.IGNORECASE)
@@ -80,7 +83,9 @@ class _Finding:
         schemes = [scheme for scheme in plan.api.security_schemes if scheme.source == source]
         self._schemes = {scheme.id: scheme for scheme in schemes}
         self._shapes = Shapes(plan.api.schemas, "request")
+        self._prefix = source_prefix(plan.env_prefix, plan.api.source_of(source))
         self._settings = {variable.name for variable in plan.environment}
+        self._settings |= {f"{self._prefix}{it.local_id.upper()}" for it in schemes}
 
     def headers(self) -> Iterator[HiddenCredential]:
         """Find headers that only a security scheme may set, and none sets."""
@@ -148,7 +153,7 @@ class _Finding:
                 entry = {"type": "apiKey", "in": place[0], "name": found[0].name}
                 if about := first_sentence(found[0].description, _LONGEST_DESCRIPTION):
                     entry["description"] = about
-                name = self._free_name(snake_case(found[0].name) or "key")
+                name = self._free_name(snake_case(found[0].name))
                 yield _argument(subject, found, is_certain, schemes={name: entry})
 
     def _judge(self, location: str, found: Sequence[_Use]) -> bool | None:
@@ -157,8 +162,9 @@ class _Finding:
         if not uses or all(describes_other(use.description) for use in uses):
             return None
         share = len(uses) / len(self._others)
-        is_described = any(describes_credential(use.description) for use in uses)
         explicit, generic = is_explicit(uses[0].name), is_generic(uses[0].name)
+        describes = mentions_credential if explicit else describes_credential
+        is_described = any(describes(use.description) for use in uses)
         if not (explicit or generic):
             return None
         if location == "path":
@@ -180,13 +186,14 @@ class _Finding:
         """Find credentials that nearly all bodies have as a member."""
         with_body = [tool for tool in self._others if self._properties(tool)]
         uses: dict[str, list[_Use]] = {}
-        for tool in with_body:
+        for tool in filter(self._properties, self.tools):
             stated = tool.stated.entry.parameters
             for use in self._uses_of_members(tool):
                 if use.argument not in stated and (is_explicit(use.name) or is_generic(use.name)):
                     uses.setdefault(use.name, []).append(use)
         for name, found in sorted(uses.items()):
-            is_shared = len(found) >= _FEWEST and len(found) >= _NEARLY_ALL * len(with_body)
+            number = sum(not _is_login(use.tool) for use in found)
+            is_shared = number >= max(_FEWEST, _NEARLY_ALL * len(with_body))
             if not is_shared or all(describes_other(use.description) for use in found):
                 continue
             is_certain = any(describes_credential(use.description) for use in found)
@@ -221,21 +228,21 @@ class _Finding:
 
         It is not sent at all where a security scheme of every operation replaces it.
         """
-        entry: JsonObject = {"from_environment": self._setting(found[0].name), "secret": True}
+        name = self._free_name(snake_case(found[0].name))
+        entry: JsonObject = {"from_environment": f"{self._prefix}{name.upper()}", "secret": True}
         if all(use.tool.security and not use.is_required for use in found):
             entry = {"hidden": True}
         if not any(tool.operation.source for tool in self._plan.tools):  # of other sources
             return {"*": {use.argument: entry for use in found}}
         return {use.tool.operation.key: {use.argument: entry} for use in found}
 
-    def _setting(self, name: str) -> str:
-        prefix = source_prefix(self._plan.env_prefix, self._plan.api.source_of(self._source))
-        setting = f"{prefix}{snake_case(name).upper()}"
-        return f"{setting}_ARGUMENT" if setting in self._settings else setting
-
     def _free_name(self, stem: str) -> str:
-        taken = {scheme.local_id for scheme in self._schemes.values()}
-        return f"{stem}_parameter" if stem in taken else stem
+        """Return a name for a scheme or a setting whose environment variable is free."""
+        stem = stem[-_LONGEST_NAME:].strip("_") or "key"
+        names = chain([stem, f"{stem}_parameter"], (f"{stem}_{number}" for number in count(2)))
+        name = next(it for it in names if f"{self._prefix}{it.upper()}" not in self._settings)
+        self._settings.add(f"{self._prefix}{name.upper()}")
+        return name
 
     def undeclared(self) -> Iterator[HiddenCredential]:
         """Find out that an API needs a credential of which its document declares no use."""

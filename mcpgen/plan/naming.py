@@ -1,13 +1,12 @@
-"""Names of tools, modules, arguments and classes: legal everywhere, distinct, and steady.
+"""Names of modules, arguments and classes: legal everywhere, distinct and stable.
 
 No name depends on the order of the document. Where two would be equal, each gets six digits of a
-hash of what it stands for, so a third one later moves neither.
+hash of what it stands for, so that a third one later moves neither.
 """
 
 from __future__ import annotations
 
 import builtins
-import hashlib
 import keyword
 import re
 from collections import Counter
@@ -18,33 +17,19 @@ from types import MappingProxyType
 from mcpgen.ir.api import Operation
 from mcpgen.ir.identifiers import Identifier, safe_filename
 from mcpgen.plan.transliteration import plain_ascii
+from mcpgen.plan.words import digest, published_spelling, snake_case
 
-MAX_TOOL_NAME = 48
-_SHORTEST_LIMIT = 24
-_TOOL_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}\Z")
+_MAX_MODULE = 48
 _MAX_ARGUMENT = 64
 _PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")  # what no client is known to refuse
 _SPOKEN = {"@": "at", "$": "dollar", "+": "plus", "<": "lt", ">": "gt"}
 _SPOKEN_SYMBOL = re.compile("[@$+<>]|^-(?=[0-9])")
 _MAX_CLASS = 80
 _MAX_CALL_TYPE = _MAX_CLASS + len("Call")
-_ACRONYM = re.compile(r"([A-Z]+)([A-Z][a-z])")
-_CAMEL = re.compile(r"([a-z0-9])([A-Z])")
 _OTHER = re.compile(r"[^A-Za-z0-9]+")
 _RESERVED = frozenset(
     {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "ctx", "tools", "self", "cls"}
 )
-
-
-def digest(text: str) -> str:
-    """Six hexadecimal digits that stand for `text`."""
-    return hashlib.sha256(text.encode()).hexdigest()[:6]
-
-
-def snake_case(text: str) -> str:
-    """`text` as words of `[a-z0-9]` joined by "_"; every separator is kept as one."""
-    words = _CAMEL.sub(r"\1_\2", _ACRONYM.sub(r"\1_\2", plain_ascii(text)))
-    return _OTHER.sub("_", words).strip("_").lower()
 
 
 @lru_cache(maxsize=4096)
@@ -53,103 +38,6 @@ def pascal_case(text: str) -> str:
     words = [word for word in _OTHER.split(plain_ascii(text)) if word]
     name = "".join(word[0].upper() + word[1:] for word in words)
     return name if name and not name[0].isdigit() else f"Model{name}"
-
-
-def tool_name_limit(server: str) -> int:
-    """How long a tool's name may be, so that `mcp__<server>__<tool>` stays within 64."""
-    return max(_SHORTEST_LIMIT, min(MAX_TOOL_NAME, 57 - len(server)))
-
-
-def tool_names(
-    operations: Iterable[Operation],
-    issued: Mapping[str, str],
-    limit: int = MAX_TOOL_NAME,
-    *,
-    reserved: Collection[str] = (),
-    prefixes: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """A name for the tool of each operation, by operation key. Issued names are kept.
-
-    No new tool gets a `reserved` name. `prefixes` begin new names, by the operations' source.
-    """
-    names = {
-        operation.key: issued[operation.key]
-        for operation in operations
-        if _TOOL_NAME.match(issued.get(operation.key, ""))
-    }
-    wanted = {
-        operation.key: _wanted_tool_name(operation, prefixes or {})
-        for operation in sorted(operations, key=lambda operation: operation.key)
-        if operation.key not in names
-    }
-    count = Counter(wanted.values())
-    taken = {*issued.values(), *reserved}
-    hashed: list[str] = []
-    for key, name in wanted.items():
-        if count[name] == 1 and name not in taken and len(name) <= limit:
-            names[key] = name
-            taken.add(name)
-        else:
-            hashed.append(key)
-    for key in hashed:
-        name, seed = _hashed(wanted[key], key, limit), key
-        while name in taken:
-            seed += "+"
-            name = _hashed(wanted[key], seed, limit)
-        names[key] = name
-        taken.add(name)
-    return names
-
-
-def new_document_names(
-    operations: Iterable[Operation],
-    names: Mapping[str, str],
-    limit: int = MAX_TOOL_NAME,
-    *,
-    reserved: Collection[str] = (),
-    prefixes: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """What the document calls operations by now whose tools are called otherwise, by key.
-
-    Only a name that the tool could have at once is given.
-    """
-    wanted = {
-        operation.key: _wanted_tool_name(operation, prefixes or {}) for operation in operations
-    }
-    count = Counter(wanted.values())
-    taken = {*names.values(), *reserved}
-    return {
-        key: name
-        for key, name in wanted.items()
-        if key in names and count[name] == 1 and name not in taken and len(name) <= limit
-    }
-
-
-def _wanted_tool_name(operation: Operation, prefixes: Mapping[str, str]) -> str:
-    name = snake_case(operation.called) or snake_case(operation.operation_id)
-    if not name:
-        name = _name_of_request(operation)
-    if prefix := prefixes.get(operation.source, ""):
-        name = f"{prefix.rstrip('_')}_{name}"
-    return name if name[0].isalpha() else f"op_{name}"
-
-
-def _name_of_request(operation: Operation) -> str:
-    """`get_pets_by_pet_id` for "GET /pets/{petId}"."""
-    words = [operation.method]
-    for segment in operation.path.split("/"):
-        parts = re.split(r"(\{[^{}]*\})", segment)
-        words += [f"by_{part[1:-1]}" if part.startswith("{") else part for part in parts if part]
-    return "_".join(filter(None, map(snake_case, words))) or "call"
-
-
-def _hashed(name: str, key: str, limit: int) -> str:
-    """`name` cut after whole words, with a hash of the operation's key."""
-    room = limit - 7
-    if len(name) > room:
-        head = name[: room + 1]
-        name = head.rsplit("_", 1)[0] if "_" in head[1:] else head[:room]
-    return f"{name.rstrip('_')}_{digest(key)}"
 
 
 @lru_cache(maxsize=4096)
@@ -182,7 +70,7 @@ _MODULES = frozenset({"shared"})  # our own, beside those of tags
 
 
 def _module_name(tag: str) -> str:
-    name = snake_case(tag)[:MAX_TOOL_NAME].strip("_") or "tag"
+    name = snake_case(tag)[:_MAX_MODULE].strip("_") or "tag"
     if name[0].isdigit():
         name = f"tag_{name}"
     if name in _RESERVED:
@@ -193,17 +81,20 @@ def _module_name(tag: str) -> str:
         return f"tag_{name}"
 
 
-def argument_names(places: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """An argument for each (location, wire name) of an operation, in the order given.
+def argument_names(
+    places: Collection[tuple[str, str]], published: Collection[str] = ()
+) -> dict[tuple[str, str], str]:
+    """Return an argument for each (location, wire name) of an operation, in the order given.
 
     A name goes to the path before the query, the header and the cookie, and there to the wire name
-    that is spelled so; the others are told by their place, and then by a hash.
+    that is spelled so; the others are told by their place, and then by a hash. A `published` name
+    keeps its spelling.
     """
     names: dict[tuple[str, str], str] = {}
     taken: set[str] = {"body", "content_type"}
     for place in sorted(places, key=_precedence):
         location, wire_name = place
-        plain = argument_name(wire_name)
+        plain = published_spelling(argument_name(wire_name), published)
         hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'{location}:{wire_name}')}"
         candidates = (plain, f"{location}_{plain}"[:_MAX_ARGUMENT], hashed)
         name = next((name for name in candidates if name not in taken), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -21,24 +21,21 @@ from mcpgen.plan.instructions import default_instructions
 from mcpgen.plan.intent import chosen_names, entries_by_key
 from mcpgen.plan.listing import plan_search, plan_toolsets
 from mcpgen.plan.models import model_modules
-from mcpgen.plan.naming import (
-    call_types,
-    module_names,
-    new_document_names,
-    snake_case,
-    tool_name_limit,
-    tool_names,
-)
+from mcpgen.plan.naming import call_types, module_names
 from mcpgen.plan.peer_prompts import prompts_of
 from mcpgen.plan.peers import with_names, with_wishes
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.property_names import offered_names
 from mcpgen.plan.references import needed_schemas
 from mcpgen.plan.select import select
+from mcpgen.plan.setting_usage import with_usage_of_tools
 from mcpgen.plan.settings import SettingPlanning
+from mcpgen.plan.targets import tool_name_limit
+from mcpgen.plan.tool_names import ToolNaming
 from mcpgen.plan.tool_schema import ToolSchemas
 from mcpgen.plan.tools import ToolPlanning
 from mcpgen.plan.types import Types
+from mcpgen.plan.words import snake_case
 from mcpgen.plan.workflows import plan_workflows
 
 _MAX_DESCRIPTION = 600
@@ -52,9 +49,20 @@ def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
     return _Planning(api, policy, problems).plan()
 
 
+def _with_published(operations: Iterable[Operation], policy: Policy) -> tuple[Operation, ...]:
+    """Return operations with the arguments that clients or the manifest know by name."""
+    stated = {name for entry in policy.manifest.operations.values() for name in entry.parameters}
+    return tuple(
+        replace(operation, published_arguments=published)
+        if (published := policy.published_arguments.get(operation.key, frozenset()) | stated)
+        else operation
+        for operation in operations
+    )
+
+
 class _Planning:
     def __init__(self, api: Api, policy: Policy, problems: Problems) -> None:
-        api = replace(api, operations=with_names(api.operations))
+        api = replace(api, operations=_with_published(with_names(api.operations), policy))
         self.api = api
         self.policy = policy
         self.problems = problems
@@ -93,7 +101,12 @@ class _Planning:
         )
         prefix = f"{snake_case(server.name).upper()}_"
         variables = environment(
-            api, served, prefix, takes_files=takes_files, has_toolsets=search is not None
+            api,
+            served,
+            prefix,
+            takes_files=takes_files,
+            has_toolsets=search is not None,
+            asks_users=any(tool.shaping.confirm for tool in tools.values()),
         )
         settings = SettingPlanning(variables, self.schemas.requests, self.problems)
         plan = ServerPlan(
@@ -106,7 +119,10 @@ class _Planning:
             instructions=server.instructions,
             api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
             base_servers=api.servers,
-            environment=(*variables, *settings.variables(tools.values())),
+            environment=(
+                *variables,
+                *with_usage_of_tools(settings.variables(tools.values()), tools.values()),
+            ),
             groups=groups,
             models=self._models(groups),
             prompts=prompts_of(api.prompts, self.problems),
@@ -131,13 +147,14 @@ class _Planning:
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
         """Plan a tool for each operation that can have one, by operation, with all its names."""
         chosen = chosen_names(self.entries, selected, self.policy, self.problems)
-        limit, reserved = (
-            tool_name_limit(self.policy.manifest.server.name),
-            alias_names(self.policy),
+        naming = ToolNaming(
+            selected,
+            tool_name_limit(self.policy.manifest.server.name, self.policy.manifest.targets),
+            reserved=alias_names(self.policy),
+            prefixes={source.name: source.tool_prefix for source in self.api.sources},
         )
-        prefixes = {source.name: source.tool_prefix for source in self.api.sources}
         issued = {**self.policy.issued_names, **chosen}
-        names = tool_names(selected, issued, limit, reserved=reserved, prefixes=prefixes)
+        names = naming.names(issued)
         types = call_types(selected, self.policy.published_calls, self.policy.issued_names)
         tools = {
             operation.key: tool
@@ -145,21 +162,34 @@ class _Planning:
             if (tool := self._tool(operation, names[operation.key], types[operation.key]))
             is not None
         }
-        unchosen = [
-            tools[it.key].operation for it in selected if it.key in tools and it.key not in chosen
-        ]
         aliases = aliases_of_tools(tools, self.entries, self.policy, self.problems)
-        document_names = new_document_names(
-            unchosen, names, limit, reserved=reserved, prefixes=prefixes
-        )
+        document_names = naming.document_names(names)
+        self._report_shortened(naming, {key: names[key] for key in tools if key not in issued})
         return {
             key: replace(
                 tool,
                 aliases=aliases.get(tool.name, ()),
-                document_name=document_names.get(key, ""),
+                document_name="" if key in chosen else document_names.get(key, ""),
             )
             for key, tool in tools.items()
         }
+
+    def _report_shortened(self, naming: ToolNaming, names: Mapping[str, str]) -> None:
+        """Report which new names are shorter than the words of the document."""
+        whole = naming.shortened(names)
+        if not whole:
+            return
+        key = min(whole)
+        shown = [f"`{names[each]}` is short for `{whole[each]}`" for each in sorted(whole)[:3]]
+        more = f", and {len(whole) - 3} more" if len(whole) > 3 else ""
+        self.problems.note(
+            "name-shortened",
+            f"shortened {len(whole)} tool name{'s'[: len(whole) - 1]} to {naming.limit} characters",
+            at=naming.operations[key].at,
+            why=f"clients reject longer ones: {', '.join(shown)}{more}",
+            help=f'to set another, write `operations: {{"{key}": {{name: ...}}}}` in mcpgen.yaml;'
+            " the clients under `targets` decide what is too long",
+        )
 
     def _models(self, groups: Sequence[ToolGroupPlan]) -> tuple[ModelModule, ...]:
         if not self.policy.manifest.models:

@@ -16,6 +16,7 @@ class Policy(Struct, frozen=True):
     """What the manifest says, and what earlier runs have promised.
 
     `issued_names` are the tool names that earlier runs gave, by operation key; they never move.
+    `published_arguments` are the arguments of those tools; they keep their spelling.
     """
 
     intent: LocatedManifest
@@ -23,6 +24,7 @@ class Policy(Struct, frozen=True):
     published_calls: Mapping[str, str] = field(default_factory=dict)  # types of calls, by key
     workflows: tuple[Workflow, ...] = ()  # of the manifest and its Arazzo documents, read
     source_names: tuple[str, ...] = ("",)  # what begins the keys of each source, in its order
+    published_arguments: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def manifest(self) -> Manifest:

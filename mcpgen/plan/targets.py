@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -10,6 +10,7 @@ from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.json_types import JsonSchema
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
+from mcpgen.plan.tool_names import LONGEST_TOOL_NAME, MAX_TOOL_NAME
 
 
 class _Limits(Struct, frozen=True):
@@ -34,6 +35,7 @@ _BEYOND_OPENAPI_3_0 = frozenset(
     }
 )
 _SHOWN = 3
+_SHORTEST_LIMIT = 24  # of a tool's name, however long the server's is
 
 # As reported in public threads and vendors' documents, verified 2026-11. A new client is a row.
 _CLIENTS: Mapping[str, _Limits] = {
@@ -48,6 +50,23 @@ _CLIENTS: Mapping[str, _Limits] = {
     "vscode": _Limits(tools=128),
     "windsurf": _Limits(tools=100),
 }
+
+
+def tool_name_limit(server: str, targets: Collection[str]) -> int:
+    """Return how many characters a tool's name may have for every client of `targets`.
+
+    Without targets it fits all known clients: `mcp__<server>__<tool>` stays within 64 characters,
+    and the name itself within 48.
+    """
+    limits = [_CLIENTS[client] for client in targets if client in _CLIENTS]
+    if not limits:
+        return max(_SHORTEST_LIMIT, min(MAX_TOOL_NAME, 57 - len(server)))
+    room = [
+        limit.name - len(limit.around.format(server=server, tool=""))
+        for limit in limits
+        if limit.name is not None
+    ]
+    return max(_SHORTEST_LIMIT, min([LONGEST_TOOL_NAME, *room]))
 
 
 def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems) -> None:

@@ -52,6 +52,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             "icons": list(plan.icons),
             "revisions": list(plan.revisions),
             "declares": bool(plan.resources or plan.prompts),
+            "extras": {extra: list(tools) for extra, tools in plan.extras.items()},
         }
     )
 
@@ -229,7 +230,14 @@ def _environment_variable(
         "description": variable.description,
         "required": variable.required,
         "secret": variable.secret,
-    } | given({"scheme": variable.scheme, "part": variable.part, "example": variable.example})
+    } | given(
+        {
+            "scheme": variable.scheme,
+            "part": variable.part,
+            "example": variable.example,
+            "choices": list(variable.choices),
+        }
+    )
     if variable.schema is not None:
         entry["schema"] = bundled(variable.schema, schemas)
         entry |= given({"reads_as": dict(variable.reads_as)})

@@ -55,6 +55,13 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             request["body"]["is_composed"] = True  # a setting that is not set is left out
     elif operation.declared is not None and tool.body:
         request["body"] = _composed_body(operation, tool.body, plan.api.schemas)
+    read = {item.setting.name: item.setting.required for item in tool.fixed if item.setting}
+    request |= given(
+        {
+            "needs_settings": sorted(name for name, is_needed in read.items() if is_needed),
+            "uses_settings": sorted(name for name, is_needed in read.items() if not is_needed),
+        }
+    )
     if tool.security:
         request["security"] = [_requirement(alternative) for alternative in tool.security]
     if operation.source:

@@ -67,6 +67,7 @@ def skeleton_facts(
         "environment_file": _environment_file(plan.environment),
         "environment_json": _environment_json(plan.environment),
         "environment_markdown": _environment_table(plan),
+        "extras": SafeText(",".join(plan.required_extras)),
         "mcpgen_version": SafeText(version("mcpgen")),
         "parameters_yaml": parameter_entries(credentials),
         "steps_yaml": commented_operations(
@@ -85,12 +86,12 @@ def _json(value: JsonValue, indent: int | None = None) -> SafeText:
 def _environment_file(environment: Iterable[EnvironmentVariable]) -> SafeText:
     entries: list[str] = []
     for variable in environment:
-        kind = "Required" if variable.required else "Optional"
+        use = variable.use.capitalize()
         secret = ", secret" if variable.secret else ""
         comment = shorten(one_line(variable.description), 160)
         end = "" if comment.endswith((".", "!", "?", "…")) else "."
         example = f" Example: {one_line(variable.example)}" if variable.example else ""
-        entries.append(f"# {comment}{end} {kind}{secret}.{example}\n{_name(variable)}=")
+        entries.append(f"# {comment}{end} {use}{secret}.{example}\n{_name(variable)}=")
     return SafeText("\n\n".join(entries))
 
 
@@ -111,10 +112,10 @@ def _environment_json(environment: Iterable[EnvironmentVariable]) -> SafeText:
 def _environment_table(plan: ServerPlan) -> Markdown:
     rows = [
         f"| {markdown_code(_name(variable))} | {markdown_text(variable.description)} |"
-        f" {'yes' if variable.required else 'no'} |"
+        f" {markdown_text(variable.use)} |"
         for variable in plan.environment
     ]
-    return Markdown("\n".join(["| variable | what it is | required |", "|---|---|---|", *rows]))
+    return Markdown("\n".join(["| variable | description | use |", "|---|---|---|", *rows]))
 
 
 def _about_tools(plan: ServerPlan) -> Markdown:

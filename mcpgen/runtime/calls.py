@@ -13,6 +13,7 @@ from mcpgen.runtime.content import (
     JsonObject,
     PromptResult,
     ResourceResult,
+    Text,
     ToolResult,
 )
 from mcpgen.runtime.context import Context, InputRequiredError, UrlRequiredError
@@ -23,6 +24,7 @@ from mcpgen.runtime.errors import (
     ToolError,
     UnknownToolError,
 )
+from mcpgen.runtime.extras import MissingExtraError
 from mcpgen.runtime.log import describe_error, log
 from mcpgen.runtime.own_context import InOwnContext
 from mcpgen.runtime.protocol.call import Call
@@ -224,7 +226,7 @@ class CallRunner:
             try:
                 result = await self._handler_of(call, context)
             except InputRequiredError as needed:
-                call.require_input(needed.requests, self._sealing.seal(context.to_json(), call))
+                self._require_input(call, needed, context)
             except UrlRequiredError as needed:
                 call.require_url(needed.elicitation)
             else:
@@ -240,6 +242,21 @@ class CallRunner:
         finally:
             self._tasks.pop(call, None)
             flush()
+
+    def _require_input(self, call: Call, needed: InputRequiredError, context: Context) -> None:
+        """Answer that the client has to give input, with the handler's state encrypted."""
+        try:
+            state = self._sealing.seal(context.to_json(), call)
+        except MissingExtraError as error:
+            log("error", f"{call.method}: {error}")
+            failure = ToolError(
+                f"This server cannot ask a client of MCP 2026-07-28 for input: {error}."
+            )
+            if call.method != "tools/call":
+                raise failure from None
+            call.succeed(ToolResult((Text(str(failure)),), is_error=True))
+        else:
+            call.require_input(needed.requests, state)
 
     def _handler_of(self, call: Call, context: Context) -> Awaitable[object]:
         params, features = call.params, self._features

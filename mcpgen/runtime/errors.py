@@ -71,7 +71,14 @@ class ResourceNotFoundError(Exception):
 
 
 class ConfigurationError(Exception):
-    """The server cannot start, or a call cannot be made, as it is configured; says what to set."""
+    """The server cannot start, or a call cannot be made, as it is configured; says what to set.
+
+    `setting` is the environment variable that is missing or invalid, where it is one.
+    """
+
+    def __init__(self, message: str, *, setting: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 class UnknownToolsetError(ConfigurationError):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpgen.runtime.calls import CallRunner, Tools
+    from mcpgen.runtime.content import JsonObject
     from mcpgen.runtime.declared import Declared
     from mcpgen.runtime.features import Features
     from mcpgen.runtime.tools import Toolbox, ToolGroup
@@ -75,6 +76,32 @@ class ServerPackage:
         self._listing = chosen_lines(names, toolsets, lines)
         self.offering = self._make_offering()
 
+    @property
+    def program(self) -> str:
+        """The name of its command: "petstore-mcp"."""
+        return self.name.removesuffix("_mcp").replace("_", "-") + "-mcp"
+
+    def tool_contracts(self) -> dict[str, JsonObject]:
+        """Read the contracts of the generated tools, by name, without their handlers."""
+        return {
+            name: tool
+            for group in self.contract.get("groups", ())
+            for name, tool in json.loads(self._read(f"_generated/tools/{group}.json"))[
+                "tools"
+            ].items()
+        }
+
+    def tool_groups(self) -> list[ToolGroup]:
+        """Import the generated handlers of the tools, by group."""
+        return [
+            import_module(f"{self.name}._generated.tools.{group}").tools
+            for group in self.contract.get("groups", ())
+        ]
+
+    def handler_sources(self) -> dict[str, bytes]:
+        """Read the modules of `handlers/`, by path in the package."""
+        return {f"handlers/{name}": self._read(f"handlers/{name}") for name in self._handlers()}
+
     def load_hot(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
     ) -> Toolbox:
@@ -88,10 +115,7 @@ class ServerPackage:
         from mcpgen.runtime.tools import Toolbox
         from mcpgen.runtime.upstream.client import ApiClient
 
-        groups: list[ToolGroup] = [
-            import_module(f"{self.name}._generated.tools.{group}").tools
-            for group in self.contract.get("groups", ())
-        ]
+        groups = self.tool_groups()
         if self.contract.get("workflows"):
             groups.append(import_module(f"{self.name}._generated.workflows").tools)
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
@@ -183,6 +207,14 @@ class ServerPackage:
 
     def _handler_modules(self, words: tuple[bytes, ...]) -> list[str]:
         """Name the modules of `handlers/` whose source has one of these words, sorted."""
+        return [
+            f"{self.name}.handlers.{name.removesuffix('.py')}".removesuffix(".__init__")
+            for name in self._handlers()
+            if self._has_word(f"handlers/{name}", words)
+        ]
+
+    def _handlers(self) -> list[str]:
+        """List the files of `handlers/` that are Python, sorted."""
         if self._generated_only:
             return []
         try:
@@ -190,11 +222,7 @@ class ServerPackage:
             names = sorted(os.listdir(folder))  # noqa: PTH208  (importing pathlib costs 9 ms)
         except OSError:
             return []
-        return [
-            f"{self.name}.handlers.{name.removesuffix('.py')}".removesuffix(".__init__")
-            for name in names
-            if name.endswith(".py") and self._has_word(f"handlers/{name}", words)
-        ]
+        return [name for name in names if name.endswith(".py")]
 
     def _has_word(self, name: str, words: tuple[bytes, ...]) -> bool:
         source = self._read(name)

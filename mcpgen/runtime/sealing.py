@@ -3,7 +3,8 @@
 AES-256-GCM of `cryptography` (`mcpgen[seal]`), and nothing else: the standard library has no
 authenticated encryption, a cipher of our own would be one that nobody has examined, and a state
 that is only signed would show the client's user what a handler remembers. A server whose handlers
-ask nothing needs no `cryptography`; one whose handlers do, and that lacks it, says so in its log.
+ask nothing needs no `cryptography`. One whose contract says that its tools ask does not start
+without it; where a handler written by hand asks, the call fails and says what to install.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ProtocolError
+from mcpgen.runtime.extras import MissingExtraError
 from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
 
@@ -79,7 +81,8 @@ class KeyRingSealer:
         if any(len(key) < MIN_KEY_CHARACTERS for key in keys):
             raise ConfigurationError(
                 f"a key in {name} is shorter than {MIN_KEY_CHARACTERS} characters; "
-                "`openssl rand -base64 32` makes one"
+                "`openssl rand -base64 32` makes one",
+                setting=name,
             )
         return cls(tuple(key.encode() for key in keys) or (secrets.token_bytes(32),))
 
@@ -87,7 +90,7 @@ class KeyRingSealer:
         """Give the state as text, bound to this call's principal, method and params.
 
         Raises:
-            ConfigurationError: `cryptography` is not installed.
+            MissingExtraError: `cryptography` is not installed.
         """
         payload = json.dumps({"until": self._clock() + self._lifetime_seconds, "state": state})
         nonce = self._random_bytes(_NONCE_BYTES)
@@ -153,10 +156,7 @@ class _Key:
         try:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ImportError:
-            raise ConfigurationError(
-                "a handler asked something of a client of MCP 2026-07-28, which carries the "
-                "handler's state, encrypted; that needs `pip install 'mcpgen[seal]'`"
-            ) from None
+            raise MissingExtraError("seal") from None
         return AESGCM(hashlib.blake2b(self._secret, digest_size=32, person=b"mcpgen-aead").digest())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -13,10 +14,11 @@ from mcpgen.runtime.transports.stdio import DRAIN_TIMEOUT_SECONDS, serve_stdio
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from typing import Any
 
-    from mcpgen.runtime.content import JsonObject
 
 DEFAULT_PORT = 8000
+REFUSED = 1  # the server does not start as it is configured
 WRONG_USAGE = 2  # as of argparse
 
 
@@ -31,6 +33,10 @@ def serve(package: str, argv: Sequence[str] | None = None) -> int:
         loaded = _loaded(package)
         # The usual start has no arguments, and must not pay for parsing nothing.
         options = _parse(loaded, arguments) if arguments else None
+        if options is not None and options.check_env:
+            return _check_environment(loaded, options)
+        if _report_problems(loaded.contract):
+            return REFUSED
         toolsets = options.toolset if options else ""
         toolsets = toolsets or os.environ.get(f"{loaded.contract.get('env_prefix', '')}TOOLSET", "")
         if toolsets.strip():
@@ -41,7 +47,28 @@ def serve(package: str, argv: Sequence[str] | None = None) -> int:
         return WRONG_USAGE
     except ConfigurationError as error:
         sys.stderr.write(f"error: {error}\n")
-        return 1
+        return REFUSED
+
+
+def _report_problems(contract: dict[str, Any]) -> bool:
+    """Report what the server does not start with: extras that are missing, invalid settings.
+
+    Most of what it takes is imported only where there is something to check.
+    """
+    problems: list[ConfigurationError] = []
+    if "extras" in contract:
+        from mcpgen.runtime.extras import missing_extras
+
+        problems += missing_extras(contract)
+    names = {setting["name"] for setting in contract.get("environment", ())}
+    names.add(f"{contract.get('env_prefix', '')}STATE_KEYS")
+    if not names.isdisjoint(os.environ):
+        from mcpgen.runtime.startup_checks import invalid_settings
+
+        problems += invalid_settings(contract, os.environ)
+    for problem in problems:
+        sys.stderr.write(f"error: {problem}\n")
+    return bool(problems)
 
 
 def _open_closed_descriptors() -> None:
@@ -68,8 +95,6 @@ def _loaded(package: str) -> ServerPackage:
 
 
 def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
-    if options.check_env:
-        return _check_environment(package)
     if options.http:
         from mcpgen.runtime.transports.http_server import serve_http
 
@@ -87,51 +112,28 @@ def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
     return serve_stdio(package, drain_timeout_seconds=options.drain_timeout)
 
 
-def _check_environment(package: ServerPackage) -> int:
-    """Print each setting and whether it is there; 1 if what calls need is missing or wrong."""
-    is_complete = True
-    for setting in package.contract.get("environment", ()):
-        is_set = bool(os.environ.get(setting["name"]))
-        is_required = setting.get("required", False)
-        state = "set" if is_set else "missing" if is_required else "not set"
-        if is_set and setting.get("part") == "ca_file" and not _holds_certificates(setting["name"]):
-            state, is_complete = "no readable file with certificates in PEM", False
-        if is_set and (reason := _why_unusable(setting)):
-            state, is_complete = reason, False
-        is_complete = is_complete and (is_set or not is_required)
-        sys.stdout.write(
-            f"{setting['name']}: {state}. {setting.get('description', '')}\n".rstrip() + "\n"
-        )
-    return 0 if is_complete else 1
+def _check_environment(package: ServerPackage, options: Namespace) -> int:
+    """Print which settings are missing or invalid; return 1 if the server cannot do its work."""
+    from dataclasses import replace
 
+    from mcpgen.runtime.check_env import check_environment
 
-def _why_unusable(setting: JsonObject) -> str:
-    """Return why the value of a setting that requests carry cannot be used; "" if it can."""
-    if "schema" not in setting:
-        return ""
-    from mcpgen.runtime.settings import read_setting
+    report = check_environment(package, os.environ)
+    if options.live and not report.problems:
+        from mcpgen.runtime.live_check import check_live
 
-    try:
-        read_setting(setting, os.environ)
-    except ConfigurationError as error:
-        return str(error)
-    return ""
-
-
-def _holds_certificates(setting: str) -> bool:
-    from mcpgen.runtime.upstream.trust import Authority
-
-    try:
-        Authority(setting, os.environ[setting].strip()).context()
-    except ConfigurationError:
-        return False
-    return True
+        report = replace(report, live=check_live(package, os.environ))
+    if options.json:
+        sys.stdout.write(json.dumps(report.to_json(), indent=2) + "\n")
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in report.lines()))
+    return report.exit_code
 
 
 def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
     from argparse import ArgumentParser
 
-    program = package.name.removesuffix("_mcp").replace("_", "-") + "-mcp"
+    program = package.program
     parser = ArgumentParser(
         prog=program,
         description=f"{package.contract.get('title') or package.contract['name']}, as MCP tools: "
@@ -174,7 +176,17 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         metavar="NAME[,NAME]",
         help="list the tools of these tags or toolsets, and no others; `all` for every tool",
     )
-    add("--check-env", action="store_true", help="say which settings are missing, and leave")
+    add(
+        "--check-env",
+        action="store_true",
+        help="report which settings are missing or invalid and which tools need them, then exit",
+    )
+    add(
+        "--live",
+        action="store_true",
+        help="with --check-env: also send one harmless request to the API",
+    )
+    add("--json", action="store_true", help="with --check-env: print the report as JSON")
     add(
         "--drain-timeout",
         type=float,
@@ -185,4 +197,6 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
     options = parser.parse_args(arguments)
     if not options.http and (options.sse or options.host != "127.0.0.1"):
         parser.error("--host and --sse are for --http")
+    if not options.check_env and (options.live or options.json):
+        parser.error("--live and --json are for --check-env")
     return options

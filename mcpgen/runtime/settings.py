@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpgen.runtime.absent import ABSENT
-from mcpgen.runtime.auth.schemes import TEXT, setting
+from mcpgen.runtime.auth.values import TEXT, setting
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.text_values import value_of_text
@@ -55,5 +55,5 @@ def read_setting(entry: JsonObject, environ: Mapping[str, str]) -> Any:
     from mcpgen.runtime.validation import SchemaValidator  # only if there is a value to check
 
     if rules := SchemaValidator(schema).broken_rules(value):
-        raise ConfigurationError(f"invalid {name}: it {'; it '.join(rules)}")
+        raise ConfigurationError(f"invalid {name}: it {'; it '.join(rules)}", setting=name)
     return value

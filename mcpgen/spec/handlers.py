@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.hand_written import ExtraTool, HandWritten, Hook
 from mcpgen.ir.text_lines import text_lines
+from mcpgen.runtime.extras import ASKING_METHODS
 
 _HOOKS = frozenset({"override", "before", "after"})
 _WORDS = (*(word.encode() for word in sorted(_HOOKS)), b"Features")
+_ASKING_WORDS = tuple(f".{method}(".encode() for method in ASKING_METHODS)
 _RUNTIME = "mcpgen.runtime"
 _PYTHON = ".".join(
     map(str, sys.version_info[:2])
@@ -26,19 +28,23 @@ def read_handlers(files: Mapping[str, bytes], problems: Problems) -> HandWritten
     hooks: list[Hook] = []
     tools: list[ExtraTool] = []
     unreadable: list[str] = []
+    asking: list[Location] = []
     for path, content in sorted(files.items()):
-        if not any(word in content for word in _WORDS):
+        is_served = any(word in content for word in _WORDS)
+        if not is_served and not any(word in content for word in _ASKING_WORDS):
             continue
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError) as error:
-            tell_unreadable_module(path, error, problems)
-            unreadable.append(short_path(path))
+            if is_served:
+                tell_unreadable_module(path, error, problems)
+                unreadable.append(short_path(path))
             continue
         module = _Module(path, text_lines(content.decode("utf-8", "replace")), tree)
         hooks += module.hooks()
         tools += module.tools()
-    return HandWritten(tuple(hooks), tuple(tools), tuple(unreadable))
+        asking += module.asking()
+    return HandWritten(tuple(hooks), tuple(tools), tuple(unreadable), tuple(asking))
 
 
 def short_path(path: str) -> str:
@@ -99,6 +105,29 @@ class _Module:
                     name = self._text(given[0]) if given else function.name
                     if name is not None:
                         yield ExtraTool(name or function.name, self._at(decorator))
+
+    def asking(self) -> Iterator[Location]:
+        """Find the calls by which a function asks the client of its context for input."""
+        for function in ast.walk(self._tree):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            contexts = {
+                parameter.arg
+                for parameter in (*function.args.posonlyargs, *function.args.args)
+                if parameter.arg == "ctx"
+                or (parameter.annotation and self._is_context(parameter.annotation))
+            }
+            for node in ast.walk(function):
+                match node:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)) if (
+                        owner in contexts and method in ASKING_METHODS
+                    ):
+                        yield self._at(node.func)
+
+    def _is_context(self, annotation: ast.expr) -> bool:
+        if isinstance(annotation, ast.Constant):  # a name in quotes
+            return str(annotation.value).rpartition(".")[2] == "Context"
+        return self._meaning(annotation) in (f"{_RUNTIME}.Context", f"{_RUNTIME}.context.Context")
 
     def _decorated(self) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, ast.Call]]:
         for node in ast.walk(self._tree):

@@ -23,8 +23,10 @@ MAY_IMPORT = {
 BELOW_EVERYTHING = (
     "mcpgen.runtime.absent",
     "mcpgen.runtime.protocol.uri_template",
+    "mcpgen.runtime.extras",
     "mcpgen.runtime.hosts",
     "mcpgen.runtime.media_types",
+    "mcpgen.runtime.needs",
     "mcpgen.runtime.part_headers",
     "mcpgen.runtime.question",
     "mcpgen.runtime.thesaurus",

@@ -57,7 +57,7 @@ def test_default_headers_are_sent_with_every_request(fleet: Fleet) -> None:
     assert toolbox._client.redactor().clean("secret-1234") == "***"
     done = fleet.run("fleet_mcp", "--check-env")
     assert done.returncode == 1
-    assert "FLEET_TENANT: missing. Value of the header `X-Tenant`" in done.stdout
+    assert "until FLEET_TENANT is set." in done.stdout
 
 
 def test_the_generated_suite_notices_a_header_that_is_lost(fleet: Fleet) -> None:
@@ -142,3 +142,25 @@ def test_a_value_that_a_header_parameter_cannot_have_is_refused(fleet: Fleet, ca
     assert run(["generate", str(fleet.folder)]) == 3
     assert "cannot have this value of the header `X-Trace`" in capsys.readouterr().err
     fleet.generate(f"{HEAD}headers: {{X-Trace: 'true'}}\n")
+
+
+def test_each_of_several_sources_sends_its_own_headers(fleet: Fleet) -> None:
+    document = (fleet.folder / "openapi.yaml").read_text()
+    (fleet.folder / "second.yaml").write_text(document.replace("fleet.example", "two.example"))
+    fleet.generate(
+        "server: {name: fleet}\n"
+        "sources:\n"
+        "  - {document: openapi.yaml, name: one, prefix: one_, headers: {X-Own: '1'}}\n"
+        "  - document: second.yaml\n"
+        "    name: two\n"
+        "    prefix: two_\n"
+        "    headers: {X-Own: {from_environment: TWO_KEY, secret: true}}\n"
+        "headers: {X-All: a}\n"
+    )
+    contract = json.loads((fleet.folder / "src/fleet_mcp/_generated/contract.json").read_bytes())
+    about = [contract, *contract["sources"].values()]
+    own = [it["headers"]["X-Own"] for it in about if "X-Own" in it.get("headers", {})]
+    assert own == ["1", {"setting": "TWO_KEY", "required": True}]
+    assert {it["headers"]["X-All"] for it in about if "headers" in it} == {"a"}
+    done = fleet.run("pytest", "-q", "-p", "no:cacheprovider", "tests/generated")
+    assert done.returncode == 0, done.stdout

@@ -165,18 +165,6 @@ def test_a_document_listed_by_hand_renames_nothing_of_the_first(
     assert locked(project)["documents"]["rail.yaml"]["source"] == ""
 
 
-def test_settings_of_the_first_document_stay_required(folder: Path) -> None:
-    project = folder / "iban-mcp"
-
-    def required() -> dict[str, bool]:
-        contract = json.loads((project / "src/iban_mcp/_generated/contract.json").read_bytes())
-        return {entry["name"]: entry.get("required", False) for entry in contract["environment"]}
-
-    before = required()
-    assert run(["source", "add", "rail.yaml", "iban-mcp", "--yes"]) == 0
-    assert before.items() <= required().items()
-
-
 def test_a_source_is_added_and_removed_without_a_trace(
     folder: Path, said: Callable[[], str]
 ) -> None:
@@ -260,13 +248,19 @@ def test_a_source_that_the_manifest_needs_is_not_removed(
     assert tree(project) == before
 
 
-def test_a_renamed_source_keeps_its_tools_and_settings(folder: Path) -> None:
+def test_a_renamed_source_keeps_its_tools_and_settings(
+    folder: Path, said: Callable[[], str]
+) -> None:
     project = folder / "iban-mcp"
     assert run(["source", "add", "rail.yaml", "iban-mcp", "-q"]) == 0
+    assert run(["override", "rail:GET /stations", "iban-mcp", "-q"]) == 0
+    assert run(["generate", "iban-mcp", "-q"]) == 0
     before, variables = tools(project), settings(project)
     manifest = project / "mcpgen.yaml"
     manifest.write_text(manifest.read_text().replace('name: "rail"', 'name: "railway"'))
-    assert run(["generate", "iban-mcp"]) == 0
+    said()
+    assert run(["generate", "iban-mcp"]) == 1
+    assert "if it is `railway:GET /stations` now, name that" in said()
     assert tools(project) == before
     assert settings(project) == variables
     surface = json.loads((project / ".mcpgen/surface.json").read_bytes())
@@ -586,3 +580,24 @@ def test_types_of_calls_that_two_sources_compete_for_stay(folder: Path) -> None:
     assert call_types(project) == both - first
     assert run(["source", "add", "bank.json", "bank-mcp", "--name", "a", "-q"]) == 0
     assert both - first < call_types(project)
+
+
+def test_a_secret_of_one_api_is_never_sent_to_an_added_one(
+    folder: Path, said: Callable[[], str]
+) -> None:
+    """The first document's `token` comes from a setting; the second one has a `token` as well."""
+    token = "{name: token, in: query, required: true, schema: {type: string}}"
+    taking = RAIL.replace("tags: [trips]", f"tags: [trips]\n      parameters: [{token}]")
+    (folder / "ferry.yaml").write_text(taking.replace("Rail", "Ferry").replace("rail.", "ferry."))
+    (folder / "rail.yaml").write_text(taking)
+    assert run(["new", "ferry.yaml", "ferry-mcp", "--defaults", "-q"]) == 0
+    project = folder / "ferry-mcp"
+    text = (project / "mcpgen.yaml").read_text().partition("\noperations:")[0]
+    entry = "{token: {from_environment: FERRY_TOKEN, secret: true}}"
+    (project / "mcpgen.yaml").write_text(f'{text}\noperations: {{"*": {{parameters: {entry}}}}}\n')
+    assert run(["generate", "ferry-mcp", "-q"]) == 0
+    before = tree(project)
+    said()
+    assert run(["source", "add", "rail.yaml", "ferry-mcp"]) == 3
+    assert "error[secret-shared]: `FERRY_TOKEN` would send a secret to several APIs" in said()
+    assert tree(project) == before

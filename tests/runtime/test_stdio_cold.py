@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import select
 import sys
 from pathlib import Path
@@ -156,9 +157,21 @@ def test_version_and_settings_are_told_on_the_command_line(tmp_path: Path) -> No
     with StdioProcess(folder, "--version") as server:
         assert server.receive_line() == b"small-mcp 0.1.0"
     with StdioProcess(folder, "--check-env") as server:
-        assert server.receive_line() == b"SMALL_KEY: missing. The key."
-        assert server.receive_line() == b"SMALL_REGION: not set. Where."
+        assert [re.split("  +", server.receive_line().decode()) for _ in range(3)] == [
+            ["SETTING", "STATE", "USE", "DESCRIPTION"],
+            ["SMALL_KEY", "missing", "needed by 8 of 8 tools", "The key."],
+            ["SMALL_REGION", "not set", "optional", "Where."],
+        ]
         assert server.wait() == 1
+
+
+def test_a_start_with_settings_checks_them_without_the_http_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMALL_KEY", "secret")
+    loaded = modules_after(write_package(tmp_path), request(1, "tools/list"))
+    assert "mcpgen.runtime.startup_checks" in loaded
+    assert not (EXPENSIVE - {"urllib", "typing"}) & loaded
 
 
 def test_windows_is_told_to_use_http(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 import shutil
 import ssl
 import subprocess
@@ -263,8 +264,31 @@ def test_check_env_says_whether_the_authority_can_be_used(
     for file in ("", str(ours.certificate), str(ours.key), str(tmp_path)):
         monkeypatch.setenv(setting, file)
         code = run_server(plan.package, ["--check-env"])
-        (line,) = (line for line in capsys.readouterr().out.splitlines() if setting in line)
-        told.append((code, line.partition(". ")[0].partition(": ")[2]))
+        lines = capsys.readouterr().out.splitlines()
+        (line,) = (line for line in lines if line.startswith(setting))
+        told.append((code, re.split("  +", line)[1]))
 
-    unusable = "no readable file with certificates in PEM"
-    assert told == [(0, "not set"), (0, "set"), (1, unusable), (1, unusable)]
+    assert told == [(0, "not set"), (0, "set"), (1, "invalid"), (1, "invalid")]
+
+
+def test_check_env_reads_the_client_certificate_and_asks_for_no_passphrase(
+    ours: Authority,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    certificate, key = ours.issue("checked")
+    encrypted = tmp_path / "encrypted.key"
+    ours._run("pkey", "-in", str(key), "-aes128", "-passout", "pass:open", "-out", str(encrypted))
+    document = tmp_path / "openapi.yaml"
+    document.write_text(DOCUMENT, encoding="utf-8")
+    plan = serve(document, f"tls-{next(NUMBERS)}", tmp_path / "package").plan
+    monkeypatch.setenv(f"{plan.env_prefix}MUTUAL_CERTIFICATE_FILE", str(certificate))
+
+    told = []
+    for file in (key, encrypted, certificate):
+        monkeypatch.setenv(f"{plan.env_prefix}MUTUAL_KEY_FILE", str(file))
+        code = run_server(plan.package, ["--check-env"])
+        told.append((code, "error: " in capsys.readouterr().out))
+
+    assert told == [(0, False), (1, True), (1, True)]

@@ -17,7 +17,7 @@ from mcpgen.factory.testing.live import Live, run_live
 from mcpgen.factory.testing.mutation.campaign import Campaign, run_campaign
 from mcpgen.factory.testing.own_tests import Updated, run_own_tests, write_updated
 from mcpgen.factory.testing.results import SuiteResult
-from mcpgen.factory.testing.run import run_suite
+from mcpgen.factory.testing.run import check_packages, run_suite
 from mcpgen.factory.testing.selection import selection
 from mcpgen.pipeline.evidence import made_with, read_evidence, still_holds, write_evidence
 from mcpgen.pipeline.tested import show_tests
@@ -63,6 +63,7 @@ def prove(
 
     Raises:
         SelectionError: `select` cannot be read.
+        MissingPackagesError: the tests need a package that is not installed.
         NoPackageError, UnsoundSuiteError: mutants are asked for and cannot be judged.
         OSError: the evidence cannot be written.
     """
@@ -71,6 +72,7 @@ def prove(
     cases = read_own_cases(target, problems)
     if problems.has_errors:
         return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
+    check_packages(target, also_here=mutating is not None)
     progress("the tests")
     suite = run_suite(target, select=select, junit=junit)
     progress("your expectations")

@@ -6,16 +6,79 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from mcpgen.factory.packages import find_package
 from mcpgen.factory.testing.junit import read_report
 from mcpgen.factory.testing.results import SuiteResult
 from mcpgen.factory.testing.selection import SelectionError
+from mcpgen.runtime.extras import MODULE_OF_EXTRA
 
 MOST_SECONDS = 600
+_LOOKING_SECONDS = 60
+_FIND_MISSING = """
+import sys
+from importlib.util import find_spec
+print(*(name for name in sys.argv[1:] if find_spec(name) is None))
+"""
 _MISUSED, _NOTHING_SELECTED = 4, 5  # pytest's exit codes
+
+
+class MissingPackagesError(Exception):
+    """The Python that runs the tests lacks packages that they need."""
+
+    def __init__(self, packages: Sequence[str], python: str, help: str) -> None:
+        named = " and ".join(packages)
+        verb = "is" if len(packages) == 1 else "are"
+        super().__init__(f"cannot run the tests: {named} {verb} not installed")
+        self.why = f"the tests run with {python}"
+        self.help = help
+
+
+def check_packages(target: Path, *, also_here: bool = False) -> None:
+    """Check that the tests of the server at `target` find the packages that they import.
+
+    With `also_here` they run in the process of mcpgen as well, as for mutants.
+
+    Raises:
+        NoPackageError: there is no server.
+        MissingPackagesError: one is not installed; names the command that installs it.
+    """
+    needed = {"pytest": "pytest", "mcpgen": "mcpgen"}
+    for extra in find_package(target).contract.get("extras", {}):
+        needed[MODULE_OF_EXTRA[extra]] = f"mcpgen[{extra}]"
+    own = _interpreter(target)
+    for python in dict.fromkeys((own, sys.executable) if also_here else (own,)):
+        missing = [needed[module] for module in _missing_modules(python, target, needed)]
+        if missing and python == sys.executable:
+            raise MissingPackagesError(
+                missing,
+                "the Python of mcpgen",
+                "run `pip install 'mcpgen[cli]'`, which installs all that its commands need",
+            )
+        if missing:
+            shown = Path(python).relative_to(target.resolve()).as_posix()
+            raise MissingPackagesError(
+                missing,
+                f"{shown}, the server's own Python",
+                f"run `{shown} -m pip install -e '.[test]'` in the server's folder",
+            )
+
+
+def _missing_modules(python: str, target: Path, modules: Iterable[str]) -> list[str]:
+    done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
+        [python, "-c", _FIND_MISSING, *modules],
+        cwd=target,
+        env=_environment(target),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_LOOKING_SECONDS,
+        check=False,
+    )
+    return done.stdout.decode("utf-8", "replace").split()
 
 
 def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> SuiteResult:

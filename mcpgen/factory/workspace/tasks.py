@@ -113,9 +113,14 @@ def run_tests(server: Server) -> Outcome:
     """Run a server's own tests, and leave the evidence of it."""
     # Imported here: no other command of a workspace needs what breaks servers to try their tests.
     from mcpgen.factory.testing.proof import prove
+    from mcpgen.factory.testing.run import MissingPackagesError
 
-    result = prove(server.target).suite
     problems = Problems()
+    try:
+        result = prove(server.target).suite
+    except MissingPackagesError as error:
+        problems.error("missing-package", f"{server.path}: {error}", why=error.why, help=error.help)
+        return Outcome(server.path, STALE, "the tests cannot run", tuple(problems))
     if not result.passed:
         problems.error(
             "tests-failed",

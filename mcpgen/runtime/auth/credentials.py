@@ -9,6 +9,7 @@ from typing import Protocol
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.needs import settings_of_schemes
 from mcpgen.runtime.upstream.http import ClientCertificate, Sender
 
 Pairs = tuple[tuple[str, str], ...]
@@ -49,6 +50,10 @@ class Scheme(Protocol):
     @property
     def is_configured(self) -> bool:
         """Whether the environment has all that the scheme needs."""
+
+    @property
+    def fetches_tokens(self) -> bool:
+        """Whether it is configured so that `apply` requests a token."""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -109,6 +114,11 @@ class Credentials:
             applied = applied.joined(await self._schemes[name].apply(send, scopes))
         return applied
 
+    def scheme_that_fetches_tokens(self) -> str:
+        """Return the name of a configured scheme that requests a token; "" if there is none."""
+        names = (name for name, scheme in self._schemes.items() if scheme.fetches_tokens)
+        return next(names, "")
+
     def forget(self, requirement: Mapping[str, Sequence[str]]) -> bool:
         """Drop tokens that the API refused; whether fresh ones could be had."""
         forgotten = [self._schemes[name].forget() for name in requirement]
@@ -148,13 +158,8 @@ def credentials_from_environment(
     from mcpgen.runtime.auth.oauth2 import OAuth2Scheme
     from mcpgen.runtime.auth.schemes import make_scheme
 
-    settings: dict[str, dict[str, str]] = {}
-    for variable in contract.get("environment", ()):
-        if variable.get("scheme"):
-            parts = settings.setdefault(variable["scheme"], {})
-            parts[variable.get("part") or "value"] = variable["name"]
     schemes: dict[str, Scheme] = {}
-    for name, variables in settings.items():
+    for name, variables in settings_of_schemes(contract).items():
         description = contract["security_schemes"][name]
         if description["type"] in {"oauth2", "openIdConnect"}:
             schemes[name] = OAuth2Scheme(

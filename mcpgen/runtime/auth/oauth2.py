@@ -12,9 +12,11 @@ from urllib.parse import quote_plus, urlencode, urljoin, urlsplit
 import msgspec
 
 from mcpgen.runtime.auth.credentials import AppliedCredentials
-from mcpgen.runtime.auth.schemes import TOKEN, bearer_header, setting
+from mcpgen.runtime.auth.schemes import bearer_header
+from mcpgen.runtime.auth.values import TOKEN, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.needs import sufficient_parts
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
 
@@ -49,10 +51,16 @@ class OAuth2Scheme:
         self._names = variables
         self._base_url = base_url
         self._clock = clock
-        self._access_token = _part(variables, environ, "access_token")
-        self._refresh_token = _part(variables, environ, "refresh_token")
-        self._client_id = _part(variables, environ, "client_id")
-        self._client_secret = _part(variables, environ, "client_secret")
+        values = {
+            part: read_value(description, part, name, environ) for part, name in variables.items()
+        }
+        self._is_configured = any(
+            all(values.get(part) for part in parts) for parts in sufficient_parts(description)
+        )
+        self._access_token = values.get("access_token", "")
+        self._refresh_token = values.get("refresh_token", "")
+        self._client_id = values.get("client_id", "")
+        self._client_secret = values.get("client_secret", "")
         self._tokens: dict[str, tuple[str, float]] = {}  # by scopes: token, when to renew it
         self._locks: dict[str, asyncio.Lock] = {}
         self._discovered = ""
@@ -60,19 +68,16 @@ class OAuth2Scheme:
     @property
     def is_configured(self) -> bool:
         """Whether there is a token, or what is needed to fetch one."""
-        return bool(
-            self._access_token
-            or (self._refresh_token and self._can_refresh)
-            or (self._client_id and self._client_secret and self._can_fetch)
-        )
+        return self._is_configured
 
     @property
-    def _can_refresh(self) -> bool:
-        return bool(self._discovery_url or self._refresh_url)
+    def fetches_tokens(self) -> bool:
+        """Whether it is configured so that `apply` requests a token."""
+        return self.is_configured and not self._access_token
 
     @property
     def _can_fetch(self) -> bool:
-        return bool(self._discovery_url or self._flows.get("clientCredentials", {}).get("tokenUrl"))
+        return ("client_id", "client_secret") in sufficient_parts(self._description)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -186,10 +191,6 @@ class OAuth2Scheme:
             )
         _check_issuer(self._discovery_url, metadata.get("issuer"))
         return url
-
-
-def _part(variables: Mapping[str, str], environ: Mapping[str, str], part: str) -> str:
-    return setting(environ, variables[part], allowed=TOKEN) if part in variables else ""
 
 
 def _secured(url: str) -> str:

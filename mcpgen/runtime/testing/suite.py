@@ -359,7 +359,7 @@ class Suite:
         """
         server = ServerPackage.load(self.package)
         expected = {tool["name"] for tool in asyncio.run(self._listed(server, revision))}
-        asked = listed_at_end_of_input(self.package, self._environ(""), revision)
+        asked = listed_at_end_of_input(self.package, self._no_credentials, revision)
         names, are_all = asyncio.run(asked)
         missing = expected.difference(names) if are_all else set(names) - expected
         demand(bool(names) and not missing, f"over stdio the tools are {names}")
@@ -372,7 +372,7 @@ class Suite:
     async def _http_wrongs(self) -> list[str]:
         wrong: list[str] = []
         server = ServerPackage.load(self.package)
-        async with served_over_http(self.package, self._environ("")) as url:
+        async with served_over_http(self.package, self._no_credentials) as url:
             for revision in self.revisions:
                 expected = {tool["name"] for tool in await self._listed(server, revision)}
                 async with Client.over_http(url, revision=revision) as client:
@@ -401,6 +401,14 @@ class Suite:
             if variable.get("scheme") and part in _PARTS:
                 secrets.setdefault(variable["scheme"], {})[part] = f"placeholder-{part}-{at}"
         return secrets
+
+    @property
+    def _no_credentials(self) -> dict[str, str]:
+        """Settings of a process that only lists its tools.
+
+        With a placeholder for the file of a certificate it would not start.
+        """
+        return self._environ("", configured=())
 
     @cached_property
     def _secret_settings(self) -> frozenset[str]:

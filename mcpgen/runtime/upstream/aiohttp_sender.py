@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import aiohttp
 from yarl import URL
 
-from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.errors import (
     ConnectError,
     DisconnectedError,
@@ -19,7 +18,7 @@ from mcpgen.runtime.upstream.errors import (
     UpstreamError,
 )
 from mcpgen.runtime.upstream.http import ClientCertificate, HttpRequest, HttpResponse, is_stream
-from mcpgen.runtime.upstream.trust import Authority
+from mcpgen.runtime.upstream.trust import Authority, load_client_certificate
 
 CONNECT_SECONDS = 5.0
 MAX_CONNECTIONS = 100
@@ -113,7 +112,7 @@ class AiohttpSender:
         if context is None:
             context = self._authority.context()
             if certificate is not None:
-                _show(certificate, context)
+                load_client_certificate(context, certificate.certificate_file, certificate.key_file)
             self._tls_contexts[certificate] = context
         return context
 
@@ -122,14 +121,6 @@ class AiohttpSender:
         if self._open_session is not None:
             session, self._open_session = self._open_session, None
             await session.close()
-
-
-def _show(certificate: ClientCertificate, context: ssl.SSLContext) -> None:
-    """Let connections show a client certificate."""
-    try:
-        context.load_cert_chain(certificate.certificate_file, certificate.key_file)
-    except (OSError, ssl.SSLError):
-        raise ConfigurationError("the client certificate or its key cannot be read") from None
 
 
 class _BoundedBody:

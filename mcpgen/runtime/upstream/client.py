@@ -145,6 +145,14 @@ class ApiClient:
         """The way through the pages that these arguments of a tool ask for."""
         return Paging(rule, arguments.get(rule.argument), self._credential_queries)
 
+    def base_url(self, rules: RequestRules) -> str:
+        """The base URL of an operation, without a slash at its end.
+
+        Raises:
+            ConfigurationError: none is configured or documented; says what to set.
+        """
+        return self._base_urls[rules.source].base_url(rules.servers)
+
     def bind(self, tool: str, rules: RequestRules) -> ToolApi:
         """The view of this client that the handler of one tool gets as `ctx.api`."""
         return ToolApi(self, tool, rules)
@@ -162,7 +170,7 @@ class ApiClient:
         """
         parts = self._headers[rules.source].added_to(parts)
         operation = f"{parts.method} {parts.path}"
-        base_url = self._base_urls[rules.source].base_url(rules.servers)
+        base_url = self.base_url(rules)
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
         try:
             async with asyncio.timeout(timeout_seconds) as deadline:

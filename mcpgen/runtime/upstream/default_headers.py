@@ -57,4 +57,4 @@ def _sendable(text: str, setting: str) -> str:
     try:
         return checked_header(text)
     except UnsendableError as error:
-        raise ConfigurationError(f"invalid {setting}: it {error}") from None
+        raise ConfigurationError(f"invalid {setting}: it {error}", setting=setting) from None

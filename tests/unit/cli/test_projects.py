@@ -56,7 +56,7 @@ def test_new_ends_by_saying_what_was_made_and_what_is_next(
     assert first.startswith("pets-mcp: 1 tool of 2 operations; listing them costs about ")
     assert "Left out, 1 operation:" in shown
     assert "    GET /pets/{id}: " in shown
-    assert "  PETS_KEY       required  " in shown
+    assert "  PETS_KEY       needed by 1 of 1 tool  " in shown
     assert shown.endswith(
         "Next:\n"
         "  mcpgen call list_pets pets-mcp --mock\n"

@@ -66,6 +66,24 @@ def test_a_tag_that_went_takes_its_files_along(project: Path, regenerate: Regene
     assert not (project / "src/pet_shop_mcp/_generated/tools/orders.py").exists()
 
 
+def test_arguments_keep_the_spelling_of_an_earlier_rule_for_words(
+    project: Path, regenerate: Regenerate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = project / "src/pet_shop_mcp/_generated/listing.jsonl"
+    parameter = "parameters: [{name: floatingIPs, in: query, schema: {type: string}}]"
+    change_document(
+        project, "operationId: listOrders", f"operationId: listOrders\n      {parameter}"
+    )
+    with monkeypatch.context() as earlier:
+        earlier.setattr("mcpgen.plan.naming.snake_case", lambda _: "floating_i_ps")
+        assert regenerate().exit_code == 0
+    assert "floating_i_ps" in listed.read_text()
+    change_document(project, "name: floatingIPs,", "name: floatingIPs, description: Some of them.,")
+    assert regenerate().exit_code == 0
+    assert "Some of them." in listed.read_text()
+    assert "floating_i_ps" in listed.read_text()
+
+
 def test_a_tool_keeps_its_name_when_the_operation_id_changes(
     project: Path, regenerate: Regenerate
 ) -> None:

@@ -363,7 +363,7 @@ def test_inline_object_that_is_inherited_keeps_the_class_of_its_home(make: Any) 
     schemas = {**SCHEMAS, "Bird": child}
     schema = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/Bird"}}}
     found = models(make, make.with_response(schema, schemas=schemas))["default"]
-    assert sorted(found) == ["Bird", "GetPetsResult", "Pet", "PetOwner"]
+    assert sorted(found) == ["Bird", "ListPetsResult", "Pet", "PetOwner"]
     assert found["Bird"]["properties"]["owner"] == {"$ref": "#/$defs/PetOwner"}
 
 

@@ -106,7 +106,7 @@ def test_a_common_word_in_one_operation_of_many_is_an_argument(make: Any) -> Non
 
 def test_the_name_of_a_credential_in_a_few_operations_leaves_a_doubt(make: Any) -> None:
     described: dict[str, Any] = {f"get /a{index}": {} for index in range(9)}
-    about = "An access token that authenticates this request."
+    about = "An access token that pre-authenticates this request, to share its link."
     described["get /file"] = {"parameters": [parameter("access_token", description=about)]}
     (found,) = found_in(make, operations(make, described))
     assert (found.is_certain, found.tools) == (False, ("get_file",))
@@ -171,6 +171,19 @@ def test_an_optional_secret_beside_a_scheme_is_not_sent(make: Any) -> None:
     assert found.parameters == {"*": {"body.secret": {"hidden": True}}}
 
 
+def test_a_secret_that_one_operation_requires_is_sent(make: Any) -> None:
+    secret = {"type": "string", "description": "Your account's API secret."}
+    described = {f"post /a{index}": body(secret=secret) for index in range(4)}
+    for operation in described.values():
+        del operation["requestBody"]["content"]["application/json"]["schema"]["required"]
+    described["post /token"] = body(secret=secret)
+    scheme = {"k": {"type": "apiKey", "in": "header", "name": "X-K"}}
+    root = operations(make, described, components={"securitySchemes": scheme}, security=[{"k": []}])
+    (found,) = found_in(make, root)
+    assert len(found.tools) == 5
+    assert found.parameters["*"]["body.secret"]["from_environment"] == "DEMO_SECRET"
+
+
 def test_the_setting_has_a_name_of_its_own(make: Any) -> None:
     secret = {"type": "string", "description": "Your account's API secret."}
     described = {f"post /a{index}": body(secret=secret) for index in range(4)}
@@ -179,7 +192,25 @@ def test_the_setting_has_a_name_of_its_own(make: Any) -> None:
         make, described, components={"securitySchemes": scheme}, security=[{"secret": []}]
     )
     (found,) = found_in(make, root)
-    assert found.parameters["*"]["body.secret"]["from_environment"] == "DEMO_SECRET_ARGUMENT"
+    assert found.parameters["*"]["body.secret"]["from_environment"] == "DEMO_SECRET_PARAMETER"
+
+
+def test_two_credentials_never_share_a_name(make: Any) -> None:
+    secret = {"type": "string", "description": "Your account's API secret."}
+    described = {f"post /a{index}": body(api_key=secret) for index in range(4)}
+    for operation in described.values():
+        operation["parameters"] = [parameter("X-Api-Key", "header"), parameter("x_api_key")]
+    header, query, member = found_in(make, operations(make, described))
+    assert list(header.schemes) == ["x_api_key"]
+    assert list(query.schemes) == ["x_api_key_parameter"]
+    assert member.parameters["*"]["body.api_key"]["from_environment"] == "DEMO_API_KEY"
+
+
+def test_a_long_name_is_cut(make: Any) -> None:
+    (found,) = found_in(make, everywhere(make, parameter(f"{'a' * 300}_access_token")))
+    (scheme,) = found.schemes
+    assert len(scheme) <= 60
+    assert scheme.endswith("_access_token")
 
 
 # Headers that only a security scheme may set

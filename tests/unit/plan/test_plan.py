@@ -94,12 +94,12 @@ def shop(make: Any) -> Any:
 @pytest.mark.parametrize(
     ("policy", "names"),
     [
-        ({}, ["add_pet", "get_orders_by_id", "list_pets"]),
+        ({}, ["add_pet", "get_order", "list_pets"]),
         ({"include": ("pets",)}, ["add_pet", "list_pets"]),
-        ({"include": ("/orders/*",)}, ["get_orders_by_id"]),
-        ({"include": ("GET *",)}, ["get_orders_by_id", "list_pets"]),
-        ({"include": ("list*", "shop")}, ["get_orders_by_id", "list_pets"]),
-        ({"exclude": ("POST *",)}, ["get_orders_by_id", "list_pets"]),
+        ({"include": ("/orders/*",)}, ["get_order"]),
+        ({"include": ("GET *",)}, ["get_order", "list_pets"]),
+        ({"include": ("list*", "shop")}, ["get_order", "list_pets"]),
+        ({"exclude": ("POST *",)}, ["get_order", "list_pets"]),
         ({"include": ("pets",), "exclude": ("addPet",)}, ["list_pets"]),
     ],
 )

@@ -64,7 +64,8 @@ def one(parameters: str) -> str:
 def test_a_setting_is_described_and_typed_as_its_parameter(make: Any) -> None:
     planned = Planned(make, one("{shop: {from_environment: SHOP_ID}, name: {from_environment: N}}"))
     shop, name = planned.settings()["SHOP_ID"], planned.settings()["N"]
-    assert (shop.description, shop.required, shop.example) == ("The shop. An integer.", True, "7")
+    assert (shop.description, shop.example) == ("The shop. An integer.", "7")
+    assert shop.usage.counted() == "needed by 1 of 2 tools"
     assert shop.reads_as == {"type": "integer"}
     assert name.reads_as == {"type": "array"}
     assert not name.required

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Problems, Severity
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.targets import check_targets
+from mcpgen.plan.targets import check_targets, tool_name_limit
 from mcpgen.spec.manifest import read_manifest
 from mcpgen.spec.workflows import read_workflows
 
@@ -55,6 +55,61 @@ def test_a_name_too_long_with_the_servers_is_told(make: Any) -> None:
     check_targets(plan_tools(make(root).api, Policy(intent), Problems()), intent, problems)
     (problem,) = problems
     assert "has 69 characters, and it takes 60" in problem.message
+
+
+LONG_NAME = "a-server-with-a-long-name"
+
+
+@pytest.mark.parametrize(
+    ("server", "targets", "limit"),
+    [
+        ("petstore", (), 48),
+        (LONG_NAME, (), 64 - len(f"mcp__{LONG_NAME}__")),
+        ("petstore", ("claude-code",), 64),
+        ("petstore", ("vscode",), 64),
+        ("petstore", ("claude-code", "gemini"), 63 - len("mcp_")),
+        ("petstore", ("claude-code", "cursor"), 60 - len("petstore.")),
+        ("petstore", ("unknown",), 48),
+    ],
+)
+def test_the_targets_decide_how_long_a_name_may_be(
+    server: str, targets: tuple[str, ...], limit: int
+) -> None:
+    assert tool_name_limit(server, targets) == limit
+
+
+LONG_ID = "getTheCurrentStatusOfAllScheduledMaintenanceWindows"
+
+
+@pytest.mark.parametrize(
+    ("targets", "name", "notes"),
+    [
+        ("", "get_status_all_scheduled_maintenance_windows", 1),
+        ("targets: [vscode]", "get_the_current_status_of_all_scheduled_maintenance_windows", 0),
+    ],
+)
+def test_a_shortened_name_is_noted_with_the_entry_that_sets_another(
+    make: Any, targets: str, name: str, notes: int
+) -> None:
+    root = make.document()
+    operation = {"operationId": LONG_ID, "responses": {"200": {"description": "ok"}}}
+    root["paths"] = {"/windows": {"get": operation}}
+    problems = Problems()
+    intent = read_manifest((HEAD + targets).encode(), problems)
+    (tool,) = plan_tools(make(root).api, Policy(intent), problems).tools
+    assert tool.name == name
+    found = [problem for problem in problems if problem.code == "name-shortened"]
+    assert len(found) == notes
+    for problem in found:
+        assert problem.severity is Severity.NOTE
+        assert problem.message == "shortened 1 tool name to 48 characters"
+        assert f"`{name}` is short for" in problem.why
+        assert '`operations: {"GET /windows": {name: ...}}`' in problem.help
+    again = Problems()
+    issued = {"GET /windows": name}
+    (kept,) = plan_tools(make(root).api, Policy(intent, issued), again).tools
+    assert kept.name == name
+    assert not [problem for problem in again if problem.code == "name-shortened"]
 
 
 def test_workflows_count_as_tools(make: Any) -> None:
@@ -110,5 +165,5 @@ def test_what_a_client_refuses_in_schemas_is_told_wherever_it_stands(
 ) -> None:
     # a member that is only called so is none of it
     schema = {"type": "object", "properties": {"exclusiveMaximum": {"type": "string"}, "a": member}}
-    expected = [f"`{client}`: {told} stands in the arguments of `put_p`, and it takes none"]
+    expected = [f"`{client}`: {told} stands in the arguments of `replace_p`, and it takes none"]
     assert body_of(make, schema, client) == (expected if told else [])

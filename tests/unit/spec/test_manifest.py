@@ -49,7 +49,7 @@ def test_a_server_that_is_left_out_says_why() -> None:
             WITH_DOCUMENT + "operations: {listPets: {name: List}}\n",
             (3, 31),
             '`"List"` is not spelled as mcpgen.yaml wants it',
-            "^[a-z][a-z0-9_]{0,47}$",
+            "^[a-z][a-z0-9_]{0,63}$",
         ),
         (
             WITH_DOCUMENT + "operations: {listPets: {parameters: {limit: {hiden: true}}}}\n",

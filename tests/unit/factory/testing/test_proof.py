@@ -187,3 +187,26 @@ def test_a_folder_without_a_package_is_misuse(
 ) -> None:
     assert run(["test", str(tmp_path)]) == 2
     assert "holds no package" in capsys.readouterr().err
+
+
+def test_server_with_a_client_certificate_is_tested_without_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = tmp_path / "openapi.yaml"
+    document.write_text(
+        """
+openapi: 3.1.1
+info: {title: Vault, version: "1"}
+servers: [{url: https://vault.example}]
+components: {securitySchemes: {mutual: {type: mutualTLS}}}
+security: [{mutual: []}]
+paths:
+  /keys: {get: {operationId: keys, responses: {"204": {description: Done}}}}
+"""
+    )
+    target = str(tmp_path / "vault-mcp")
+    assert run(["new", str(document), target, "--defaults", "--no-models"]) == 0
+
+    assert run(["test", target]) == 0
+
+    assert " failed" not in capsys.readouterr().out

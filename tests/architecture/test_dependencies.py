@@ -1,0 +1,81 @@
+"""What mcpgen imports and starts is what its distribution requires, and the reverse."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.architecture.source_modules import REPOSITORY, SourceModule, modules
+
+# Programs and packages that are started in a process of their own, and the module that does so.
+STARTED = {
+    "pytest": "mcpgen.factory.testing.run",
+    "datamodel-code-generator": "mcpgen.emit.model_child",
+    "openapi-spec-validator": "mcpgen.spec.judging",
+}
+# Read by copier and by uvicorn, which can do without some of them.
+WITHOUT_IMPORT = {"httptools", "uvloop"}
+OF_EXTRAS = {"cryptography": "seal"}
+
+OWNERS = packages_distributions()
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def required(*extras: str) -> set[str]:
+    """Name the distributions that an installation with these extras brings at once."""
+    lines = list(PROJECT["dependencies"])
+    waiting, seen = list(extras), set()
+    while waiting:
+        extra = waiting.pop()
+        if extra in seen:
+            continue
+        seen.add(extra)
+        for line in PROJECT["optional-dependencies"][extra]:
+            requirement = Requirement(line)
+            if requirement.name == "mcpgen":
+                waiting += requirement.extras
+            else:
+                lines.append(line)
+    return {normal(Requirement(line).name) for line in lines}
+
+
+def imported(module: SourceModule) -> set[str]:
+    """Name the distributions of other people that a module imports."""
+    tops = {name.partition(".")[0] for name in module.imported()} - {"mcpgen", "__future__", ""}
+    foreign = tops - sys.stdlib_module_names
+    return {normal(OWNERS[top][0]) if top in OWNERS else top for top in foreign}
+
+
+MODULES = modules()
+RUNTIME = [module for module in MODULES if module.name.startswith("mcpgen.runtime")]
+GENERATOR = [module for module in MODULES if not module.name.startswith("mcpgen.runtime")]
+
+
+@pytest.mark.parametrize("module", GENERATOR, ids=lambda module: module.name)
+def test_the_generator_imports_what_its_extra_installs(module: SourceModule) -> None:
+    assert imported(module) <= required("cli")
+
+
+@pytest.mark.parametrize("module", RUNTIME, ids=lambda module: module.name)
+def test_the_runtime_imports_what_the_base_installs(module: SourceModule) -> None:
+    optional = {name for name, extra in OF_EXTRAS.items() if name in required(extra)}
+    assert imported(module) - optional <= required()
+
+
+def test_what_is_started_is_installed_by_the_extra() -> None:
+    assert STARTED.keys() <= required("cli")
+    assert set(STARTED.values()) <= {module.name for module in MODULES}
+
+
+def test_nothing_is_required_that_is_not_used() -> None:
+    used = set().union(*map(imported, MODULES)) | STARTED.keys() | WITHOUT_IMPORT
+    assert required("cli", *OF_EXTRAS.values()) <= used
