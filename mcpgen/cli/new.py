@@ -95,8 +95,8 @@ def new(
     if empty:
         if directory is not None or name or include or exclude or no_models or strict:
             raise MisuseError(
-                "--empty takes only DIR, --data and --vendor-runtime: it reads no document",
-                help=f"`mcpgen new --empty {empty} DIR`",
+                "--empty makes a server without a document, so no option for documents applies",
+                help=f"`mcpgen new --empty {empty} DIR`; --data and --vendor-runtime apply",
             )
         return _new_by_hand(printer, empty, Path(source) if source else None, answers)
     if printer.asks and not defaults:
