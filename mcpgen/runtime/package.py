@@ -214,15 +214,19 @@ class ServerPackage:
         ]
 
     def _handlers(self) -> list[str]:
-        """List the files of `handlers/` that are Python, sorted."""
+        """List the Python files of `handlers/`, sorted; a link to nowhere is not one of them."""
         if self._generated_only:
             return []
+        folder = f"{self._module.__path__[0]}/handlers"
         try:
-            folder = f"{self._module.__path__[0]}/handlers"
             names = sorted(os.listdir(folder))  # noqa: PTH208  (importing pathlib costs 9 ms)
         except OSError:
             return []
-        return [name for name in names if name.endswith(".py")]
+        return [
+            name
+            for name in names
+            if name.endswith(".py") and os.path.isfile(f"{folder}/{name}")  # noqa: PTH113
+        ]
 
     def _has_word(self, name: str, words: tuple[bytes, ...]) -> bool:
         source = self._read(name)
