@@ -15,10 +15,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def requirements() -> list[str]:
-    """List what `pyproject.toml` requires, with every extra."""
+    """List what `pyproject.toml` requires, with every extra; an extra may name another extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
-    return [*project["dependencies"], *(line for extra in extras for line in extra)]
+    lines = [*project["dependencies"], *(line for extra in extras for line in extra)]
+    return [line for line in lines if not line.startswith(f"{project['name']}[")]
 
 
 def fill(directory: Path) -> None:

@@ -78,7 +78,8 @@ class _Planning:
         self.effective = effective_entries(
             api.operations, own, policy.intent, self.schemas.requests, problems
         )
-        self.entries = {key: effective.entry for key, effective in self.effective.items()}
+        in_order = [*own, *(key for key in self.effective if key not in own)]
+        self.entries = {key: self.effective[key].entry for key in in_order}
 
     def plan(self) -> ServerPlan:
         api, server = self.api, self.policy.manifest.server

@@ -87,7 +87,7 @@ class ToolNaming:
             if key not in names
         }
         names |= _share_out(streams, taken)
-        for key in self.operations.keys() - names.keys():
+        for key in sorted(self.operations.keys() - names.keys()):
             names[key] = self._hashed(key, {*taken, *names.values()})
         return names
 
@@ -364,6 +364,8 @@ _FEATURES: tuple[Callable[[Sequence[Operation], Words], list[Qualifiers]], ...] 
 def _elaborations(operation: Operation, phrase: Words) -> Iterator[Words]:
     """Return longer phrases for an operation whose phrase is the name of another tool."""
     seen = {phrase}
+    if operation.source:
+        yield (*split_words(operation.source), *phrase)
     path = _path_words(operation, phrase)
     for words in (path[-1:], path[-2:], path):
         seen.add(longer := _extended(phrase, _placed(operation, words, phrase)))

@@ -63,9 +63,11 @@ def parameter_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
     """Return the key `operations`, for credentials that are members of bodies or in paths."""
     certain = [it for it in credentials if it.parameters and it.is_certain]
     doubtful = [it for it in credentials if it.parameters and not it.is_certain]
-    lines: list[str] = []
+    if not (certain or doubtful):
+        return SafeText("")
+    lines = ["", ""]  # the first ends the line before it
     for credential in (*certain, *doubtful):
-        lines += ["", *_comment(one_line(credential.said), "# ")]
+        lines += _comment(one_line(credential.said), "# ")
     if certain:
         lines += ["operations:", *_operations(certain)]
     if doubtful:

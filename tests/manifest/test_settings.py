@@ -147,3 +147,10 @@ def test_the_generated_suite_covers_settings(fleet: Fleet) -> None:
 def test_a_call_against_the_mock_needs_no_settings(fleet: Fleet) -> None:
     assert run(["call", "list_trucks", str(fleet.folder), "--mock", "-q"]) == 0
     assert run(["test", str(fleet.folder), "-q"]) == 0
+
+
+def test_the_generated_suite_notices_every_fault_of_a_setting(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["test", str(fleet.folder), "--mutate"]) == 0
+    assert ", 0 survived" in capsys.readouterr().out

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpgen.ir.api import Operation
 from mcpgen.plan.tool_names import ToolNaming
@@ -189,48 +187,17 @@ def test_a_prefix_begins_the_names_of_its_source() -> None:
     }
 
 
+def test_a_source_tells_its_tools_from_those_of_another() -> None:
+    found = [operation("listPets", source="shop"), operation("listPets", source="zoo")]
+    assert tool_names(found) == {
+        "shop:GET /pets": "shop_list_pets",
+        "zoo:GET /pets": "zoo_list_pets",
+    }
+    published = {"shop:GET /pets": "list_pets"}
+    assert tool_names(found, published) == {**published, "zoo:GET /pets": "zoo_list_pets"}
+
+
 def test_the_document_name_is_one_that_the_tool_could_have() -> None:
     naming = ToolNaming([operation("listPets"), operation("listDogs", "/dogs")])
     names = {"GET /pets": "get_animals", "GET /dogs": "list_dogs"}
     assert naming.document_names(names) == {"GET /pets": "list_pets"}
-
-
-# Whatever the document
-
-_operations = st.lists(
-    st.builds(
-        operation,
-        st.one_of(st.text(max_size=60), st.sampled_from(["get", "list_1", "list_2", "a/b", "a_b"])),
-        st.one_of(
-            st.text(max_size=12).map("/{}".format),
-            st.sampled_from(["/a/{b}", "/v1/a", "/v2/a", "/a-b", "/a/b", "/A/B"]),
-        ),
-        st.sampled_from(["GET", "PUT", "POST", "x-do"]),
-        summary=st.text(max_size=30),
-    ),
-    min_size=1,
-    max_size=12,
-    unique_by=lambda each: each.key,
-)
-
-
-@given(_operations, st.integers(24, 64))
-def test_tool_names_are_legal_distinct_and_independent_of_order(
-    operations: list[Operation], limit: int
-) -> None:
-    names = tool_names(operations, limit=limit)
-    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in names.values())
-    assert all(len(name) <= limit for name in names.values())
-    assert len(set(names.values())) == len(operations)
-    assert names == tool_names(operations[::-1], limit=limit)
-
-
-@given(_operations, _operations)
-def test_operations_that_come_later_move_no_name(
-    operations: list[Operation], added: list[Operation]
-) -> None:
-    names = tool_names(operations)
-    later = [each for each in added if each.key not in names]
-    grown = tool_names([*later, *operations], names)
-    assert grown.items() >= names.items()
-    assert len(set(grown.values())) == len(grown)

@@ -73,8 +73,8 @@ def test_a_server_that_is_left_out_says_why() -> None:
         ),
         (
             "server: {name: pets}\nsources: [{document: a}, {document: b}]\n",
-            (2, 11),
-            "of several sources, each has a name",
+            (2, 26),
+            "only one of several sources is unnamed",
             "`name` of its own",
         ),
         ("server: {name: Pets}\nsources: []\n", (1, 16), "cannot be a server's name", "lower-case"),

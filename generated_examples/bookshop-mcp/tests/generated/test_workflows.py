@@ -35,5 +35,5 @@ def test_another_way(case: WorkflowCase) -> None:
 
 
 def test_every_workflow_is_run() -> None:
-    """Each workflow has a run in workflows.json, or a reason why none could be made up."""
+    """Each workflow has a run in workflows.json, or the reason why no sample was generated."""
     suite.check_workflows()

@@ -57,7 +57,7 @@ def test_every_handler_names_its_operation() -> None:
 
 
 def test_every_tool_is_called() -> None:
-    """Each tool has a call in cases.json, or a reason why none could be made up."""
+    """Each tool has a call in cases.json, or the reason why no sample was generated."""
     suite.check_cases()
 
 

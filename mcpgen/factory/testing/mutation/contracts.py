@@ -46,6 +46,14 @@ class Contract:
         request: JsonObject = self.entry["request"]
         return request
 
+    def with_type(self, parameter: JsonObject) -> JsonObject:
+        """Return a parameter with the type of the setting that has its value, if one has."""
+        for variable in self.package.server.get("environment", ()):
+            if variable["name"] == parameter.get("setting"):
+                type_ = variable.get("reads_as", {}).get("type", "string")
+                return {**parameter, "type_of_setting": type_}
+        return parameter
+
     def mutant(
         self, operator: str, tokens: Tokens, value: Any, what: str, equivalent: str = ""
     ) -> Mutant:
@@ -107,7 +115,7 @@ def _flipped_style(contract: Contract) -> Iterator[Mutant]:
         style = parameter.get("style", "")
         other = _OTHER_STYLE.get(style, "")
         if other and other in _STYLES_OF.get(parameter["in"], {other}):
-            rule = equivalence.of_style(contract.entry, parameter, other)
+            rule = equivalence.of_style(contract.entry, contract.with_type(parameter), other)
             what = f"the style of `{parameter['name']}` is `{other}`, not `{style}`"
             yield contract.mutant("flipped-style", (*tokens, "style"), other, what, rule)
 
@@ -116,7 +124,7 @@ def _flipped_explode(contract: Contract) -> Iterator[Mutant]:
     for tokens, parameter in _parameters(contract):
         if parameter.get("style"):
             explode = not parameter.get("explode", False)
-            rule = equivalence.of_explode(contract.entry, parameter)
+            rule = equivalence.of_explode(contract.entry, contract.with_type(parameter))
             what = f"`explode` of `{parameter['name']}` is {str(explode).lower()}"
             yield contract.mutant("flipped-explode", (*tokens, "explode"), explode, what, rule)
 

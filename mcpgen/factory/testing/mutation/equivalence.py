@@ -139,6 +139,8 @@ def _refers(node: Any, target: str) -> bool:
 
 def _types(contract: JsonObject, parameter: JsonObject) -> frozenset[str]:
     """Give the types that a parameter's argument may have; "any" where that is not said."""
+    if "type_of_setting" in parameter:
+        return frozenset({parameter["type_of_setting"]})
     root: JsonObject = contract.get("input_schema") or contract["listing"]["inputSchema"]
     schema = root.get("properties", {}).get(parameter.get("argument", ""))
     return _types_of(schema, root, _DEEPEST)

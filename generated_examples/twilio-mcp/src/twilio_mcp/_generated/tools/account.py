@@ -18,23 +18,23 @@ tools = ToolGroup.load(__name__, "account.json")
 
 
 @tools.handler("fetch_account")
-async def fetch_account(ctx: Context, *, sid: str) -> FetchAccountResult:
+async def fetch_account(ctx: Context) -> FetchAccountResult:
     """Fetch the account and its state: `GET /2010-04-01/Accounts/{Sid}.json`."""
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{Sid}.json",
-        path_params={"Sid": sid},
+        path_params={"Sid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         returns=FetchAccountResult,
     )
 
 
 @tools.handler("fetch_balance")
-async def fetch_balance(ctx: Context, *, account_sid: str) -> FetchBalanceResult:
+async def fetch_balance(ctx: Context) -> FetchBalanceResult:
     """Fetch the account's balance: `GET /2010-04-01/Accounts/{AccountSid}/Balance.json`."""
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/Balance.json",
-        path_params={"AccountSid": account_sid},
+        path_params={"AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         returns=FetchBalanceResult,
     )
 
@@ -43,7 +43,6 @@ async def fetch_balance(ctx: Context, *, account_sid: str) -> FetchBalanceResult
 async def list_usage(
     ctx: Context,
     *,
-    account_sid: str,
     category: Literal[
         "sms", "sms-outbound", "sms-inbound", "mms", "lookups", "phonenumbers", "totalprice"
     ]
@@ -59,7 +58,7 @@ async def list_usage(
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/Usage/Records.json",
-        path_params={"AccountSid": account_sid},
+        path_params={"AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         query={
             "Category": category,
             "StartDate": start_date,

@@ -19,7 +19,7 @@ tools = ToolGroup.load(__name__, "messages.json")
 
 
 @tools.handler("delete_media")
-async def delete_media(ctx: Context, *, account_sid: str, message_sid: str, sid: str) -> None:
+async def delete_media(ctx: Context, *, message_sid: str, sid: str) -> None:
     """Delete one media of a message.
 
     `DELETE /2010-04-01/Accounts/{AccountSid}/Messages/{MessageSid}/Media/{Sid}.json`.
@@ -27,24 +27,28 @@ async def delete_media(ctx: Context, *, account_sid: str, message_sid: str, sid:
     await ctx.api.request(
         "DELETE",
         "/2010-04-01/Accounts/{AccountSid}/Messages/{MessageSid}/Media/{Sid}.json",
-        path_params={"AccountSid": account_sid, "MessageSid": message_sid, "Sid": sid},
+        path_params={
+            "MessageSid": message_sid,
+            "Sid": sid,
+            "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID"),
+        },
         returns=None,
     )
 
 
 @tools.handler("delete_message")
-async def delete_message(ctx: Context, *, account_sid: str, sid: str) -> None:
+async def delete_message(ctx: Context, *, sid: str) -> None:
     """Delete a message for good: `DELETE /2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json`."""
     await ctx.api.request(
         "DELETE",
         "/2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json",
-        path_params={"AccountSid": account_sid, "Sid": sid},
+        path_params={"Sid": sid, "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         returns=None,
     )
 
 
 @tools.handler("fetch_media")
-async def fetch_media(ctx: Context, *, account_sid: str, message_sid: str, sid: str) -> Media:
+async def fetch_media(ctx: Context, *, message_sid: str, sid: str) -> Media:
     """Fetch what is known of one media.
 
     `GET /2010-04-01/Accounts/{AccountSid}/Messages/{MessageSid}/Media/{Sid}.json`.
@@ -52,13 +56,17 @@ async def fetch_media(ctx: Context, *, account_sid: str, message_sid: str, sid: 
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/Messages/{MessageSid}/Media/{Sid}.json",
-        path_params={"AccountSid": account_sid, "MessageSid": message_sid, "Sid": sid},
+        path_params={
+            "MessageSid": message_sid,
+            "Sid": sid,
+            "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID"),
+        },
         returns=Media,
     )
 
 
 @tools.handler("fetch_message")
-async def fetch_message(ctx: Context, *, account_sid: str, sid: str) -> Message:
+async def fetch_message(ctx: Context, *, sid: str) -> Message:
     """Fetch one message and whether it arrived.
 
     `GET /2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json`.
@@ -66,7 +74,7 @@ async def fetch_message(ctx: Context, *, account_sid: str, sid: str) -> Message:
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json",
-        path_params={"AccountSid": account_sid, "Sid": sid},
+        path_params={"Sid": sid, "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         returns=Message,
     )
 
@@ -75,7 +83,6 @@ async def fetch_message(ctx: Context, *, account_sid: str, sid: str) -> Message:
 async def list_media(
     ctx: Context,
     *,
-    account_sid: str,
     message_sid: str,
     page_size: int | Absent = ABSENT,
     page_token: str | Absent = ABSENT,
@@ -87,7 +94,10 @@ async def list_media(
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/Messages/{MessageSid}/Media.json",
-        path_params={"AccountSid": account_sid, "MessageSid": message_sid},
+        path_params={
+            "MessageSid": message_sid,
+            "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID"),
+        },
         query={"PageSize": page_size, "PageToken": page_token},
         returns=ListMediaResult,
     )
@@ -97,7 +107,6 @@ async def list_media(
 async def list_messages(
     ctx: Context,
     *,
-    account_sid: str,
     to: str | Absent = ABSENT,
     from_: str | Absent = ABSENT,
     sent_on: str | Absent = ABSENT,
@@ -110,7 +119,7 @@ async def list_messages(
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/Messages.json",
-        path_params={"AccountSid": account_sid},
+        path_params={"AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         query={
             "To": to,
             "From": from_,
@@ -128,7 +137,6 @@ async def list_messages(
 async def redact_or_cancel_message(
     ctx: Context,
     *,
-    account_sid: str,
     sid: str,
     body: RedactOrCancelMessageBody,
 ) -> Message:
@@ -136,19 +144,19 @@ async def redact_or_cancel_message(
     return await ctx.api.request(
         "POST",
         "/2010-04-01/Accounts/{AccountSid}/Messages/{Sid}.json",
-        path_params={"AccountSid": account_sid, "Sid": sid},
+        path_params={"Sid": sid, "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         body=body,
         returns=Message,
     )
 
 
 @tools.handler("send_message")
-async def send_message(ctx: Context, *, account_sid: str, body: SendMessageBody) -> Message:
+async def send_message(ctx: Context, *, body: SendMessageBody) -> Message:
     """Send a text message: `POST /2010-04-01/Accounts/{AccountSid}/Messages.json`."""
     return await ctx.api.request(
         "POST",
         "/2010-04-01/Accounts/{AccountSid}/Messages.json",
-        path_params={"AccountSid": account_sid},
+        path_params={"AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         body={**body, "SmartEncoded": True},
         returns=Message,
     )

@@ -17,7 +17,7 @@ tools = ToolGroup.load(__name__, "numbers.json")
 
 
 @tools.handler("fetch_number")
-async def fetch_number(ctx: Context, *, account_sid: str, sid: str) -> PhoneNumber:
+async def fetch_number(ctx: Context, *, sid: str) -> PhoneNumber:
     """Fetch one phone number of the account.
 
     `GET /2010-04-01/Accounts/{AccountSid}/IncomingPhoneNumbers/{Sid}.json`.
@@ -25,7 +25,7 @@ async def fetch_number(ctx: Context, *, account_sid: str, sid: str) -> PhoneNumb
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/IncomingPhoneNumbers/{Sid}.json",
-        path_params={"AccountSid": account_sid, "Sid": sid},
+        path_params={"Sid": sid, "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         returns=PhoneNumber,
     )
 
@@ -34,7 +34,6 @@ async def fetch_number(ctx: Context, *, account_sid: str, sid: str) -> PhoneNumb
 async def list_numbers(
     ctx: Context,
     *,
-    account_sid: str,
     phone_number: str | Absent = ABSENT,
     friendly_name: str | Absent = ABSENT,
     page_size: int | Absent = ABSENT,
@@ -47,7 +46,7 @@ async def list_numbers(
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/IncomingPhoneNumbers.json",
-        path_params={"AccountSid": account_sid},
+        path_params={"AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         query={
             "PhoneNumber": phone_number,
             "FriendlyName": friendly_name,
@@ -62,7 +61,6 @@ async def list_numbers(
 async def search_available_numbers(
     ctx: Context,
     *,
-    account_sid: str,
     country_code: str,
     area_code: int | Absent = ABSENT,
     contains: str | Absent = ABSENT,
@@ -77,7 +75,10 @@ async def search_available_numbers(
     return await ctx.api.request(
         "GET",
         "/2010-04-01/Accounts/{AccountSid}/AvailablePhoneNumbers/{CountryCode}/Local.json",
-        path_params={"AccountSid": account_sid, "CountryCode": country_code},
+        path_params={
+            "CountryCode": country_code,
+            "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID"),
+        },
         query={
             "AreaCode": area_code,
             "Contains": contains,
@@ -90,13 +91,7 @@ async def search_available_numbers(
 
 
 @tools.handler("update_number")
-async def update_number(
-    ctx: Context,
-    *,
-    account_sid: str,
-    sid: str,
-    body: UpdateNumberBody,
-) -> PhoneNumber:
+async def update_number(ctx: Context, *, sid: str, body: UpdateNumberBody) -> PhoneNumber:
     """Change what a number is called and whom it tells of messages.
 
     `POST /2010-04-01/Accounts/{AccountSid}/IncomingPhoneNumbers/{Sid}.json`.
@@ -104,7 +99,7 @@ async def update_number(
     return await ctx.api.request(
         "POST",
         "/2010-04-01/Accounts/{AccountSid}/IncomingPhoneNumbers/{Sid}.json",
-        path_params={"AccountSid": account_sid, "Sid": sid},
+        path_params={"Sid": sid, "AccountSid": ctx.api.setting("TWILIO_ACCOUNT_SID")},
         body=body,
         returns=PhoneNumber,
     )

@@ -1,0 +1,21 @@
+"""What the mock's description of the API leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from mcpgen.render.upstream_file import upstream_file
+
+
+def test_what_only_the_plan_needs_is_not_for_the_mock(make: Any) -> None:
+    header = {"name": "Authorization", "in": "header", "schema": {"type": "string"}}
+    api = make(make.with_parameters(header)).api
+    (operation,) = api.operations
+    assert operation.reserved
+    api = replace(
+        api, operations=(replace(operation, published_arguments=frozenset({"authorization"})),)
+    )
+    (described,) = upstream_file(api)["operations"]
+    assert described.keys().isdisjoint({"is_public", "published_arguments", "reserved"})
