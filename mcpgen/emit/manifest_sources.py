@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from mcpgen.ir.json_types import JsonValue
+
 _BOM = "\ufeff"
 
 
@@ -15,7 +17,7 @@ class ManifestEditError(Exception):
     """The list `sources` is written in a way that cannot be edited as text."""
 
 
-def add_source(manifest: bytes, source: Mapping[str, str]) -> bytes:
+def add_source(manifest: bytes, source: Mapping[str, JsonValue]) -> bytes:
     """Return the manifest with `source` at the end of `sources`, in the style of the others.
 
     Raises:
@@ -25,13 +27,13 @@ def add_source(manifest: bytes, source: Mapping[str, str]) -> bytes:
     entries = text.sources.value
     if text.sources.flow_style:
         pairs = ", ".join(
-            f"{text.quoted_key(key)}: {text.quoted(value)}" for key, value in source.items()
+            f"{text.quoted_key(key)}: {text.spelled(value)}" for key, value in source.items()
         )
         at = entries[-1].end_mark.index if entries else text.sources.start_mark.index + 1
         text.replace(at, at, f"{', ' if entries else ''}{{{pairs}}}")
     else:
         indent = " " * text.sources.start_mark.column
-        lines = [f"{text.quoted_key(key)}: {text.quoted(value)}" for key, value in source.items()]
+        lines = [f"{text.quoted_key(key)}: {text.spelled(value)}" for key, value in source.items()]
         block = f"{indent}- {lines[0]}" + "".join(f"\n{indent}  {line}" for line in lines[1:])
         text.insert_line(text.line_end(_end(entries[-1])), block)
     wanted = text.value
@@ -85,6 +87,14 @@ class _Text:
         self.key, self.sources = found[0]
         if not all(isinstance(entry, yaml.MappingNode) for entry in self.sources.value):
             raise ManifestEditError
+
+    def spelled(self, value: JsonValue) -> str:
+        """Spell a value on one line."""
+        if isinstance(value, str):
+            return self.quoted(value)
+        return yaml.dump(
+            value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000
+        ).strip()
 
     def quoted(self, text: str) -> str:
         """Quote a value as the last source has its document, if it has one."""

@@ -15,7 +15,6 @@ from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.manifest import (
     LocatedManifest,
     OperationEntry,
-    SecuritySchemeEntry,
     SourceEntry,
 )
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
@@ -38,15 +37,7 @@ def with_credentials(
 ) -> tuple[Api, Policy]:
     """Apply the active entries of a manifest that is yet to be written."""
     active = [it for it in credentials if it.is_certain]
-    source = SourceEntry(
-        document="openapi.yaml",
-        security_schemes={
-            name: msgspec.convert(scheme, SecuritySchemeEntry)
-            for it in active
-            for name, scheme in it.schemes.items()
-        },
-        security=tuple(map(dict, joined_security(active))) or None,
-    )
+    source = msgspec.convert({"document": "openapi.yaml", **source_keys(active)}, SourceEntry)
     stated: JsonObject = {}
     for it in active:
         for operation, entries in it.parameters.items():
@@ -60,6 +51,17 @@ def with_credentials(
         replace(manifest, operations=operations), policy.intent.locate, {"operations": stated}
     )
     return with_source_security(api, 0, secured, problems), replace(policy, intent=intent)
+
+
+def source_keys(credentials: Sequence[HiddenCredential]) -> JsonObject:
+    """Return the keys of an entry of `sources` that declare these credentials."""
+    schemes = {name: dict(scheme) for it in credentials for name, scheme in it.schemes.items()}
+    security = [
+        {name: list(scopes) for name, scopes in requirement.items()}
+        for requirement in joined_security(credentials)
+    ]
+    keys: JsonObject = {"security_schemes": schemes, "security": security}
+    return {key: value for key, value in keys.items() if value}
 
 
 def report_decided(

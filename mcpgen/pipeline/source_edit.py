@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +19,8 @@ from mcpgen.emit.lock import Lock, LockedDocument
 from mcpgen.emit.write import RefusedError, is_interrupted
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
+from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.json_types import JsonObject, JsonValue
 from mcpgen.ir.manifest import LocatedManifest, SourceEntry, is_wide
 from mcpgen.pipeline.disk import tell_interrupted, tell_refused, tell_unreadable
 from mcpgen.pipeline.generate import Edit, Prepared, prepare, write_prepared
@@ -162,7 +164,7 @@ class _Run(Struct, frozen=True):
 
     def add(self, source: str, *, name: str, prefix: str | None) -> SourceChange:
         """Prepare to add a source."""
-        from mcpgen.emit.manifest_sources import ManifestEditError, add_source
+        from mcpgen.pipeline.credentials import report_decided, source_keys
 
         document = self._load(source)
         own_path = self._path_in_project(document)
@@ -170,19 +172,42 @@ class _Run(Struct, frozen=True):
         self._check_new(origin, own_path)
         name = self._checked_name(name) if name else self._name_for(document)
         path = own_path or self._path_for(name, document)
-        entry = {"document": path, "name": name}
+        entry: JsonObject = {"document": path, "name": name}
         if self.sources and prefix != "":
             entry["prefix"] = prefix or name
         # The keys of an only source need no name, and get none when another one joins it.
         own = name if self.sources else ""
         settings = settings_of(own, server_word(self.intent.manifest))
         locked = LockedDocument(origin, path, {}, document.etag, name=own, settings=settings)
+        lock = self.lock.with_document(path, locked)
+        problems = Problems()
+        change = self._change(name, self._addition(entry, lock, document), problems)
+        if credentials := self._hidden_credentials(change, own):
+            entry |= source_keys(credentials)
+            change = self._change(name, self._addition(entry, lock, document), self.problems)
+            if change.report.plan is not None:
+                report_decided(credentials, change.report.plan, self.problems)
+        else:
+            self.problems.extend(problems)
+        return replace(change, report=replace(change.report, problems=self.problems))
+
+    def _addition(self, entry: Mapping[str, JsonValue], lock: Lock, document: Document) -> Edit:
+        """Return the edit that adds an entry of `sources` with its document."""
+        from mcpgen.emit.manifest_sources import ManifestEditError, add_source
+
         try:
             manifest = add_source(self.before[1] or b"", entry)
         except ManifestEditError:
             self._refuse_edit(f"add the entry `{entry}` there, then run `mcpgen generate`")
-        edit = Edit(manifest, self.lock.with_document(path, locked), {path: document})
-        return self._change(name, edit)
+        return Edit(manifest, lock, {str(entry["document"]): document})
+
+    def _hidden_credentials(self, change: SourceChange, name: str) -> list[HiddenCredential]:
+        """Return what the document leaves no doubt about, and an entry of `sources` can declare."""
+        from mcpgen.plan.hidden_credentials import find_hidden_credentials  # with the validator
+
+        plan = change.report.plan
+        found = find_hidden_credentials(plan, name) if plan is not None else ()
+        return [it for it in found if it.is_certain and not it.parameters]
 
     def remove(self, name: str) -> SourceChange:
         """Prepare to remove a source."""
@@ -215,15 +240,16 @@ class _Run(Struct, frozen=True):
         )
         # Nobody else may have a document that was put here by hand.
         kept = frozenset() if removed.source else frozenset(removed.sha256)
-        change = self._change(label_of(entry), Edit(manifest, lock, kept=kept))
+        edit = Edit(manifest, lock, kept=kept)
+        change = self._change(label_of(entry), edit, self.problems)
         if change.prepared is None:
             self._report_dependents(label_of(entry))
         else:
             self._report_leftovers(entry, kept)
         return change
 
-    def _change(self, name: str, edit: Edit) -> SourceChange:
-        prepared = prepare(self.target, self.options, self.problems, self.progress, edit)
+    def _change(self, name: str, edit: Edit, problems: Problems) -> SourceChange:
+        prepared = prepare(self.target, self.options, problems, self.progress, edit)
         is_possible = prepared.changes is not None
         return SourceChange(
             prepared.report,

@@ -316,6 +316,33 @@ def test_a_document_inside_the_package_is_used_where_it_lies(
     assert "apis/rail.yaml stays" in said()
 
 
+def test_a_secret_that_an_added_document_declares_as_a_parameter_is_no_argument(
+    folder: Path, said: Callable[[], str]
+) -> None:
+    head, _, body = RAIL.partition("components:")
+    (folder / "rail.yaml").write_text(
+        head
+        + body[body.index("paths:") :].replace(
+            "tags:",
+            "parameters: [{name: api_key, in: query, required: true, schema: {type: string}}]\n"
+            "      tags:",
+        )
+    )
+    assert run(["source", "add", "rail.yaml", "iban-mcp", "--yes"]) == 0
+    assert "2 tools read a credential from the environment" in said()
+    project = folder / "iban-mcp"
+    scheme = "security_schemes: {api_key: {type: apiKey, in: query, name: api_key}}"
+    assert scheme in (project / "mcpgen.yaml").read_text()
+    assert "IBAN_RAIL_API_KEY" in settings(project)
+    arguments = {
+        name: tool["arguments"]
+        for path in (project / "src/iban_mcp/_generated/tools").glob("*.json")
+        for name, tool in json.loads(path.read_text())["tools"].items()
+    }
+    assert arguments["rail_list_trips"] == arguments["rail_list_stations"] == {}
+    assert run(["check", "iban-mcp"]) == 0
+
+
 def test_a_first_document_joins_a_server_without_one(folder: Path) -> None:
     assert run(["new", "--empty", "bare", "--defaults", "-q"]) == 0
     assert run(["source", "add", "rail.yaml", "bare-mcp", "-q"]) == 0
