@@ -259,7 +259,8 @@ def _parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:
 
 def _about(scheme: SecurityScheme, part: str) -> str:
     if scheme.type == "apiKey":
-        what = f"API key, sent as the {scheme.location} `{one_line(scheme.name)}`"
+        place = "query parameter" if scheme.location == "query" else scheme.location
+        what = f"API key, sent as the {place} `{one_line(scheme.name)}`"
     elif part == "value":
         what = "Bearer token" if scheme.http_scheme == "bearer" else "Value of `Authorization`"
     else:

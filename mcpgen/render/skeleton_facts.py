@@ -153,7 +153,7 @@ def _tool_table(plan: ServerPlan) -> Markdown:
 def _selection(
     include: Sequence[str], exclude: Sequence[str], has_models: bool, steps: FirstSteps
 ) -> SafeText:
-    lines: list[str] = []
+    lines = [] if has_models else ["", "models: false"]
     commented = commented_exclude(steps)
     if commented or steps.operations:
         lines += ["", *_ABOUT_STEPS]
@@ -163,8 +163,6 @@ def _selection(
         lines += [f"  - include: {quoted(pattern)}" for pattern in include]
     elif commented:
         lines += ["# select:", *commented]
-    if not has_models:
-        lines += ["", "models: false"]
     return SafeText("\n".join(lines))
 
 
