@@ -42,6 +42,8 @@ _SHOWN = 12
 
 EXPECTED = {
     "newly served": "the operation was skipped before",
+    "body: fewer media types, the same by default": "the others describe the same data",
+    "body: multipart in place of JSON": "the body has a file, which JSON cannot carry",
     "parameter: required, now optional with a default": "the document's default is sent",
     "parameter: secret, no argument any more": "a setting of the server supplies it",
     "parameter: style of OpenAPI 2.0": "`collectionFormat` is followed in paths and headers",
@@ -117,9 +119,25 @@ def request_changes(
     for part in sorted((before.keys() | after.keys()) - {"parameters"}):
         was, now = before.get(part), after.get(part)
         if was != now:
-            added = part == "security" and not was
-            kind = "security: added where none was" if added else f"{part}: changed"
-            yield (kind, _text(was), _text(now))
+            yield (_kind_of_part(part, was, now), _text(was), _text(now))
+
+
+def _kind_of_part(part: str, was: Any, now: Any) -> str:
+    if part == "security" and not was:
+        return "security: added where none was"
+    if part == "body" and was and now:
+        first, *others = was["media_types"]
+        kept = [each for each in others if each in now["media_types"]]
+        if now["media_types"] == [first, *kept] and now["required"] == was["required"]:
+            return "body: fewer media types, the same by default"
+        only = now["media_types"][0]
+        if (
+            only in others
+            and only["media_type"] == "multipart/form-data"
+            and '"binary"' in json.dumps(only.get("schema"))
+        ):
+            return "body: multipart in place of JSON"
+    return f"{part}: changed"
 
 
 def _kind_of_parameter(

@@ -27,6 +27,13 @@ def request(*parameters: Tool, **changes: Any) -> Tool:
     return {"method": "GET", "path": "/pets", "parameters": list(parameters), **changes}
 
 
+def body(*media_types: str, **schema: str) -> Tool:
+    return {
+        "required": True,
+        "media_types": [{"media_type": each, "schema": schema} for each in media_types],
+    }
+
+
 @pytest.mark.parametrize(
     ("before", "after", "kinds"),
     [
@@ -45,6 +52,26 @@ def request(*parameters: Tool, **changes: Any) -> Tool:
             request(parameter("api_key")),
             request(parameter("api_key", fixed=True)),
             ["parameter: secret, no argument any more"],
+        ),
+        (
+            request(body=body("application/json", "text/json")),
+            request(body=body("application/json")),
+            ["body: fewer media types, the same by default"],
+        ),
+        (
+            request(body=body("application/json", "text/json")),
+            request(body=body("text/json")),
+            ["body: changed"],
+        ),
+        (
+            request(body=body("application/json", "multipart/form-data", format="binary")),
+            request(body=body("multipart/form-data", format="binary")),
+            ["body: multipart in place of JSON"],
+        ),
+        (
+            request(body=body("application/json", "multipart/form-data")),
+            request(body=body("multipart/form-data")),
+            ["body: changed"],
         ),
         (request(parameter()), request(), ["parameter: no argument any more"]),
         (request(), request(parameter()), ["parameter: new in query"]),
