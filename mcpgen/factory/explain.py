@@ -58,7 +58,7 @@ def explain(
     plan = plan_project(target, found.lock, intent, GenerateOptions(), problems, progress).plan
     for tool in plan.tools:
         if name in (tool.name, tool.operation.key, *tool.aliases):
-            is_published = tool.operation.key in found.lock.operations
+            is_published = tool.name in found.lock.operations.values()
             settings = _Explaining(tool, intent, is_published=is_published).settings()
             return ExplainedTool(tool.name, tool.operation.key, tuple(settings))
     return tuple(tool.name for tool in plan.tools)

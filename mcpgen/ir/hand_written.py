@@ -9,6 +9,10 @@ from msgspec import Struct
 from mcpgen.diagnostics import Location
 from mcpgen.ir.surface import SurfaceTool
 
+# As of mcpgen.runtime.extras, which `mcpgen check` does without; a test compares the two.
+ASKING_METHODS = ("ask", "elicit", "elicit_url", "list_roots", "require_url", "sample")
+"""Methods of a handler's context that make a client of MCP 2026-07-28 carry encrypted state."""
+
 
 class Hook(Struct, frozen=True):
     """A function that overrides an operation, or runs before or after it."""

@@ -11,6 +11,8 @@ from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.tool_search import IndexEntry
 from mcpgen.plan.descriptions import one_line, shorten
+from mcpgen.plan.operation_phrases import is_opaque
+from mcpgen.plan.words import snake_case
 from mcpgen.runtime.question import CHANGE, READ, REMOVE, effects_of
 from mcpgen.runtime.thesaurus import VERBS
 from mcpgen.runtime.words import words
@@ -147,7 +149,7 @@ def _fields_of(tools: Sequence[_Tool]) -> list[_Fields]:
             "title": Counter(words(tool.title)),
             "path": Counter(words(_fixed_part(tool))),
             "tag": Counter(words(" ".join(_tags(tool)))),
-            "name": Counter(words(tool.name)),
+            "name": _name_words(tool),
             "description": Counter(_telling(said, shared)),
             "arguments": Counter(words(" ".join(_argument_words(tool.input_schema)))),
             "about_arguments": Counter(_telling(about, shared)),
@@ -156,6 +158,15 @@ def _fields_of(tools: Sequence[_Tool]) -> list[_Fields]:
     ]
     _add_kin(tools, found)
     return found
+
+
+def _name_words(tool: _Tool) -> Counter[str]:
+    """The words of the operationId, from which the name of a tool may have been shortened."""
+    if isinstance(tool, ToolPlan):
+        operation_id = tool.operation.operation_id
+        if operation_id and not is_opaque(operation_id):
+            return Counter(words(snake_case(operation_id)))
+    return Counter(words(tool.name))
 
 
 def _tags(tool: _Tool) -> Sequence[str]:

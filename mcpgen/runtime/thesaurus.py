@@ -114,7 +114,7 @@ withhold hide block
 shorten reduce lower
 answer solve resolve
 lift revoke remove
-tick enable
+tick enforce enable
 untick disable
 exchange convert
 populate fill

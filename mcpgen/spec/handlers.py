@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.ir.hand_written import ExtraTool, HandWritten, Hook
+from mcpgen.ir.hand_written import ASKING_METHODS, ExtraTool, HandWritten, Hook
 from mcpgen.ir.text_lines import text_lines
-from mcpgen.runtime.extras import ASKING_METHODS
 
 _HOOKS = frozenset({"override", "before", "after"})
 _WORDS = (*(word.encode() for word in sorted(_HOOKS)), b"Features")

@@ -133,7 +133,7 @@ def make_once(project: Path, cache: Path) -> tuple[object, object]:
     found = find_lock(project, problems)
     assert found is not None
     options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
-    return generate._make(project, found.lock, options, problems, projects.silent)
+    return generate._make(project, found.lock, options, problems, projects.silent, None)
 
 
 if __name__ == "__main__":

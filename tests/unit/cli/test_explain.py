@@ -35,8 +35,8 @@ def explained(petstore: Path, tool: str, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def stated(petstore: Path) -> Path:
-    manifest = petstore / "mcpgen.yaml"
-    manifest.write_text(manifest.read_text().partition("operations:")[0] + ENTRIES.lstrip())
+    head = "server: {name: petstore}\nsources: [{document: openapi.yaml}]\n"
+    (petstore / "mcpgen.yaml").write_text(head + ENTRIES.lstrip())
     return petstore
 
 

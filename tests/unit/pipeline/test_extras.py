@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from mcpgen.emit.merge import merge
+from mcpgen.ir import hand_written
 from mcpgen.pipeline import commands as pipeline
+from mcpgen.runtime import extras
 from tests.unit.pipeline.conftest import silent
 
 Regenerate = Callable[..., pipeline.Report]
@@ -162,3 +164,7 @@ def test_a_requirement_is_merged_part_by_part(
     merged = merge("pyproject.toml", base.encode(), yours.encode(), ours.encode())
 
     assert tomllib.loads(merged.content.decode())["project"]["dependencies"] == [expected]
+
+
+def test_the_methods_that_ask_clients_are_those_of_the_runtime() -> None:
+    assert hand_written.ASKING_METHODS == extras.ASKING_METHODS
