@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -44,8 +45,14 @@ def test_a_lock_is_made_anew(project: Path, cache: Path, loss: str) -> None:
     if loss == "in conflict":
         assert lock.read_text() == text
     else:
-        # Where the document came from is the one fact that only the lock had.
-        assert lock.read_text() == text.replace('"source": "project.yaml"', '"source": ""')
+        # Two facts only the lock had: where the document came from, and the first mcpgen.yaml, with
+        # the entries that `new` proposes.
+        before, after = (json.loads(each) for each in (text, lock.read_text()))
+        assert before["documents"]["openapi.yaml"].pop("source") == "project.yaml"
+        assert after["documents"]["openapi.yaml"].pop("source") == ""
+        first, again = (each["files"].pop("mcpgen.yaml") for each in (before, after))
+        assert first["class"] == again["class"] == "owned"
+        assert after == before
     assert pipeline.check(project).exit_code == 0
 
 
