@@ -200,6 +200,8 @@ def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> boo
         return False  # the media type says what a text, or a file, is
     if is_patch(first.media_type) and is_patch(other.media_type):
         return False
+    if _encoding_makes_files(other, types):
+        return False
     if kinds[1] in STRUCTURED:
         return body_schema(first, types.shape_of) == body_schema(other, types.shape_of)
     if other.schema is None or other.schema != first.schema:
@@ -207,6 +209,12 @@ def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> boo
     # Of what is written in a text, a schema of a string says nothing, but for plain text.
     is_plain = base_type(other.media_type) == "text/plain"
     return is_plain or "string" not in types.shape_of(other.schema).types
+
+
+def _encoding_makes_files(item: MediaType, types: Types) -> bool:
+    """Whether members that the schema calls texts are files, by their Encoding Objects alone."""
+    by_schema = replace(item, encoding={}, prefix_encoding=(), item_encoding=None)
+    return takes_file(item, types) and not takes_file(by_schema, types)
 
 
 def _body(adjusted: Adjusted, types: Types, hint: str) -> list[Listed]:

@@ -90,6 +90,19 @@ def test_the_media_type_is_an_argument_only_where_the_data_differ(
     assert named == (["body", "content_type"] if len(chosen) > 1 else ["body"])
 
 
+def test_a_file_by_its_encoding_alone_is_other_data_than_the_text_in_json(make: Any) -> None:
+    schema = {"type": "object", "properties": {"logo": {"type": "string"}}}
+    encoding = {"logo": {"contentType": "image/png, image/jpeg"}}
+    content = {
+        JSON: {"schema": schema},
+        "multipart/form-data": {"schema": schema, "encoding": encoding},
+    }
+    body = {"required": True, "content": content}
+    tool = make(make.document({"requestBody": body}, method="post")).tool()
+    assert [item.media_type for item in tool.body] == [JSON, "multipart/form-data"]
+    assert [argument.name for argument in tool.arguments] == ["body", "content_type"]
+
+
 def test_one_media_type_leaves_no_choice(make: Any) -> None:
     assert [argument.name for argument in tool_with(make, "application/json").arguments] == ["body"]
 
