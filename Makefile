@@ -23,19 +23,23 @@ NODE_PACKAGES := node@24 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test bench image peers wheelhouse pythons corpus corpus-compare suites judges update-examples clean
+.PHONY: help demo test bench bench-compare fuzz image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             an OpenAPI document becomes a server, and its tools are called'
 	@echo 'make test             format, lint, strict types and all tests'
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
+	@echo 'make fuzz             random frames, API responses and documents for an hour; a table'
+	@echo 'make bench-compare BASE=FOLDER  server CPU per call beside that of another source tree'
 	@echo 'make image            the image of a generated server, built without network access and run'
 	@echo 'make pythons          every other Python here that mcpgen runs on, for the tests to compare'
 	@echo 'make corpus           a server from each real document there is, checked; a table'
 	@echo 'make corpus-compare BASE=FOLDER  what that source tree and this one serve of them; a table'
 	@echo 'make suites           the generated tests of twenty real documents, run; a table'
 	@echo 'make judges           our requests beside those that other tools make of real documents'
+	@echo 'make docs             the site of docs/ in .cache/site, warnings as errors'
+	@echo 'make update-docs      rewrite the generated parts of docs/'
 	@echo 'make update-examples  rewrite generated_examples/ and the diffs of the story'
 	@echo 'make clean            remove what was installed and cached'
 
@@ -58,15 +62,25 @@ bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/inst
 	-@$(BIN)/python tests/benchmarks/suites.py
 	@$(BIN)/python tests/benchmarks/workspace.py
 
+# An input that is worth keeping is copied from .cache/fuzz/ to tests/fuzz/corpus/.
+FUZZ_SECONDS ?= 3600
+FUZZ_SEED ?= 1
+fuzz: $(TEST_TOOLS)
+	@nice $(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_TARGETS)
+
+# BASE is a source tree with its own .venv, in which `make demo` was run.
+bench-compare: $(INSTALLED)
+	@$(BIN)/python tests/benchmarks/before_after.py --base "$(BASE)"
+
 peers: $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
 
 wheelhouse: $(WHEELHOUSE)
 
 # What the environments of tests are installed from, so that none of them asks a package index.
-$(WHEELHOUSE): pyproject.toml tests/constraints.txt tests/requirements.txt tests/wheelhouse.py | $(TEST_TOOLS)
+$(WHEELHOUSE): pyproject.toml tests/constraints.txt tests/requirements.txt tests/support/wheelhouse.py | $(TEST_TOOLS)
 	@echo '== download wheels for empty environments'
 	@rm -rf $(@D)
-	@$(BIN)/python -m tests.wheelhouse $(@D)
+	@$(BIN)/python -m tests.support.wheelhouse $(@D)
 	@touch $@
 
 image: $(TEST_TOOLS) $(WHEELHOUSE)
@@ -104,8 +118,23 @@ suites: $(TEST_TOOLS)
 judges: $(INSTALLED) $(NODE_TOOLS) $(PEERS)/schemathesis-4.32.5/installed.txt
 	@$(BIN)/python -m tests.corpus.outside_judges
 
+# Not part of `make test`, whose tests follow the links; so its tools are installed here alone.
+SITE_TOOLS := .cache/docs
+docs: $(SITE_TOOLS)/installed
+	@$(SITE_TOOLS)/bin/sphinx-build --quiet --fail-on-warning --keep-going docs .cache/site
+	@echo 'the site is .cache/site/index.html'
+
+$(SITE_TOOLS)/installed: docs/requirements.txt | $(INSTALLED)
+	@echo '== install the tools of the site'
+	@$(BIN)/python -m venv --clear $(SITE_TOOLS)
+	@$(SITE_TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --requirement docs/requirements.txt
+	@touch $@
+
+update-docs: $(TEST_TOOLS)
+	@$(BIN)/python -m tests.docs.generated
+
 update-examples: $(TEST_TOOLS)
-	@$(BIN)/python -m tests.examples.examples
+	@$(BIN)/python -m tests.support.examples
 	@$(BIN)/python -m pytest -q tests/regeneration/test_story.py --update
 
 clean:

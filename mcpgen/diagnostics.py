@@ -1,4 +1,7 @@
-"""What every stage reports with: problems that say what, where, why and how to mend it."""
+"""Diagnostics of the generator: a problem with its location, consequence and remedy.
+
+Stages add problems to a `Problems` collection. Only the command line prints them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from msgspec import Struct
 
 
 class Severity(enum.StrEnum):
-    """How much a problem stops: all, one operation's exactness, or nothing."""
+    """Severity of a problem. An error stops the run, a warning or a note does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,11 +24,10 @@ class Severity(enum.StrEnum):
 class Location(Struct, frozen=True):
     """A place in a source file.
 
-    `line` and `column` count from 1; 0 means that the place has no line of its own (a file that
-    cannot be read). `pointer` is the JSON Pointer in that file's own document. `excerpt` is the
-    text of the line and `width` how many of its characters, from `column`, are meant. Of a very
-    long line only a part is kept: `excerpt_column` is the column where that part begins, and
-    `is_cut` says whether the line goes on after it.
+    `line` and `column` count from 1; 0 means that no line is known (an unreadable file). `pointer`
+    is the JSON Pointer in that file's own document. `excerpt` is the text of the line; `width`
+    characters of it, from `column`, are underlined. A very long line is cut to a part that begins
+    at `excerpt_column`; `is_cut` means that the line continues after the part.
     """
 
     file: str
@@ -43,16 +45,16 @@ class Location(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)  # a `Struct` cannot leave a field out of its comparison
 class Place:
-    """Where a node stands in its document, looked up in the text only when a problem is told.
+    """A node's JSON Pointer, resolved to a `Location` only when a problem is reported.
 
-    Most nodes never have one, and in a large text each look-up costs more than reading the node.
+    Resolving costs more than reading the node, and most nodes have no problem.
     """
 
     pointer: str
     locate: Callable[[str], Location] = field(repr=False, compare=False)
 
     def location(self) -> Location:
-        """The place in the text."""
+        """Find the place in the text."""
         return self.locate(self.pointer)
 
 
@@ -68,18 +70,18 @@ class Diagnostic(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """By file, then place, then code and text, so that every run prints the same order."""
+        """File, position, code and message: the same order in every run."""
         at = self.at or Location("")
         return (at.file, at.line, at.column, self.code, self.message)
 
 
 class Problems(Struct):
-    """The problems found so far. Stages add to it; only the command line prints it.
+    """Collection of the problems of a run, without duplicates.
 
-    Some are found by work that goes on elsewhere; to go through the problems waits for it.
+    Background work may still add problems: iterating waits for it.
     """
 
-    _found: dict[Diagnostic, None] = msgspec.field(default_factory=dict)  # each is told once
+    _found: dict[Diagnostic, None] = msgspec.field(default_factory=dict)
     _pending: list[Callable[[Problems], None]] = msgspec.field(default_factory=list)
 
     def error(
@@ -91,7 +93,7 @@ class Problems(Struct):
         why: str = "",
         help: str = "",
     ) -> None:
-        """Record what stops the run."""
+        """Add a problem that stops the run."""
         self._add(Severity.ERROR, code, message, at, why, help)
 
     def warning(
@@ -103,7 +105,7 @@ class Problems(Struct):
         why: str = "",
         help: str = "",
     ) -> None:
-        """Record what was repaired, dropped or left out; the rest goes on."""
+        """Add a problem for which something was repaired, ignored or skipped."""
         self._add(Severity.WARNING, code, message, at, why, help)
 
     def note(
@@ -115,7 +117,7 @@ class Problems(Struct):
         why: str = "",
         help: str = "",
     ) -> None:
-        """Record what is worth knowing and needs no action."""
+        """Add information that needs no action."""
         self._add(Severity.NOTE, code, message, at, why, help)
 
     def _add(
@@ -131,27 +133,27 @@ class Problems(Struct):
         self._found[Diagnostic(code, severity, message, found, why, help)] = None
 
     def extend(self, others: Problems) -> None:
-        """Take over what was collected apart."""
+        """Move the problems of another collection into this one."""
         self._found.update(others._found)
         self._pending += others._pending
         others._pending.clear()
 
     def add_later(self, add: Callable[[Problems], None]) -> None:
-        """Have `add` wait for work that is under way and add what it found; never an error."""
+        """Register a callback that waits for background work and adds its problems, no errors."""
         self._pending.append(add)
 
     def join(self) -> None:
-        """Wait for what is added later."""
+        """Wait for the background work and add its problems."""
         while self._pending:
             self._pending.pop(0)(self)
 
     @property
     def has_errors(self) -> bool:
-        """Whether anything found so far stops the run."""
+        """Whether a problem found so far is an error."""
         return any(problem.severity is Severity.ERROR for problem in self._found)
 
     def so_far(self) -> Iterable[Diagnostic]:
-        """Return the problems found so far, in the order in which they were found."""
+        """Return the problems found so far, in the order of their discovery; do not wait."""
         return self._found.keys()
 
     def __iter__(self) -> Iterator[Diagnostic]:
@@ -164,16 +166,13 @@ class Problems(Struct):
 
 
 class RejectedError(Exception):
-    """A stage has nothing to hand on. The reasons are in its `Problems`, never in this exception.
-
-    Caught in one place, the pipeline.
-    """
+    """Stop of the pipeline after errors, which are in `Problems`; only the pipeline catches it."""
 
 
 class OperationRefusedError(Exception):
-    """One operation cannot be served; says so as a diagnostic does.
+    """An operation that cannot be served, with the parts of a diagnostic.
 
-    The stages that go through operations catch it for each, and leave that one out.
+    A stage that processes operations catches it and skips the operation.
     """
 
     def __init__(self, code: str, message: str, at: Location | Place, help: str = "") -> None:
@@ -185,8 +184,8 @@ class OperationRefusedError(Exception):
 
 
 def did_you_mean(written: str, known: Iterable[str], otherwise: str) -> str:
-    """Give the help for a name that is not known: which of the `known` is near, or `otherwise`."""
-    from difflib import get_close_matches  # only on the way to a problem
+    """Return the help for an unknown name: "did you mean ...?", or `otherwise` if none is close."""
+    from difflib import get_close_matches  # imported only if there is a problem
 
     near = get_close_matches(written, known, n=1, cutoff=0.5)
     return f"did you mean `{near[0]}`?" if near else otherwise

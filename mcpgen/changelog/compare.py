@@ -9,8 +9,8 @@ from msgspec import Struct
 from mcpgen.changelog.rules import RULES, Level
 from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, schema_differences
 from mcpgen.changelog.schema_values import Effect, shown
-from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.surface import Surface, SurfaceTool
+from mcpgen.jsonschema.types import JsonObject
 
 
 class Change(Struct, frozen=True):

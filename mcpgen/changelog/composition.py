@@ -7,7 +7,7 @@ from itertools import combinations
 
 from mcpgen.changelog.schema_references import SAYS_NOTHING
 from mcpgen.changelog.schema_values import ALL_KINDS, allowed, kinds, shown
-from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
 
 def alternatives(schema: JsonObject) -> Sequence[JsonSchema] | None:

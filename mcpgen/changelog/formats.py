@@ -6,7 +6,7 @@ import re
 
 from mcpgen.changelog.compare import Change, Changelog
 from mcpgen.changelog.rules import Level
-from mcpgen.ir.markdown import shown_literally
+from mcpgen.text.markdown import escape_markdown_line
 
 _HEADINGS = {
     Level.MAJOR: "Breaking changes",
@@ -24,7 +24,9 @@ def markdown(changelog: Changelog) -> str:
     parts: list[str] = []
     for level, heading in _HEADINGS.items():
         if changes := changelog.of_level(level):
-            lines = [f"- {shown_literally(_BREAKS.sub(' ', told(change)))}" for change in changes]
+            lines = [
+                f"- {escape_markdown_line(_BREAKS.sub(' ', told(change)))}" for change in changes
+            ]
             parts.append("\n".join((f"### {heading}", "", *lines)))
     return "\n\n".join(parts) + "\n"
 

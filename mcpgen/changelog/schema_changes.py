@@ -29,8 +29,8 @@ from mcpgen.changelog.schema_values import (
     shown,
     value_differences,
 )
-from mcpgen.ir.json_schema import meta_schema
-from mcpgen.ir.json_types import JsonObject, JsonSchema
+from mcpgen.jsonschema.dialect_2020_12 import meta_schema
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
 _MAX_PAIRS = 20_000  # of schemas that are held against each other, for one pair of roots
 _MAX_SUPPOSITIONS = 6  # "would this fit into that?", asked while another one is being answered

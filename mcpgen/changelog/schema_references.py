@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from mcpgen.changelog.schema_values import canonical
-from mcpgen.ir.json_pointer import pointer_tokens
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.text.json_pointer import pointer_tokens
 
 SAYS_NOTHING = frozenset({"title", "description", "examples", "example", "deprecated", "$comment"})
 """Keywords that do not decide whether a value fits."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.jsonschema.types import JsonObject
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 

@@ -12,11 +12,12 @@ import typer.main
 
 import mcpgen
 from mcpgen.cli.bugs import write_bug_report
-from mcpgen.cli.exit_codes import ExitCode
-from mcpgen.cli.misuse import MisuseError
-from mcpgen.cli.report import Printer
+from mcpgen.cli.exit_codes import EXIT_CODES
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.usage_error import MisuseError
 from mcpgen.cli.values import take_plainly
 from mcpgen.factory.packages import NoPackageError
+from mcpgen.pipeline.outcome import Outcome
 
 # Each is a module of its own, which adds it. The help lists them in this order.
 _COMMANDS = (
@@ -68,7 +69,7 @@ def _command_line(argv: Sequence[str]) -> typer.Typer:
         callback=options_before_the_command,
     )
     for name in argv[:1] if argv and argv[0] in _COMMANDS else _COMMANDS:
-        importlib.import_module(f"mcpgen.cli.{name}").add_to(app)
+        importlib.import_module(f"mcpgen.cli.commands.{name}").add_to(app)
     return app
 
 
@@ -83,28 +84,41 @@ def run(argv: Sequence[str]) -> int:
         return int(code or 0)
     except (MisuseError, NoPackageError) as misuse:
         printer.error("usage", str(misuse), help=misuse.help)
-        return printer.finish("usage", ExitCode.USAGE)
+        return printer.finish(Outcome.USAGE)
     except typer.TyperException as misuse:
         return _refuse(printer, argv, misuse)
     except typer.Abort:
-        return printer.finish("aborted", ExitCode.USAGE)
-    except Exception as bug:  # the last resort: a bug must not look like a crash
+        return printer.finish(Outcome.USAGE, "aborted")
+    except Exception as error:  # the last resort: a bug must not look like a crash
         if "--debug" in options:
             raise
-        return _own_up(printer, bug)
+        from mcpgen.pipeline.project.system_faults import is_system_fault  # only where it is needed
+
+        return (_report_fault if is_system_fault(error) else _own_up)(printer, error)
 
 
 def _refuse(printer: Printer, argv: Sequence[str], misuse: typer.TyperException) -> int:
     message = misuse.format_message().rstrip(".")
     if not message:  # no command was named, and typer has shown the help
-        return ExitCode.USAGE
+        return EXIT_CODES[Outcome.USAGE]
     asked = [argv[0]] if argv[0] in _COMMANDS else []
     printer.error(
         "usage",
         message,
         help=f"`{' '.join(['mcpgen', *asked, '--help'])}` shows what there is",
     )
-    return printer.finish("usage", ExitCode.USAGE)
+    return printer.finish(Outcome.USAGE)
+
+
+def _report_fault(printer: Printer, error: Exception) -> int:
+    """Report what the user's system lacks, such as space on the disk."""
+    from mcpgen.diagnostics import Problems
+    from mcpgen.pipeline.project.system_faults import report_system_fault
+
+    problems = Problems()
+    outcome = report_system_fault(error, problems)
+    printer.problems(problems)
+    return printer.finish(outcome)
 
 
 def _own_up(printer: Printer, bug: Exception) -> int:
@@ -116,4 +130,4 @@ def _own_up(printer: Printer, bug: Exception) -> int:
     printer.fact(report=report)
     where = f"the details are in {report}" if report else "`--debug` shows the details"
     printer.error("bug", f"mcpgen itself is at fault ({type(bug).__name__}); {where}")
-    return printer.finish("bug", ExitCode.BUG)
+    return printer.finish(Outcome.BUG)

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from mcpgen.cli.misuse import MisuseError
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.cli.usage_error import MisuseError
+from mcpgen.jsonschema.types import JsonObject
 
 
 class TypedArguments(Struct, frozen=True):

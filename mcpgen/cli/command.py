@@ -10,7 +10,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from mcpgen.cli.report import Printer
+from mcpgen.cli.output.report import Printer
 
 P = ParamSpec("P")
 

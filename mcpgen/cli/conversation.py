@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcpgen.cli.exit_codes import ExitCode
-from mcpgen.cli.report import Printer
+from mcpgen.cli.output.report import Printer
+from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
-    from mcpgen.runtime.testing.client import RpcError
+    from mcpgen.testing.client.client import RpcError
 
 Words = Annotated[
     list[str] | None,
@@ -29,8 +29,8 @@ def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
     """Run `talk` and give its exit code; a server that cannot be reached is a finding."""
     import asyncio
 
-    from mcpgen.runtime.testing.client import NoAnswerError, RpcError
-    from mcpgen.runtime.testing.connections import ConnectionLostError
+    from mcpgen.testing.client.client import NoAnswerError, RpcError
+    from mcpgen.testing.client.connections import ConnectionLostError
 
     try:
         return asyncio.run(talk)
@@ -38,11 +38,11 @@ def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
         return report_refusal(printer, error)
     except (ConnectionLostError, NoAnswerError, OSError) as error:
         printer.error("unreachable", f"the server cannot be talked to: {error}")
-        return printer.finish("unreachable", ExitCode.FINDINGS)
+        return printer.finish(Outcome.FINDINGS, "unreachable")
 
 
 def report_refusal(printer: Printer, error: RpcError, log: str = "") -> int:
     """Report a JSON-RPC error, with what the server logged about it, and return the exit code."""
     printer.error("refused", f"the server answered with the JSON-RPC error {error}")
     printer.log(log)
-    return printer.finish("refused", ExitCode.FINDINGS)
+    return printer.finish(Outcome.FINDINGS, "refused")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcpgen.cli.misuse import MisuseError
+from mcpgen.cli.usage_error import MisuseError
 from mcpgen.factory import packages
 from mcpgen.factory.packages import GeneratedPackage
 

@@ -10,10 +10,11 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mcpgen.cli.misuse import MisuseError
-from mcpgen.cli.report import visible
+from mcpgen.cli.output.visible import visible
+from mcpgen.cli.usage_error import MisuseError
+from mcpgen.ir.credential_destinations import CredentialDestination
 from mcpgen.ir.hidden_credentials import HiddenCredential
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.jsonschema.types import JsonObject
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}\Z")
 _SET_BY_OTHERS = frozenset({"accept", "connection", "content-length", "content-type", "host"})
@@ -100,7 +101,7 @@ def decide_credential(credential: HiddenCredential) -> HiddenCredential:
     """
     import questionary
 
-    said = visible(credential.said)
+    said = visible(credential.sentence)
     if credential.code == "no-credentials" and credential.schemes:
         scheme = _ask_scheme(said)
         if scheme is None:
@@ -112,6 +113,22 @@ def decide_credential(credential: HiddenCredential) -> HiddenCredential:
         f"{said} Read it from the environment?", default=credential.is_certain
     )
     return replace(credential, is_certain=bool(asked.unsafe_ask()))
+
+
+def confirm_origin(destination: CredentialDestination) -> bool:
+    """Ask whether an origin that the document names may receive the credentials of its API.
+
+    Raises:
+        KeyboardInterrupt: the user cancels.
+    """
+    import questionary
+
+    subject, origin = visible(destination.subject_phrase), visible(destination.origin)
+    asked = questionary.confirm(
+        f"{subject} would send credentials to {origin}. Does it belong to the API?",
+        default=False,
+    )
+    return bool(asked.unsafe_ask())
 
 
 def _ask_scheme(said: str) -> tuple[str, JsonObject] | None:

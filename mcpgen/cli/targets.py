@@ -13,7 +13,7 @@ from msgspec import Struct
 from mcpgen.cli.packages import GeneratedPackage, find_package
 
 if TYPE_CHECKING:
-    from mcpgen.runtime.testing.client import Client
+    from mcpgen.testing.client.client import Client
 
 TIMEOUT_SECONDS = 60.0
 
@@ -54,8 +54,8 @@ async def connected(
 
     `environment` is added to that of a generated package.
     """
-    from mcpgen.runtime.testing.client import Client
-    from mcpgen.runtime.testing.connections import HttpConnection, StdioConnection
+    from mcpgen.testing.client.client import Client
+    from mcpgen.testing.client.connections import HttpConnection, StdioConnection
 
     if target.url:
         connection: HttpConnection | StdioConnection = HttpConnection(target.url)
@@ -72,7 +72,7 @@ def log_about(client: Client, reference: str) -> str:
     The log of a server behind a URL is out of reach, and "" is returned. Call it when the
     connection is closed: only then has the whole log been read.
     """
-    from mcpgen.runtime.testing.connections import StdioConnection
+    from mcpgen.testing.client.connections import StdioConnection
 
     if not reference or not isinstance(client.connection, StdioConnection):
         return ""

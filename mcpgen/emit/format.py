@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from mcpgen.emit.child_faults import system_error
 from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet
 
@@ -63,4 +64,5 @@ def _ruff(arguments: Sequence[str], folder: Path) -> None:
         check=False,
     )
     if done.returncode != 0:
-        raise FormatFailedError(done.stderr.decode(errors="replace").strip())
+        stderr = done.stderr.decode(errors="replace").strip()
+        raise system_error(done.returncode, stderr, str(folder)) or FormatFailedError(stderr)

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from mcpgen.ir.json_types import JsonValue
+from mcpgen.jsonschema.types import JsonValue
 
 _BOM = "\ufeff"
 

@@ -15,24 +15,36 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-_PREFIX = "mcpgen-scratch-"
+SCRATCH_PREFIX = "mcpgen-scratch-"
 _NOT_LOCKED_YET_SECONDS = 60  # far more than lies between making a folder and locking it
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
+    """Yield an empty folder as `_scratch_folder`; errors of the disk there name it."""
+    with _scratch_folder() as folder:
+        try:
+            yield folder
+        except OSError as error:
+            if error.errno is not None and not error.filename:
+                error.filename = str(folder)
+            raise
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
     """Give an empty folder in the system's temporary directory; it is removed afterwards.
 
     What killed runs left there is removed first. A run locks its folder, and the system ends the
     lock with the process; on Windows, which knows no such locks, what they left stays.
     """
     if sys.platform == "win32":
-        with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as name:
             yield Path(name)
         return
-    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for left in Path(tempfile.gettempdir()).glob(f"{SCRATCH_PREFIX}*"):
         _remove_if_abandoned(left)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+    with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as name:
         folder = Path(name)
         with _opened(folder) as handle:
             with contextlib.suppress(OSError):  # a file system that knows no such locks

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.diagnostics import did_you_mean
-from mcpgen.emit.ownership import owner_of
+from mcpgen.emit.child_faults import system_error
 from mcpgen.emit.scratch import scratch_folder
+from mcpgen.emit.write.ownership import owner_of
 from mcpgen.ir.file_set import FileSet, PlannedFile
-from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.safe_text import SafeText
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.safe_text import SafeText
 
 QUESTIONS = (
     "name",
@@ -67,6 +68,12 @@ def render_skeleton(
             )
         except (CopierError, ValueError) as error:
             raise AnswerRefusedError(str(error).strip()) from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            # plumbum's, of git, which copier runs
+            fault = system_error(getattr(error, "retcode", 0), str(error), str(folder))
+            raise fault or error from None
         return _read(folder, package)
 
 

@@ -11,14 +11,16 @@ from msgspec import UNSET, Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.file_set import LOCK_FILE
-from mcpgen.ir.json_types import JsonValue
 from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.manifest_operations import KEY_METHODS
 from mcpgen.ir.tool_plan import Argument, ToolPlan
+from mcpgen.jsonschema.types import JsonValue
+from mcpgen.pipeline.build import plan_project
 from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.planned import plan_project, read_intent
-from mcpgen.pipeline.project_folder import find_lock
+from mcpgen.pipeline.project.project_folder import find_lock
+from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
 from mcpgen.runtime.upstream.client import DEADLINE_SECONDS
-from mcpgen.runtime.upstream.retry import RetryPolicy
+from mcpgen.runtime.upstream.resilience.retry import RetryPolicy
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
@@ -55,7 +57,8 @@ def explain(
     if found is None:
         raise RejectedError
     intent = read_intent(target, problems)
-    plan = plan_project(target, found.lock, intent, GenerateOptions(), problems, progress).plan
+    inputs = read_inputs(target, intent, GenerateOptions(), lock=found.lock)
+    plan = plan_project(inputs, problems, progress).plan
     for tool in plan.tools:
         if name in (tool.name, tool.operation.key, *tool.aliases):
             is_published = tool.name in found.lock.operations.values()
@@ -73,7 +76,7 @@ class _Explaining:
         self._is_published = is_published
 
     def settings(self) -> Iterator[Explained]:
-        tool, shaping, pages = self._tool, self._tool.shaping, self._tool.pagination
+        tool, policies, pages = self._tool, self._tool.policies, self._tool.pagination
         if self._is_published and not self._is_stated("name"):
             yield Explained("name", tool.name, "lock", Location(LOCK_FILE))
         else:
@@ -84,17 +87,27 @@ class _Explaining:
         yield from self._parameters()
         yield from self._annotations()
         yield from self._headers()
-        yield self._setting("timeout_seconds", shaping.timeout_seconds or DEADLINE_SECONDS)
-        yield self._setting("retry.attempts", shaping.attempts or RetryPolicy().max_attempts)
+        yield self._setting("timeout_seconds", policies.timeout_seconds or DEADLINE_SECONDS)
+        yield self._setting("retry.attempts", policies.attempts or RetryPolicy().max_attempts)
+        if tool.operation.method in KEY_METHODS:
+            yield self._idempotency_header()
         is_off = tool.stated.entry.paginate is False
         joined = {"max_pages": pages.most} if pages else False if is_off else None
         yield self._setting("paginate", joined)
-        yield self._setting("confirm", shaping.confirm)
-        yield self._setting("poll", msgspec.to_builtins(shaping.poll))
+        yield self._setting("confirm", policies.confirm)
+        yield self._setting("poll", msgspec.to_builtins(policies.poll))
         entry = tool.stated.entry.result
         yield self._setting("result.select", list(entry.select) if entry else [])
-        yield self._setting("result.max_items", shaping.max_items)
-        yield self._setting("result.max_bytes", shaping.max_bytes)
+        yield self._setting("result.max_items", policies.max_items)
+        yield self._setting("result.max_bytes", policies.max_bytes)
+
+    def _idempotency_header(self) -> Explained:
+        header = self._tool.idempotency_header
+        explained = self._setting("idempotency_header", header)
+        if explained.source == "default" and header:
+            found = (it.at for it in self._tool.operation.parameters if it.is_generated)
+            return Explained("idempotency_header", header, "document", next(found).location())
+        return explained
 
     def _annotations(self) -> Iterator[Explained]:
         hints = msgspec.to_builtins(self._tool.stated.entry.annotations) or {}

@@ -47,7 +47,7 @@ class GeneratedPackage(Struct, frozen=True):
 
         A file has none: a server does not start with one that it cannot read.
         """
-        from mcpgen.runtime.testing.settings import sample_text
+        from mcpgen.contract.placeholders import sample_text
 
         unset = [it for it in self.contract["environment"] if it["name"] not in os.environ]
         stand_ins = {
@@ -60,7 +60,7 @@ class GeneratedPackage(Struct, frozen=True):
 
     def base_urls(self, mock: str) -> dict[str, str]:
         """Give the settings that put each API of the server where the mock at `mock` has it."""
-        from mcpgen.runtime.testing.mock import mounted
+        from mcpgen.testing.mock.upstream import mounted
 
         sources = self.contract.get("sources", {})
         settings = {

@@ -1,1 +1,1 @@
-"""The types that the stages hand to each other; frozen, and without behaviour of their own."""
+"""Types that the pipeline's stages pass to each other: immutable data without I/O."""

@@ -1,10 +1,10 @@
-"""What an API offers, whatever version of OpenAPI said so (OpenAPI 3.2 names and meanings).
+"""The IR of an API: operations, parameters, responses, schemas, in terms of OpenAPI 3.2.
 
-Lowering has done the following, so no later stage asks for the document's version: Swagger 2.0
-bodies, `collectionFormat` and `basePath` became 3.x ones; schemas are JSON Schema 2020-12 and refer
-to each other as `#/$defs/<name>`, `<name>` being a key of `Api.schemas`; path-level parameters,
-servers and root-level security were merged into each operation; defaults of `style` and `explode`
-are spelled out.
+Lowering has removed the differences between OpenAPI versions: Swagger 2.0 bodies,
+`collectionFormat` and `basePath` have their 3.x form; schemas are JSON Schema 2020-12 and refer to
+each other as `#/$defs/<name>`, where `<name>` is a key of `Api.schemas`; path-level parameters and
+servers and root-level security are merged into each operation; `style` and `explode` have their
+default values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from msgspec import UNSET, Struct, UnsetType, field
 
 from mcpgen.diagnostics import OperationRefusedError, Place, Problems
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "QUERY", "TRACE"})
 """The methods that change nothing (RFC 9110, section 9.2.1)."""
@@ -30,7 +30,7 @@ class ServerVariable(Struct, frozen=True):
 
 
 class Server(Struct, frozen=True):
-    """A Server Object. `url` keeps its `{placeholders}`, relative ones resolved if they can be."""
+    """A Server Object. `url` keeps its `{placeholders}`; it is absolute if that is possible."""
 
     url: str
     variables: tuple[ServerVariable, ...] = ()
@@ -38,13 +38,13 @@ class Server(Struct, frozen=True):
 
 
 class Parameter(Struct, frozen=True):
-    """A Parameter Object; `style` and `explode` hold even where the document is silent."""
+    """A Parameter Object, with the default `style` and `explode` filled in."""
 
-    name: str  # as it goes on the wire
+    name: str  # its wire name
     location: str  # "path", "query", "header", "cookie" or "querystring"
     required: bool
     schema: JsonSchema
-    style: str  # "" when `content_type` says how the value is serialised
+    style: str  # "" if `content_type` determines the serialisation
     explode: bool
     at: Place
     allow_reserved: bool = False
@@ -53,25 +53,26 @@ class Parameter(Struct, frozen=True):
     description: str = ""
     deprecated: bool = False
     examples: tuple[JsonValue, ...] = ()
+    is_generated: bool = False  # the server adds an idempotency key if a call has none
 
     @property
     def place(self) -> tuple[str, str]:
-        """Its location and its name; a header's in lower case, as case means nothing there."""
+        """Location and name; the name of a header is in lower case."""
         return (self.location, self.name.lower() if self.location == "header" else self.name)
 
 
 class Encoding(Struct, frozen=True):
-    """How one property of a form or multipart body travels (Encoding Object)."""
+    """Serialisation of one property of a form or multipart body (Encoding Object)."""
 
     content_type: str = ""
-    style: str = ""  # "" where the document is silent
+    style: str = ""  # "" if the document has none
     explode: bool | None = None
     allow_reserved: bool = False
     headers: tuple[Parameter, ...] = ()
 
 
 class MediaType(Struct, frozen=True):
-    """One entry of a `content` map (Media Type Object). `schema` is None where none was given."""
+    """One entry of a `content` map (Media Type Object). `schema` is None if it has none."""
 
     media_type: str  # as the document spells it: "application/json; charset=utf-8"
     schema: JsonSchema | None
@@ -81,12 +82,12 @@ class MediaType(Struct, frozen=True):
     item_schema: JsonSchema | None = None  # of a streaming media type (3.2)
     prefix_encoding: tuple[Encoding, ...] = ()  # of the first parts of a multipart type (3.2)
     item_encoding: Encoding | None = None  # of the parts after those (3.2)
-    root_part: str = ""  # the property that is the first part, where parts have no names
-    xml_root: str = ""  # the element that an XML body is, where the document gives its shape
+    root_part: str = ""  # the property that is the first part, if parts have no names
+    xml_root: str = ""  # the root element of an XML body, if the document describes it
 
 
 class RequestBody(Struct, frozen=True):
-    """A Request Body Object; `content` is by media type, as the order of keys means nothing."""
+    """A Request Body Object; `content` is sorted by media type."""
 
     required: bool
     content: tuple[MediaType, ...]
@@ -114,65 +115,63 @@ class SecurityScheme(Struct, frozen=True):
     name: str = ""  # of an apiKey: the header, parameter or cookie
     http_scheme: str = ""  # of http, in lower case: "basic", "bearer", ...
     bearer_format: str = ""
-    flows: Mapping[str, JsonValue] = field(
-        default_factory=dict
-    )  # of oauth2, as the document has it
+    flows: Mapping[str, JsonValue] = field(default_factory=dict)  # of oauth2: OAuth Flows Object
     openid_connect_url: str = ""
     description: str = ""
     source: str = ""  # `ApiSource.name`
 
     @property
     def local_id(self) -> str:
-        """Its key in its own document."""
+        """The key in its own document."""
         return self.id.removeprefix(f"{self.source}.")
 
     @property
     def place(self) -> tuple[str, str]:
-        """The location and the name of what carries the credential; a header's in lower case."""
+        """Location and name of the credential; the name of a header is in lower case."""
         if self.type != "apiKey":
             return ("header", "authorization")
         return (self.location, self.name.lower() if self.location == "header" else self.name)
 
 
 class SchemeUse(Struct, frozen=True):
-    """A scheme that a request must satisfy, with the scopes it needs there."""
+    """A security scheme that a request must satisfy, with the required scopes."""
 
     scheme: str  # `SecurityScheme.id`
     scopes: tuple[str, ...] = ()
 
 
 SecurityRequirement = tuple[SchemeUse, ...]
-"""Schemes that are all needed (AND). The empty tuple is the anonymous alternative, `{}`."""
+"""Schemes that are all required (AND). The empty tuple is the anonymous alternative, `{}`."""
 
 
-class Placed(Struct, frozen=True):
-    """Where a declared body holds the value of an input."""
+class InputRef(Struct, frozen=True):
+    """Reference to an input of the tool, as a leaf of a declared body."""
 
     input: str
 
 
-class Declared(Struct, frozen=True):
-    """How the inputs of a tool that the manifest declares become its request.
+class DeclaredRequest(Struct, frozen=True):
+    """The request of a tool that the manifest declares, in terms of the tool's inputs.
 
-    Parameters are by location and wire name. `body` is JSON whose leaves may be `Placed`; a member
-    whose input is not given is left out. It is UNSET where there is no body.
+    Parameters are keyed by location and wire name. `body` is JSON whose leaves may be `InputRef`;
+    a member is omitted if its input is absent. `body` is UNSET if the request has none.
     """
 
     tool: str
-    inputs: Mapping[tuple[str, str], str]  # what a parameter's input is called
-    fixed: Mapping[tuple[str, str], JsonValue]  # what is sent with every call
+    inputs: Mapping[tuple[str, str], str]  # names of inputs
+    fixed: Mapping[tuple[str, str], JsonValue]  # constants
     body: JsonValue | UnsetType = UNSET
-    required: frozenset[str] = frozenset()  # the inputs that every call gives
+    required: frozenset[str] = frozenset()  # inputs that every call must have
 
 
-PEER_EXTENSIONS = (
+VENDOR_EXTENSIONS = (
     "x-enable-mcp-operation", "x-gram", "x-mcp", "x-mcp-annotations", "x-speakeasy-mcp",
 )  # fmt: skip
-"""What documents tell other generators of MCP servers about operations."""
+"""Extensions with which documents configure other generators of MCP servers."""
 
 
-class PeerExtensions(Struct, frozen=True):
-    """What stands for them at something that holds operations."""
+class VendorExtensions(Struct, frozen=True):
+    """The vendor extensions of a path item or of the document's root."""
 
     holder: str  # "a path item" or "the root"
     at: Place
@@ -184,35 +183,34 @@ class Operation(Struct, frozen=True):
 
     method: str  # upper case: "GET", "QUERY", or an additional one as the document spells it
     path: str  # as the document spells it: "/pets/{petId}"
-    operation_id: str  # "" where the document gives none
+    operation_id: str  # "" if the document has none
     tag: str  # the first tag, or "default"
     summary: str
     description: str
-    parameters: tuple[
-        Parameter, ...
-    ]  # ordered by location (path, query, header, cookie), then as declared
+    parameters: tuple[Parameter, ...]
+    """Sorted by location (path, query, header, cookie), then in the order of the document."""
     request_body: RequestBody | None
     responses: tuple[Response, ...]  # by status, "default" last
-    security: tuple[SecurityRequirement, ...]  # alternatives (OR); empty: nothing is asked for
+    security: tuple[SecurityRequirement, ...]  # alternatives (OR); empty: no security
     servers: tuple[Server, ...]
     at: Place
     deprecated: bool = False
     tags: tuple[str, ...] = ()
     extensions: Mapping[str, JsonValue] = field(default_factory=dict)  # its `x-` keys
-    around: tuple[PeerExtensions, ...] = ()  # of its path item, then of its document
+    outer_extensions: tuple[VendorExtensions, ...] = ()  # of its path item, then of its document
     source: str = ""  # `ApiSource.name`
     reserved: tuple[Parameter, ...] = ()  # declared headers that only a security scheme may set
     is_public: bool = False  # the operation itself states `security: []`
-    called: str = ""  # what the document wants its tool to be called, by an extension
-    published_arguments: frozenset[str] = frozenset()  # names that its tool has had
-    declared: Declared | None = None  # where no document has it, and the manifest declares it
+    extension_name: str = ""  # the name of the tool, as an extension of the document states it
+    published_arguments: frozenset[str] = frozenset()  # argument names of earlier releases
+    declared: DeclaredRequest | None = None  # set if the manifest declares the operation
 
     @property
     def key(self) -> str:
-        """Names the operation everywhere outside the document: "GET /pets/{petId}".
+        """Unique name of the operation outside its document: "GET /pets/{petId}".
 
-        Where there are several documents it is "shop:GET /pets/{petId}", and "tool:find_book" where
-        the manifest declares it.
+        With a named source it is "shop:GET /pets/{petId}", and for an operation that the manifest
+        declares, "tool:find_book".
         """
         if self.declared:
             return f"tool:{self.declared.tool}"
@@ -220,47 +218,49 @@ class Operation(Struct, frozen=True):
         return f"{self.source}:{request}" if self.source else request
 
 
-class LeftOut(Struct, frozen=True):
-    """An operation that is not served, and the diagnostic code and sentence that say why."""
+class SkippedOperation(Struct, frozen=True):
+    """An operation that is not served, with the diagnostic code and the reason."""
 
     operation: str  # its key
     code: str
     reason: str
 
 
-def leave_out(operation: str, refused: OperationRefusedError, problems: Problems) -> LeftOut:
-    """Report that the operation with this key cannot be served, and give what is kept of it."""
+def skip_operation(
+    operation: str, refused: OperationRefusedError, problems: Problems
+) -> SkippedOperation:
+    """Report that the operation with this key cannot be served; return its record."""
     problems.warning(
         refused.code,
-        f"`{operation}` is left out: {refused.message}",
+        f"`{operation}` is skipped: {refused.message}",
         at=refused.at,
         why="the other operations are served",
         help=refused.help,
     )
-    return LeftOut(operation, refused.code, refused.message)
+    return SkippedOperation(operation, refused.code, refused.message)
 
 
 class ApiSource(Struct, frozen=True):
-    """Where operations come from, and what the manifest and the lock say of them all."""
+    """A source of operations, with its settings in the manifest and the lockfile."""
 
-    name: str  # begins the keys of its operations; "" for one whose keys have no name
+    name: str  # prefix of the keys of its operations; "" for none
     servers: tuple[Server, ...] = ()
     settings: str | None = None  # follows the server's prefix in its settings; None: its name
     published_settings: Mapping[str, str] = field(default_factory=dict)  # by scheme, as locked
-    tool_prefix: str = ""  # begins the names of its tools
-    credentials: str = ""  # begins the variables of its credentials, where not the server's prefix
+    tool_prefix: str = ""
+    credentials: str = ""  # prefix of its credential variables; "": the server's prefix
 
 
-class WantedPrompt(Struct, frozen=True):
-    """A prompt that a document has for another generator (`x-mcp-prompts`)."""
+class ExtensionPrompt(Struct, frozen=True):
+    """A prompt in a vendor extension of the document (`x-mcp-prompts`)."""
 
     name: str
-    stated: JsonObject  # as it stands in the document
+    stated: JsonObject  # the extension's value
     at: Place
 
 
 class ApiInfo(Struct, frozen=True):
-    """What a document says of its API, in its own words (OpenAPI's Info Object)."""
+    """Texts of a document about its API (Info Object)."""
 
     title: str
     summary: str  # since OpenAPI 3.1
@@ -268,21 +268,21 @@ class ApiInfo(Struct, frozen=True):
 
 
 class Api(Struct, frozen=True):
-    """An API description, understood; or several, joined."""
+    """The IR of one API description, or of several joined ones."""
 
     title: str
     version: str
     description: str
     servers: tuple[Server, ...]
     security_schemes: tuple[SecurityScheme, ...]  # by id
-    operations: tuple[Operation, ...]  # by (tag, path, method), whatever the document's order
-    schemas: Mapping[str, JsonSchema]  # by name; only these may be referred to
+    operations: tuple[Operation, ...]  # by (tag, path, method)
+    schemas: Mapping[str, JsonSchema]  # by name; the targets of all references
     tag_descriptions: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[LeftOut, ...] = ()
-    prompts: tuple[WantedPrompt, ...] = ()
-    sources: tuple[ApiSource, ...] = ()  # those of which there is more to say than `servers`
-    infos: tuple[ApiInfo, ...] = ()  # what each document says of itself
+    skipped: tuple[SkippedOperation, ...] = ()
+    prompts: tuple[ExtensionPrompt, ...] = ()
+    sources: tuple[ApiSource, ...] = ()  # those with more settings than `servers`
+    infos: tuple[ApiInfo, ...] = ()  # one for each document
 
     def source_of(self, name: str) -> ApiSource:
-        """Return the source with this name."""
+        """Return the source with this name, or one without settings."""
         return next((source for source in self.sources if source.name == name), ApiSource(name))

@@ -1,4 +1,4 @@
-"""A parsed API description, before anything was understood of it."""
+"""A parsed OpenAPI document: its JSON value, its files, and the text position of each value."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.api import LeftOut
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.ir.api import SkippedOperation
+from mcpgen.jsonschema.types import JsonObject
 
 
 class SourceFile(Struct, frozen=True):
     """One file of a document, byte for byte.
 
-    `name` is its path relative to the document's folder, with forward slashes; for the root file
-    it is the bare file name.
+    `name` is its path relative to the document's folder, with forward slashes. The root file has
+    its bare file name.
     """
 
     name: str
@@ -24,29 +24,29 @@ class SourceFile(Struct, frozen=True):
 
 
 class Secret(Struct, frozen=True):
-    """A credential that stands in a document: its text, and the place of the string with it."""
+    """A credential found in a document: its text, and the tokens of the string that contains it."""
 
     tokens: tuple[str, ...]
     text: str
 
 
 class Document(Struct, frozen=True):
-    """An OpenAPI document as decoded JSON, with a way back to the text.
+    """An OpenAPI document as decoded JSON, with the position of each value in the text.
 
-    After `resolve`, `root` is self-contained: every `$ref` that stands where OpenAPI has references
-    is local ("#" and a JSON Pointer, percent-encoded as in a URI) and leads to what belongs there,
-    and what other files held stands under `#/x-mcpgen-files/<file name, pointer-escaped>`.
-    The only exceptions lie in the operations that `left_out` names, in what only they need, and in
-    what costs nothing: examples, links, callbacks, webhooks and mappings of discriminators.
+    After `resolve`, `root` is self-contained: every `$ref` at a place where OpenAPI allows one is
+    local ("#" and a percent-encoded JSON Pointer), and its target exists and has the right kind.
+    The contents of other files are at `#/x-mcpgen-files/<file name, pointer-escaped>`. References
+    may still be broken in skipped operations and in parts that only these use, and in examples,
+    links, callbacks, webhooks and mappings of discriminators.
     """
 
     root: JsonObject
     version: str  # "2.0", "3.0", "3.1" or "3.2"
-    shown_as: str  # how diagnostics name the root file: as the user wrote it, or its URL
-    path: Path | None  # where the root file lies; None when it came from a URL
-    url: str | None  # where it was fetched from; relative server URLs are resolved against it
+    shown_as: str  # name of the root file in diagnostics: as the user wrote it, or its URL
+    path: Path | None  # of the root file; None if it was fetched from a URL
+    url: str | None  # the base of relative server URLs, if the document was fetched
     files: tuple[SourceFile, ...]  # the root file first, then by name
     locate: Callable[[str], Location]  # JSON Pointer into `root` -> place in the text
-    left_out: tuple[LeftOut, ...] = ()  # operations that resolving found unusable, told already
+    skipped: tuple[SkippedOperation, ...] = ()  # unusable operations; `resolve` reported them
     secrets: tuple[Secret, ...] = ()  # credentials in `root`
-    etag: str = ""  # what the server calls it that it was fetched from
+    etag: str = ""  # entity tag of the fetched document

@@ -1,4 +1,4 @@
-"""Files to be written, before any is."""
+"""The planned files of a project, and who owns each of them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ ANSWERS_FILE = ".copier-answers.yml"
 
 
 class Owner(enum.StrEnum):
-    """Whose a file is, which decides what a later run does with it."""
+    """Owner of a file, which determines what a later run does with the file."""
 
-    GENERATED = "generated"  # rewritten by every run; a hand edit is refused
-    MERGED = "merged"  # the skeleton: the user's edits and the template's are brought together
-    OWNED = "owned"  # the user's: created once, never touched again
+    GENERATED = "generated"  # rewritten by every run; a run refuses to overwrite manual edits
+    MERGED = "merged"  # part of the skeleton: edits of the user and of the template are merged
+    OWNED = "owned"  # owned by the user: created once, never changed again
 
 
 class PlannedFile(Struct, frozen=True):
-    """One file of the package: its path relative to the target, with forward slashes."""
+    """One planned file. `path` is relative to the target, with forward slashes."""
 
     path: str
     content: bytes
@@ -29,4 +29,4 @@ class PlannedFile(Struct, frozen=True):
 
 
 FileSet = tuple[PlannedFile, ...]
-"""Planned files, by path; no path stands in it twice."""
+"""Planned files, sorted by path, without duplicates."""

@@ -1,4 +1,4 @@
-"""What a first manifest shows, in comments, of the changes that most users make first."""
+"""Example settings for the comments of a new manifest, made from the document's operations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.jsonschema.types import JsonObject
 
 
 class FirstSteps(Struct, frozen=True):
-    """Valid entries for operations of the document."""
+    """Example entries that are valid for operations of the document."""
 
-    exclude: str = ""  # the key of an operation to leave out
+    exclude: str = ""  # the key of an operation
     operations: Mapping[str, JsonObject] = field(default_factory=dict)
-    """Entries of `operations`, by operationId or key; settings as the manifest states them."""
+    """Entries of `operations` in the manifest's format, by operationId or key."""

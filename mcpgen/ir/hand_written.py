@@ -1,4 +1,4 @@
-"""What `handlers/` holds, as it is read from its source, and what mcpgen remembers of it."""
+"""Hand-written handlers: hooks and tools found in `handlers/`, and the records of overrides."""
 
 from __future__ import annotations
 
@@ -9,38 +9,34 @@ from msgspec import Struct
 from mcpgen.diagnostics import Location
 from mcpgen.ir.surface import SurfaceTool
 
-# As of mcpgen.runtime.extras, which `mcpgen check` does without; a test compares the two.
-ASKING_METHODS = ("ask", "elicit", "elicit_url", "list_roots", "require_url", "sample")
-"""Methods of a handler's context that make a client of MCP 2026-07-28 carry encrypted state."""
-
 
 class Hook(Struct, frozen=True):
     """A function that overrides an operation, or runs before or after it."""
 
     kind: str  # "override", "before" or "after"
-    operation: str  # as it is written: "GET /pets/{petId}"
-    function: str  # where it is: "handlers/pets.py:get_pet"
+    operation: str  # as in the decorator: "GET /pets/{petId}"
+    function: str  # "handlers/pets.py:get_pet"
     at: Location
 
 
 class ExtraTool(Struct, frozen=True):
-    """A tool that is written by hand."""
+    """A hand-written tool."""
 
     name: str
     at: Location
 
 
 class HandWritten(Struct, frozen=True):
-    """All that was found, by file and line."""
+    """The contents of `handlers/`, sorted by file and line."""
 
     hooks: tuple[Hook, ...] = ()
     tools: tuple[ExtraTool, ...] = ()
-    unreadable: tuple[str, ...] = ()  # modules that are no Python: "handlers/pets.py"
-    asking: tuple[Location, ...] = ()  # where a handler asks the client for input: `ctx.elicit`
+    unreadable: tuple[str, ...] = ()  # modules with syntax errors: "handlers/pets.py"
+    asking: tuple[Location, ...] = ()  # calls that ask the client for input: `ctx.elicit`
 
     @property
     def overrides(self) -> Mapping[str, Hook]:
-        """The override of each operation; of several, the first."""
+        """The first override of each operation."""
         found: dict[str, Hook] = {}
         for hook in self.hooks:
             if hook.kind == "override":
@@ -48,39 +44,39 @@ class HandWritten(Struct, frozen=True):
         return found
 
     @property
-    def hooked(self) -> Mapping[str, Hook]:
-        """The hook of each operation by which it is remembered: its override, or its first."""
+    def main_hooks(self) -> Mapping[str, Hook]:
+        """The hook that is recorded for each operation: its override, else its first hook."""
         found: dict[str, Hook] = {}
         for hook in self.hooks:
             found.setdefault(hook.operation, hook)
         return found | dict(self.overrides)
 
     def kinds(self, operation: str) -> frozenset[str]:
-        """The kinds of the hooks of an operation."""
+        """Return the kinds of the hooks of an operation."""
         return frozenset(hook.kind for hook in self.hooks if hook.operation == operation)
 
 
-class Overridden(Struct, frozen=True):
-    """What is remembered of an operation since its hook was written or acknowledged.
+class OverrideRecord(Struct, frozen=True):
+    """State of an operation when its hook was written or last acknowledged.
 
-    `tool` is what it was like then, None for an operation that never was. `body` is that of the
-    generated handler at that time, where the override replaces it (`mcpgen eject`).
+    `tool` is its tool at that time; None if the operation has never existed. `body` is the body of
+    the generated handler that an ejected override replaces (`mcpgen eject`).
     """
 
-    override: str  # where the function is, or that of another hook: "handlers/pets.py:get_pet"
+    override: str  # the hook's function: "handlers/pets.py:get_pet"
     tool: SurfaceTool | None = None
     operation_id: str = ""
-    moved_to: str = ""  # the operation that has this operationId now, once this one is gone
+    moved_to: str = ""  # if the operation is gone: the operation that has its operationId now
     body: str = ""
 
 
 class HandlerSource(Struct, frozen=True):
-    """A handler in `_generated/tools/`, taken apart as text."""
+    """The parts of a generated handler in `_generated/tools/`, as text."""
 
     function: str
-    parameters: str  # after the context: "*, pet_id: int"; "" where there are none
+    parameters: str  # after the context: "*, pet_id: int"; "" without parameters
     keywords: tuple[str, ...]
     returns: str
-    docstring: str  # as it is written, quotes included
-    body: str  # the statements after it, without their indentation
-    imports: Mapping[str, str]  # what the whole of it reads: name -> module
+    docstring: str  # including its quotes
+    body: str  # the statements after the docstring, dedented
+    imports: Mapping[str, str]  # imports that the function uses: name -> module

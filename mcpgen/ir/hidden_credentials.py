@@ -1,4 +1,4 @@
-"""Credentials that an API needs and its document does not declare as a security scheme."""
+"""Credentials of an API that its document does not declare as a security scheme."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from mcpgen.diagnostics import Place
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.jsonschema.types import JsonObject
 
 
 class HiddenCredential(Struct, frozen=True):
-    """One credential, the tools that need it, and the entries of the manifest that supply it."""
+    """One credential, the tools that need it, and the manifest entries that supply it."""
 
-    code: str  # of the finding: "no-credentials", "credential-header" or "secret-argument"
-    subject: str  # "the query parameter `api_key`"; "" where no parameter carries the credential
-    tools: tuple[str, ...]  # by name
-    is_certain: bool  # whether the document leaves no doubt
+    code: str  # diagnostic code: "no-credentials", "credential-header" or "secret-argument"
+    subject: str  # "the query parameter `api_key`"; "" if no parameter carries the credential
+    tools: tuple[str, ...]  # sorted names
+    is_certain: bool  # the document leaves no doubt
     at: Place | None = None
-    is_argument: bool = False  # whether the model has to supply it today
+    is_argument: bool = False  # without the entries, the model has to supply it
     schemes: Mapping[str, JsonObject] = field(default_factory=dict)  # `sources[].security_schemes`
     security: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # `sources[].security`
     parameters: Mapping[str, Mapping[str, JsonObject]] = field(default_factory=dict)
@@ -26,12 +26,12 @@ class HiddenCredential(Struct, frozen=True):
 
     @property
     def is_denied(self) -> bool:
-        """Whether the user states that the API needs no credential."""
+        """Whether the manifest states that the API needs no credential."""
         return self.is_certain and not (self.schemes or self.security or self.parameters)
 
     @property
-    def said(self) -> str:
-        """What the document declares, and what follows from it, as a sentence."""
+    def sentence(self) -> str:
+        """A sentence on what the document declares, and the consequence."""
         number = len(self.tools)
         tools = f"{number:,} tool{'' if number == 1 else 's'}"
         if self.code == "credential-header":

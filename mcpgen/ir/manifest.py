@@ -1,9 +1,9 @@
-"""`mcpgen.yaml`, key by key: the types of its entries.
+"""Types of `mcpgen.yaml`, the manifest of a server.
 
-The published JSON Schema of the file is made from these types, with their descriptions and
-examples, and the reader checks the file against that schema. An expression (`$inputs.name`,
-`$steps.find.outputs.id`) is a runtime expression of Arazzo 1.0. It stands alone, never inside a
-longer text. A text that begins with `$` is written with `$$`.
+The JSON Schema of the file is made from these types with their descriptions and examples, and the
+reader validates the file against it. An expression (`$inputs.name`, `$steps.find.outputs.id`) is a
+runtime expression of Arazzo 1.0. It is a whole value, never part of a longer text. A text that
+begins with `$` is written with `$$`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mcpgen.ir.manifest_operations import (
     PollEntry,
     ResultEntry,
     RetryEntry,
-    is_wide,
+    is_bulk_key,
 )
 from mcpgen.ir.manifest_types import (
     Entry,
@@ -46,6 +46,7 @@ from mcpgen.ir.manifest_types import (
     HttpUrl,
     JsonSchema,
     McpRevision,
+    Origin,
     SourceName,
     Text,
     Tokens,
@@ -91,7 +92,7 @@ __all__ = [
     "ToolName",
     "ToolsetEntry",
     "WorkflowEntry",
-    "is_wide",
+    "is_bulk_key",
 ]
 
 MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # for editors; the manifest names it
@@ -231,6 +232,15 @@ class SourceEntry(Entry, frozen=True):
             "SHOP_",
         ),
     ] = ""
+    credential_origins: Annotated[
+        tuple[Origin, ...],
+        key(
+            "Origins that may receive the credentials of this API, beside that of its main server:"
+            " of servers of operations, and of token URLs. `{name}` stands for a label of the host,"
+            " or a part of it.",
+            ["https://auth.example.com", "https://{region}.uploads.example.com"],
+        ),
+    ] = ()
     overlays: Annotated[
         tuple[Text, ...],
         key("OpenAPI Overlays that correct the document, in this order.", ["overlay.yaml"]),
@@ -408,7 +418,7 @@ class Manifest(Entry, frozen=True):
 
     @property
     def source_files(self) -> dict[tuple[str, ...], str]:
-        """The documents of the sources and their overlays, by where the manifest names them."""
+        """Paths of the sources' documents and overlays, by their place in the manifest."""
         named: dict[tuple[str, ...], str] = {}
         for number, source in enumerate(self.sources):
             of_source = ("sources", str(number))
@@ -419,27 +429,27 @@ class Manifest(Entry, frozen=True):
 
     @property
     def arazzo_documents(self) -> tuple[str, ...]:
-        """The paths of the documents that workflows are read from."""
+        """Sorted paths of the Arazzo documents of workflows."""
         return tuple(sorted({entry.arazzo for entry in self.workflows.values() if entry.arazzo}))
 
     @property
     def apart_because(self) -> str | None:
-        """Why the server is no member of the workspace around it; None where it is one."""
+        """Why the server is not a member of its workspace; None if it is a member."""
         if isinstance(self.workspace, ApartEntry):
             return self.workspace.reason
-        return None if self.workspace else "it says `workspace: false`"
+        return None if self.workspace else "it sets `workspace: false`"
 
 
 class LocatedManifest(Struct, frozen=True):
-    """A manifest with a way back to its text; `locate` takes keys and list indexes as texts."""
+    """A manifest; `locate` finds the place of a value by its keys and list indexes (as strings)."""
 
     manifest: Manifest
     locate: Callable[[tuple[str, ...]], Location]
     stated: Mapping[str, Any] = field(default_factory=dict)
-    """The file as JSON, which tells what it states from what is a default."""
+    """The file as JSON, which distinguishes its values from defaults."""
 
     def value_at(self, tokens: Tokens) -> Any:
-        """Return the value that the file states at some keys; None if there is none."""
+        """Return the value of the file at some keys; None if there is none."""
         value: Any = self.stated
         for token in tokens:
             value = value.get(token) if isinstance(value, Mapping) else None

@@ -1,4 +1,4 @@
-"""What `mcpgen.yaml` declares itself: tools, resources, prompts, workflows and toolsets."""
+"""Manifest entries of declared tools, resources, prompts, workflows and toolsets."""
 
 from __future__ import annotations
 

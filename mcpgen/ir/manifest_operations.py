@@ -1,4 +1,4 @@
-"""`operations` of `mcpgen.yaml`: the settings of single operations, and of many."""
+"""Manifest entries under `operations`: settings of one operation, or of many."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from mcpgen.ir.manifest_types import (
     ArgumentName,
     Entry,
     EnvironmentName,
+    OptionalHeaderName,
     PageCount,
     Seconds,
     Text,
@@ -21,9 +22,11 @@ from mcpgen.ir.manifest_types import (
 
 EFFECTS = ("read", "write", "destructive")
 ALL_OPERATIONS = "*"
+KEY_METHODS = ("PATCH", "POST")
+"""Methods whose requests become safe to retry with an idempotency key."""
 
 
-def is_wide(key: str) -> bool:
+def is_bulk_key(key: str) -> bool:
     """Return whether a key of `operations` covers many: `*`, `tag:NAME` or `effect:NAME`."""
     return key == ALL_OPERATIONS or key.startswith(("tag:", "effect:"))
 
@@ -190,6 +193,15 @@ class OperationEntry(Entry, frozen=True):
         RetryEntry | None,
         key("How often a request is sent that may be repeated.", {"attempts": 3}),
     ] = None
+    idempotency_header: Annotated[
+        OptionalHeaderName | None,
+        key(
+            "The header that gets a fresh key for each POST and PATCH, the same for its retries. By"
+            ' default, the one that the document declares; `""` for none.',
+            "Idempotency-Key",
+            "",
+        ),
+    ] = None
     expose: Annotated[
         Literal["tool", "resource", "template", "prompt", "off"],
         key("What the operation is served as. `off` leaves it out.", "resource", "off"),
@@ -197,12 +209,12 @@ class OperationEntry(Entry, frozen=True):
 
 
 class EffectiveEntry(Struct, frozen=True):
-    """What the manifest says of one operation, from all entries that cover it."""
+    """The merged settings of one operation, from all manifest entries that cover it."""
 
     entry: OperationEntry = OperationEntry()
-    own: Tokens = ()  # where the operation has its own entry, or would have it
+    own: Tokens = ()  # the place of the operation's own entry, existing or not
     inherited: Mapping[Tokens, Tokens] = field(default_factory=dict)
-    """Where a setting is stated that another entry gives, by its place inside an entry."""
+    """Places of settings from other entries: keys inside the entry -> keys in the manifest."""
 
     def tokens(self, *inside: str) -> Tokens:
         """Return the keys that lead to a setting in the manifest."""

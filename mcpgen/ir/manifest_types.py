@@ -1,4 +1,4 @@
-"""What the types of `mcpgen.yaml` share: the base of its mappings, and common values."""
+"""Common types of the manifest: the base class of its mappings, names, URLs and durations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 
 def key(description: str, *examples: Any) -> Meta:
-    """Return what editors show of a key. Each example is a value of the key."""
+    """Return the description of a key for editors. Each example is a value of the key."""
     return Meta(description=description, examples=list(examples))
 
 
@@ -25,9 +25,11 @@ PageCount: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
 
 EnvironmentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]{0,99}$")]
 HeaderName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+OptionalHeaderName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]*$")]
 HeaderText: TypeAlias = Annotated[str, Meta(pattern="^([!-~]([ -~]*[!-~])?)?$")]
 SourceName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
 ArgumentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+Origin: TypeAlias = Annotated[str, Meta(pattern=r"^https?://[^\s/?#@]+/?$")]
 HttpUrl: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 
 

@@ -1,4 +1,4 @@
-"""The tool surface: what the clients of a server rely on, apart from how it is served."""
+"""The tool surface of a server: the properties of its tools that clients rely on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.jsonschema.types import JsonObject
 
 SURFACE_VERSION = 1
 
@@ -20,22 +20,22 @@ class SurfaceTool(Struct, frozen=True):
     input_schema: JsonObject  # as listed
     annotations: JsonObject = field(default_factory=dict)
     output_schema: JsonObject | None = None
-    checked_schema: JsonObject | None = None  # what arguments must fit, where that says more
+    checked_schema: JsonObject | None = None  # validates arguments, if stricter than the listed one
     security: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # alternatives: scheme -> scopes
-    aliases: tuple[str, ...] = ()  # names that it answers to without being listed under them
-    document_name: str = ""  # what the document calls it now, where its issued name is another
+    aliases: tuple[str, ...] = ()  # unlisted names by which it can be called
+    document_name: str = ""  # its name by the current document, if the published name differs
 
 
 class Surface(Struct, frozen=True):
-    """All generated tools of a server, by name, and what the server says of itself."""
+    """All generated tools of a server, by name, and the server's instructions."""
 
     tools: Mapping[str, SurfaceTool]
     instructions: str = ""
     surface_version: int = SURFACE_VERSION
     exposed: Mapping[str, SurfaceTool] = field(default_factory=dict)
-    """What is served as a resource, a template or a prompt, by a handler as a tool has it."""
+    """Operations with a handler that are served as a resource, a template or a prompt."""
 
     @property
     def handled(self) -> Mapping[str, SurfaceTool]:
-        """All that has a handler, by name: what `handlers/` can override."""
+        """Everything with a generated handler, by name; `handlers/` can override these."""
         return {**self.tools, **self.exposed}

@@ -1,4 +1,4 @@
-"""Where the templates lie: the one place that knows, apart from the engine that reads them."""
+"""The location of the templates, in an installed wheel or in the repository."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 
 def template_root() -> Path:
-    """Give the folder of `code/` and `skeleton/`.
+    """Return the folder that contains `code/` and `skeleton/`.
 
-    A wheel carries them as `mcpgen/_templates`; a development install has them beside `mcpgen`.
+    A wheel has it as `mcpgen/_templates`, a development install beside `mcpgen`.
     """
     package = Path(__file__).resolve().parents[1]
     packed = package / "_templates"

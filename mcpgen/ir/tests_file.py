@@ -1,6 +1,6 @@
-"""`mcpgen.tests.yaml`: calls of a server that a person wants tested, key by key.
+"""Types of `mcpgen.tests.yaml`, the user's test cases for a server.
 
-The types are the one statement of what the file may hold, as those of the manifest are of it.
+The JSON Schema of the file is made from these types.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
 
 
 class CallEntry(_Entry, frozen=True):
-    """What is called."""
+    """The tool call."""
 
     tool: Text
     arguments: JsonObject = {}
 
 
 class ReplyEntry(_Entry, frozen=True):
-    """How the API answers, where that differs from what its document describes."""
+    """The response of the mock API, if it differs from the document."""
 
     status: Annotated[int, Meta(ge=100, le=599)] = 200
     headers: dict[str, str] = {}
     body: Annotated[Any, Meta(description="A JSON value.")] = UNSET
-    text: Annotated[str | UnsetType, Meta(description="A body that is sent as it stands.")] = UNSET
+    text: Annotated[str | UnsetType, Meta(description="A body that is sent unchanged.")] = UNSET
 
 
 class UpstreamEntry(_Entry, frozen=True):
-    """What the API answers to one of its operations."""
+    """The response of the mock API for one operation."""
 
     operation: Annotated[Text, Meta(description="A method and a path: `GET /pets/{petId}`.")]
     reply: ReplyEntry
 
 
 class RequestEntry(_Entry, frozen=True):
-    """What must be sent, by the API's own names; a place that is left out is not looked at."""
+    """The expected request, by wire names. Omitted locations are not checked."""
 
     operation: Annotated[str, Meta(description="A method and a path: `GET /pets/{petId}`.")] = ""
     path: JsonObject | UnsetType = UNSET
@@ -57,26 +57,26 @@ class RequestEntry(_Entry, frozen=True):
 
 
 class TextEntry(_Entry, frozen=True):
-    """What the result's text says."""
+    """Expectations for the text of the result."""
 
     contains: tuple[Text, ...] = ()
     not_contains: tuple[Text, ...] = ()
 
 
 class ExpectEntry(_Entry, frozen=True):
-    """What must come of a call; whether it is an error is always said."""
+    """The expected outcome of a call."""
 
     is_error: bool
     request: Annotated[
         RequestEntry | UnsetType | None,
-        Meta(description="The one request that is sent; null: none is."),
+        Meta(description="The only request that is sent; null if none is sent."),
     ] = UNSET
-    structured: Annotated[Any, Meta(description="The structured content, whole.")] = UNSET
+    structured: Annotated[Any, Meta(description="The complete structured content.")] = UNSET
     text: TextEntry = TextEntry()
 
 
 class CaseEntry(_Entry, frozen=True):
-    """One call, what the API answers, and what must come of it."""
+    """One test case: a call, the responses of the mock API, and the expected outcome."""
 
     id: Text
     call: CallEntry
@@ -85,14 +85,14 @@ class CaseEntry(_Entry, frozen=True):
 
 
 class CasesFile(_Entry, frozen=True):
-    """The calls that a server is tested with, beside those that are generated."""
+    """Test cases for a server, in addition to the generated ones."""
 
-    version: Annotated[Literal[1], Meta(description="Of this format.")]
+    version: Annotated[Literal[1], Meta(description="The version of this format.")]
     cases: tuple[CaseEntry, ...]
 
 
 class LocatedTests(Struct, frozen=True):
-    """The file's cases, and where each value stands."""
+    """The cases of the file; `at` finds the place of a value by its keys and indexes."""
 
     cases: tuple[CaseEntry, ...]
     at: Callable[[tuple[str, ...]], Location]

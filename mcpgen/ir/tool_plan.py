@@ -1,4 +1,4 @@
-"""What will be served and written: every name, type, default and order is decided here."""
+"""The plan of a server package: all names, types, defaults and orders that renderers lay out."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from mcpgen.contract.needs import Usage
 from mcpgen.diagnostics import Location
 from mcpgen.ir.api import (
     Api,
     ApiSource,
-    LeftOut,
     MediaType,
     Operation,
     SecurityRequirement,
     Server,
+    SkippedOperation,
 )
-from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.ir.credential_destinations import CredentialDestination
 from mcpgen.ir.manifest import DEFAULT_BUDGET, EffectiveEntry, PollEntry
 from mcpgen.ir.tool_search import ToolSearch, Toolset
 from mcpgen.ir.workflow import (
@@ -29,15 +29,16 @@ from mcpgen.ir.workflow import (
     ObjectOf,
     Value,
 )
-from mcpgen.runtime.needs import Usage
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.text.identifiers import Identifier
 
 FIRST_STATELESS_REVISION: Final = "2026-07-28"  # of MCP
 
 
 class Annotation(Struct, frozen=True):
-    """A Python type, spelled: `source` is the expression, `models` the names that it imports.
+    """A Python type annotation: `source` is the expression, `models` the names to import.
 
-    "Pet | Absent" with ("Pet",); built-in types and `Literal`, `Any` are found by the renderer.
+    "Pet | Absent" has ("Pet",); the renderer imports `Literal`, `Any` and the like.
     """
 
     source: str
@@ -45,16 +46,16 @@ class Annotation(Struct, frozen=True):
 
 
 class Argument(Struct, frozen=True):
-    """One property of a tool's input and one keyword of its handler."""
+    """An argument of a tool: a property of its input schema and a keyword of its handler."""
 
     name: str  # the property of `inputSchema` and the key in `arguments`
     identifier: Identifier  # the handler's keyword
     location: str  # "path", "query", "header", "cookie", "querystring", "body" or "content_type"
-    wire_name: str  # what the parameter is called upstream; "" for "body" and "content_type"
+    wire_name: str  # name of the parameter in the API; "" for "body" and "content_type"
     required: bool
     annotation: Annotation  # without `Absent`, which an optional argument adds
-    schema: JsonSchema  # full, before lowering to the portable profile
-    default: JsonValue | UnsetType = UNSET  # what the handler gets where a call leaves it out
+    schema: JsonSchema  # complete, before its reduction to the portable profile
+    default: JsonValue | UnsetType = UNSET  # for a call without the argument
 
 
 class SettingUse(Struct, frozen=True):
@@ -63,88 +64,95 @@ class SettingUse(Struct, frozen=True):
     name: str  # of the environment variable: "VERCEL_TEAM_ID"
     schema: JsonSchema  # of the value
     description: str
-    required: bool  # whether the operation cannot be called without it
+    required: bool  # the operation cannot be called without it
     secret: bool
-    at: Location  # where the manifest names the setting
+    at: Location  # of the setting in the manifest
     default: JsonValue | UnsetType = UNSET  # sent if the environment has no value
 
 
 class Fixed(Struct, frozen=True):
-    """A value that is sent with every call and is no argument."""
+    """A value that every call sends without an argument."""
 
-    location: str  # as of an argument
+    location: str  # as in `Argument`
     wire_name: str  # of the parameter, or of the property of a "body"
-    value: JsonValue  # UNSET if the environment has it
+    value: JsonValue  # UNSET if it comes from the environment
     setting: SettingUse | None = None
-    is_default_header: bool = False  # the client of the API adds it, and no handler spells it
-    at: Location | None = None  # of a default header: where the manifest states it
+    is_default_header: bool = False  # added by the HTTP client, not by handlers
+    at: Location | None = None  # of a default header in the manifest
 
 
 class Pagination(Struct, frozen=True):
-    """How a list goes on: an argument of the tool, never sent, says how many pages are joined."""
+    """Pagination of a list. An argument of the tool, not sent, is the number of pages to join."""
 
     kind: str  # "link" (RFC 8288), "cursor", "last_item", "page" or "offset"
-    parameter: str = ""  # the wire name of what moves on; "" for "link"
-    items: str = ""  # the member that holds the list; "" where the response is the list
-    cursor: tuple[str, ...] = ()  # the members that lead to the next cursor, or in the last item
+    parameter: str = ""  # wire name of the cursor, page or offset parameter; "" for "link"
+    items: str = ""  # the response member with the items; "" if the response is the list
+    cursor: tuple[str, ...] = ()  # path of members to the next cursor, or inside the last item
     first: int = 0  # the number of the first page
-    size: str = ""  # the wire name of how many items a page has, where there is one
-    more: str = ""  # the member that is true where another page follows, where there is one
-    most: int = 20  # pages that one call may ask for
+    size: str = ""  # wire name of the page size parameter, if any
+    more: str = ""  # the response member that is true if another page follows, if any
+    most: int = 20  # the most pages of one call
 
 
-class Shaping(Struct, frozen=True):
-    """What is done around a tool's handler, as the manifest has it."""
+class ResultPolicies(Struct, frozen=True):
+    """Policies of the manifest for a tool: confirmation, polling, limits of results, retries."""
 
-    confirm: str = ""  # what the user is asked before anything is sent
+    confirm: str = ""  # the question to the user before a request
     poll: PollEntry | None = None
     select: JsonObject = field(default_factory=dict)  # members to keep, nested; {} keeps all
     max_items: int | None = None
     max_bytes: int | None = None
-    rest: str = ""  # how a caller gets what the two leave out
+    rest: str = ""  # how a caller gets the part that the two limits omit
     timeout_seconds: float | None = None
     attempts: int | None = None
 
 
 class ToolPlan(Struct, frozen=True):
-    """One tool: what clients see, what its handler is called, and how its arguments travel."""
+    """One tool: its entry in `tools/list`, the names in its handler, and its request."""
 
     name: str  # ^[a-z][a-z0-9_]{0,63}$
     function: Identifier
-    call_type: Identifier  # "GetPetsPetIdCall": what an override says that its `call_next` is
+    call_type: Identifier  # "GetPetsPetIdCall": the type of `call_next` in an override
     title: str
     description: str
-    operation: Operation  # as the API gets it: what is fixed has one value
+    operation: Operation  # as sent: a fixed parameter allows one value
     arguments: tuple[Argument, ...]  # required ones first, each in the operation's order
     input_schema: JsonObject  # as listed: self-contained, inside the portable profile
-    full_input_schema: JsonObject | None  # what is validated, where that says more than is listed
-    output_schema: JsonObject | None  # as listed: self-contained, rooted in an object, tolerant
-    result_key: str  # "result" where a result that is no object is wrapped, else ""
-    returns: Annotation  # "None" when nothing comes back, "object" when its type has no class
+    full_input_schema: JsonObject | None  # for validation, if stricter than the listed one
+    output_schema: JsonObject | None  # as listed: self-contained, tolerant, an object at its root
+    result_key: str  # "result" if a result that is not an object is wrapped, else ""
+    returns: Annotation  # "None" without a response body, "object" if the type has no class
     annotations: JsonObject  # MCP tool annotations: readOnlyHint, destructiveHint, ...
-    accept: tuple[str, ...]  # media types asked for, best first
+    accept: tuple[str, ...]  # media types for the Accept header, best first
     token_cost: int  # estimate: a quarter of the listed JSON's bytes, rounded up
-    body: tuple[MediaType, ...] = ()  # in which the body can be sent, the default first
+    body: tuple[MediaType, ...] = ()  # media types of the body, the default first
     pagination: Pagination | None = None
-    also_answered: tuple[str, ...] = ()  # media types that are declared and not asked for
+    also_answered: tuple[str, ...] = ()  # declared media types that are not in Accept
     fixed: tuple[Fixed, ...] = ()
+    hidden: tuple[tuple[str, str], ...] = ()  # locations and wire names that are never sent
     members: Mapping[str, JsonValue] = field(default_factory=dict)
     """Members that are added to a body that lacks them, by wire name."""
-    wire_names: Mapping[str, str] = field(default_factory=dict)  # by what members are offered as
-    aliases: tuple[str, ...] = ()  # former names, by which it can be called still
-    shaping: Shaping = Shaping()
-    exposed_as: str = "tool"  # or "resource", "template", "prompt": then it is not listed
-    stated: EffectiveEntry = EffectiveEntry()  # what the manifest says of it
-    document_name: str = ""  # what the document calls it by now, where its issued name is another
+    wire_names: Mapping[str, str] = field(default_factory=dict)  # by the listed member names
+    aliases: tuple[str, ...] = ()  # former names by which it can still be called
+    policies: ResultPolicies = ResultPolicies()
+    exposed_as: str = "tool"  # or "resource", "template", "prompt": not listed as a tool
+    stated: EffectiveEntry = EffectiveEntry()  # its settings in the manifest
+    document_name: str = ""  # its name by the current document, if the published name differs
 
     @property
     def security(self) -> tuple[SecurityRequirement, ...]:
-        """The alternatives that the operation declares."""
+        """The alternative security requirements of the operation."""
         return self.operation.security
+
+    @property
+    def idempotency_header(self) -> str:
+        """The header with a fresh idempotency key for each request; "" for none."""
+        found = (item.name for item in self.operation.parameters if item.is_generated)
+        return next(found, "")
 
 
 class ToolGroupPlan(Struct, frozen=True):
-    """The tools of one tag: one pair of files in `_generated/tools/`."""
+    """The tools of one tag: a module and a JSON file in `_generated/tools/`."""
 
     tag: str
     module: Identifier  # "pets" in tools/pets.py, tools/pets.json and models/pets.py
@@ -153,12 +161,12 @@ class ToolGroupPlan(Struct, frozen=True):
 
     @property
     def listed_tools(self) -> tuple[ToolPlan, ...]:
-        """The tools that clients see; the others give resources and prompts."""
+        """The tools in `tools/list`; the others serve resources and prompts."""
         return tuple(tool for tool in self.tools if tool.exposed_as == "tool")
 
 
 class StepPlan(Struct, frozen=True):
-    """A step that is sure to fit its operation; every expression names where its value is from."""
+    """A step that was checked against its operation; all expressions are resolved."""
 
     id: str
     variable: Identifier
@@ -166,21 +174,21 @@ class StepPlan(Struct, frozen=True):
     operation: str  # its key
     arguments: ObjectOf
     condition: Condition | None
-    items: Value | None  # the list that it runs for
+    items: Value | None  # the list of `for_each`
     criteria: tuple[Criterion, ...]
     on_success: tuple[Action, ...]
     on_failure: tuple[Action, ...]
 
 
 class WorkflowResult(Struct, frozen=True):
-    """The object that a workflow gives, as a class; each of its members may be missing."""
+    """The class of a workflow's result; each of its members may be missing."""
 
     name: Identifier  # "BuyBookResult"
     members: tuple[tuple[Identifier, Annotation], ...]
 
 
 class WorkflowPlan(Struct, frozen=True):
-    """One workflow: what clients see of it, and its steps."""
+    """One workflow: its entry in `tools/list`, and its steps."""
 
     name: str
     function: Identifier
@@ -199,12 +207,12 @@ class WorkflowPlan(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Names it where tools are named by their operations: "workflow:buy_book"."""
+        """Its name where tools are named by their operations: "workflow:buy_book"."""
         return f"{WORKFLOW_PREFIX}{self.name}"
 
 
-def as_listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
-    """Give the members of the tool's entry in a listing, all but its name."""
+def build_list_entry(tool: ToolPlan | WorkflowPlan) -> JsonObject:
+    """Return the tool's entry in `tools/list`, without its name."""
     listed: JsonObject = {
         "title": tool.title,
         "description": tool.description,
@@ -217,40 +225,40 @@ def as_listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
 
 
 class EnvironmentVariable(Struct, frozen=True):
-    """A setting of the server that is read from the environment."""
+    """A setting of the server, an environment variable."""
 
     name: str  # "PETSTORE_API_KEY"
     description: str
-    required: bool  # most tools need it, and no other setting can replace it
+    required: bool  # most tools need it, without an alternative
     secret: bool
-    scheme: str = ""  # the security scheme that it serves, if any
-    part: str = ""  # which part of it: "value", "username", "password", "client_id", ...
+    scheme: str = ""  # its security scheme, if any
+    part: str = ""  # part of the scheme: "value", "username", "password", "client_id", ...
     example: str = ""
-    choices: tuple[str, ...] = ()  # the values that are allowed; () for any
-    usage: Usage | None = None  # the tools that need it; None where calls do not decide
-    schema: JsonSchema | None = None  # of a value that requests carry; None for other settings
+    choices: tuple[str, ...] = ()  # the allowed values; () for any
+    usage: Usage | None = None  # the tools that need it; None if it does not depend on calls
+    schema: JsonSchema | None = None  # of a value in requests; None for other settings
     reads_as: JsonObject = field(default_factory=dict)  # the types that its text is parsed as
 
     @property
     def use(self) -> str:
-        """Who needs it, without numbers: "needed by most tools", "optional"."""
+        """Its usage without numbers: "needed by most tools", "optional"."""
         if self.usage is not None:
-            return self.usage.summary()
+            return self.usage.describe()
         return "required" if self.required else "optional"
 
     @property
     def stem(self) -> str:
-        """What begins all settings of its security scheme."""
+        """The prefix of all settings of its security scheme."""
         if self.part == "value":
             return self.name
         return self.name.removesuffix(f"_{self.part.upper()}")
 
 
 class ModelModule(Struct, frozen=True):
-    """The schemas that become one module of `TypedDict`s.
+    """The schemas of one generated module of `TypedDict`s.
 
-    `definitions` maps class names to self-contained schemas whose `$ref`s are `#/$defs/<class>`;
-    a class that several tags use stands in the module "shared".
+    `definitions` maps class names to self-contained schemas whose `$ref`s are `#/$defs/<class>`.
+    The module "shared" has the classes that several tags use.
     """
 
     module: Identifier
@@ -258,24 +266,25 @@ class ModelModule(Struct, frozen=True):
 
 
 def source_prefix(env_prefix: str, source: ApiSource) -> str:
-    """Return what begins the settings of one source of a server, whose own is `env_prefix`."""
+    """Return the prefix of a source's settings; `env_prefix` is that of the server."""
     own = f"{source.name.upper()}_" if source.name else ""
     return env_prefix + (own if source.settings is None else source.settings)
 
 
 class DeclaredPlan(Struct, frozen=True):
-    """A resource, a resource template or a prompt that no code was written for.
+    """A resource, a resource template or a prompt that is declared without code.
 
-    `content` is one of `text`, `file` (in the package), `tool` (that gives it) and `messages`.
+    `content` has one of the keys `text`, `file` (in the package), `tool` (that returns it) and
+    `messages`.
     """
 
-    listing: JsonObject  # as clients see it
+    listing: JsonObject  # its entry in the list for clients
     content: JsonObject
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # to complete arguments
 
 
 class ServerPlan(Struct, frozen=True):
-    """A whole server package."""
+    """The plan of a whole server package."""
 
     name: str  # "petstore": ^[a-z][a-z0-9]*(-[a-z0-9]+)*$
     distribution: str  # "petstore-mcp"
@@ -284,43 +293,47 @@ class ServerPlan(Struct, frozen=True):
     title: str
     description: str  # one paragraph, cleaned
     instructions: str
-    api: Api  # the operations that are served, and no others
+    api: Api  # with the served operations only
     base_servers: tuple[Server, ...]
     environment: tuple[EnvironmentVariable, ...]
     groups: tuple[ToolGroupPlan, ...]  # by module
-    models: tuple[ModelModule, ...]  # by module; empty with `--no-models`
-    left_out: tuple[LeftOut, ...] = field(default=())
+    models: tuple[ModelModule, ...]  # by module; empty without `has_models`
+    skipped: tuple[SkippedOperation, ...] = field(default=())
     unselected: tuple[str, ...] = ()  # keys of the operations that `include` and `exclude` leave
     workflows: tuple[WorkflowPlan, ...] = ()  # by name
-    budget: int = DEFAULT_BUDGET  # tokens that the list of tools may cost
+    budget: int = DEFAULT_BUDGET  # maximum tokens of the tool list
     toolsets: tuple[Toolset, ...] = ()  # by name
-    search: ToolSearch | None = None  # what is listed in place of all tools, over the budget
+    search: ToolSearch | None = None  # replaces the tool list if it exceeds the budget
     headers: Mapping[str, tuple[Fixed, ...]] = field(default_factory=dict)  # by source
     icons: tuple[JsonObject, ...] = ()
-    revisions: tuple[str, ...] = ()  # of MCP, that are served; () for all
+    revisions: tuple[str, ...] = ()  # served MCP revisions; () for all
     resources: tuple[DeclaredPlan, ...] = ()  # by URI; templates among them
     prompts: tuple[DeclaredPlan, ...] = ()  # by name
-    has_asking_handlers: bool = False  # something in `handlers/` asks clients for input
+    destinations: tuple[CredentialDestination, ...] = ()  # by source, servers before schemes
+    credential_origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Confirmed origins, by source."""
+    has_asking_handlers: bool = False  # code in `handlers/` asks clients for input
+    has_models: bool = True  # false with `--no-models`
 
     def servers_of(self, source: str) -> tuple[Server, ...]:
-        """Where the API of a source is, unless an operation says otherwise."""
+        """Return the servers of a source, for operations without servers of their own."""
         known = {item.name: item.servers for item in self.api.sources if item.name}
         return known.get(source, self.base_servers)
 
     @property
     def has_document(self) -> bool:
-        """Whether there is an API behind the server; without one, its `handlers/` are all of it."""
+        """Whether the server has generated tools; otherwise it has only its `handlers/`."""
         return bool(self.groups)
 
     @property
     def extras(self) -> Mapping[str, tuple[str, ...]]:
-        """The extras of the runtime that tools need, with these tools: {"seal": ("delete_pet",)}.
+        """Runtime extras and the tools that need them: {"seal": ("delete_pet",)}.
 
-        A client of a stateless revision carries the state of a call, encrypted.
+        With a stateless MCP revision, a tool that asks the user needs encrypted request state.
         """
         if not self._serves_stateless_clients:
             return {}
-        asking = {tool.name for tool in self.tools if tool.shaping.confirm}
+        asking = {tool.name for tool in self.tools if tool.policies.confirm}
         asking |= {
             workflow.name
             for workflow in self.workflows
@@ -334,25 +347,25 @@ class ServerPlan(Struct, frozen=True):
 
     @property
     def required_extras(self) -> tuple[str, ...]:
-        """The extras that an installation needs, for its tools or for its `handlers/`."""
+        """The extras that the tools or `handlers/` need."""
         asks_by_hand = self.has_asking_handlers and self._serves_stateless_clients
         by_hand = {"seal"} if asks_by_hand else set()
         return tuple(sorted(self.extras.keys() | by_hand))
 
     @property
     def token_cost(self) -> int:
-        """What listing every tool costs, or would cost where they are searched for instead."""
+        """Tokens of the complete tool list, even if search tools replace it."""
         tools: tuple[ToolPlan | WorkflowPlan, ...] = (*self.listed_tools, *self.workflows)
         return sum(tool.token_cost for tool in tools)
 
     @property
     def listed_tools(self) -> tuple[ToolPlan, ...]:
-        """The tools that clients see; the others give resources and prompts."""
+        """The tools in `tools/list`; the others serve resources and prompts."""
         return tuple(tool for tool in self.tools if tool.exposed_as == "tool")
 
     @property
     def tools(self) -> tuple[ToolPlan, ...]:
-        """All generated tools, in the order in which they are listed: by name."""
+        """All generated tools, by name."""
         return tuple(
             sorted((tool for group in self.groups for tool in group.tools), key=lambda t: t.name)
         )

@@ -1,4 +1,4 @@
-"""A range of versions, as a workspace pins them (PEP 440)."""
+"""Version specifiers for mcpgen in a workspace file (PEP 440)."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
-# packaging is imported where it is used: whoever only asks for the workspace file's name, as
-# `generate` does, would wait for it.
+# packaging is imported on use: `generate` needs only the name of the workspace file.
 _BARE_VERSION = re.compile(r"[0-9][\w.+!*]*\Z")
 
 
 class VersionPin(Struct, frozen=True):
-    """Some versions of mcpgen, and no others."""
+    """A range of versions of mcpgen."""
 
-    text: str  # as it was written
+    text: str  # as written in the file
     versions: SpecifierSet
 
     @classmethod
     def parse(cls, text: str) -> VersionPin:
-        """Read a specifier: "==1.4.*", ">=1.4,<1.5"; a bare "1.4.*" or "1.4.2" means "==" it.
+        """Parse a specifier: "==1.4.*", ">=1.4,<1.5"; a bare "1.4.*" or "1.4.2" means "==".
 
         Raises:
-            ValueError: it is none.
+            ValueError: the specifier is invalid.
         """
         from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -37,10 +36,10 @@ class VersionPin(Struct, frozen=True):
 
     @classmethod
     def parse_requirement(cls, text: str) -> VersionPin:
-        """Read a requirement of mcpgen: "mcpgen>=1.4,<1.5".
+        """Parse a requirement: "mcpgen>=1.4,<1.5".
 
         Raises:
-            ValueError: it is none, or one of something else.
+            ValueError: the requirement is invalid, or requires another distribution.
         """
         from packaging.requirements import InvalidRequirement, Requirement
 
@@ -49,9 +48,9 @@ class VersionPin(Struct, frozen=True):
         except InvalidRequirement as error:
             raise ValueError(str(error)) from None
         if requirement.name != "mcpgen":
-            raise ValueError(f"a requirement of {requirement.name}")
+            raise ValueError(f"expected a requirement of mcpgen, found {requirement.name}")
         return cls(text, requirement.specifier)
 
     def allows(self, version: str) -> bool:
-        """Whether `version` is one of them; a pre-release is, if it lies in the range."""
+        """Return whether `version` is in the range; pre-releases are allowed."""
         return self.versions.contains(version, prereleases=True)

@@ -1,4 +1,4 @@
-"""Workflows as they are understood: their steps, and the expressions that join them."""
+"""The IR of workflows: steps, expressions, conditions and actions, from mcpgen.yaml or Arazzo."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
-WORKFLOW_PREFIX = "workflow:"  # begins what names one where other tools have operations
+WORKFLOW_PREFIX = "workflow:"  # a workflow's name has it where other tools have operation keys
 Tokens: TypeAlias = tuple[str, ...]
 
 
 class Literal(Struct, frozen=True):
-    """A value without members: a text, a number, a boolean or null."""
+    """A scalar JSON value: a string, a number, a boolean or null."""
 
     value: JsonValue
 
 
 class InputValue(Struct, frozen=True):
-    """`$inputs.order#/id`: what stands at a JSON Pointer in one of the inputs."""
+    """`$inputs.order#/id`: the value at a JSON Pointer in an input."""
 
     name: str
     pointer: str = ""
 
 
 class ItemValue(Struct, frozen=True):
-    """`$item.isbn`: of the item that a step runs for."""
+    """`$item.isbn`: the value at a JSON Pointer in the current item of `for_each`."""
 
     pointer: str = ""
 
 
 class OutputValue(Struct, frozen=True):
-    """`$steps.find.outputs.isbn`: an output of a step, by its name."""
+    """`$steps.find.outputs.isbn`: a named output of a step."""
 
     step: str
     output: str
@@ -42,9 +42,10 @@ class OutputValue(Struct, frozen=True):
 
 
 class ResponseValue(Struct, frozen=True):
-    """`$response.body#/id`, `$response.header.ETag` or `$statusCode`; of `step` once that is known.
+    """`$response.body#/id`, `$response.header.ETag` or `$statusCode`, of the step `step`.
 
-    `part` is "body", "header" or "status"; `selector` the pointer in the body or the header's name.
+    `part` is "body", "header" or "status". `selector` is the pointer in the body or the header's
+    name. `step` is "" until planning sets it.
     """
 
     part: str
@@ -53,7 +54,7 @@ class ResponseValue(Struct, frozen=True):
 
 
 class ListOf(Struct, frozen=True):
-    """A list of values."""
+    """An array of values."""
 
     items: tuple[Value, ...]
 
@@ -69,7 +70,7 @@ Value: TypeAlias = Literal | Expression | ListOf | ObjectOf
 
 
 class Truth(Struct, frozen=True):
-    """A value that counts as true or not."""
+    """The truth of a value."""
 
     value: Value
 
@@ -89,7 +90,7 @@ class Negation(Struct, frozen=True):
 
 
 class Junction(Struct, frozen=True):
-    """Conditions of which all (`and`) or any (`or`) must hold."""
+    """Conditions of which all (`word` is "and") or any ("or") must be true."""
 
     word: str
     conditions: tuple[Condition, ...]
@@ -99,7 +100,7 @@ Condition: TypeAlias = Truth | Comparison | Negation | Junction
 
 
 class Criterion(Struct, frozen=True):
-    """A condition, and the text that it was read from."""
+    """A condition and its source text."""
 
     condition: Condition
     text: str
@@ -107,9 +108,10 @@ class Criterion(Struct, frozen=True):
 
 
 class StepArgument(Struct, frozen=True):
-    """What a step gives one argument: of the tool where `location` is "", else of the operation.
+    """The value of one argument of a step.
 
-    `location` is that of an operation's parameter, or "body".
+    It is an argument of the tool if `location` is "", else a parameter of the operation with this
+    location, or its "body".
     """
 
     name: str
@@ -119,7 +121,7 @@ class StepArgument(Struct, frozen=True):
 
 
 class Action(Struct, frozen=True):
-    """What follows a step where all of its criteria hold.
+    """An action after a step, taken if all its criteria are true.
 
     `kind` is "end", "goto" with a later step as its `target`, or "retry" up to `limit` times.
     """
@@ -133,7 +135,7 @@ class Action(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One call as it was written; `tokens` lead to it in the file."""
+    """One step of a workflow; `tokens` is its place in the file."""
 
     id: str
     operation: str  # an operationId or a key: "GET /pets"
@@ -147,12 +149,12 @@ class Step(Struct, frozen=True):
     outputs: Mapping[str, Value] = field(default_factory=dict)
     outputs_tokens: Tokens = ()
     criteria: tuple[Criterion, ...] = ()
-    on_success: tuple[Action, ...] = ()  # of which the first that fits is taken
+    on_success: tuple[Action, ...] = ()  # the first one whose criteria are true is taken
     on_failure: tuple[Action, ...] = ()
 
 
 class Workflow(Struct, frozen=True):
-    """A workflow as it was written; `locate` finds the place of what stands at some tokens."""
+    """A workflow; `locate` finds the place of a value in the file by its tokens."""
 
     name: str
     title: str
@@ -160,7 +162,7 @@ class Workflow(Struct, frozen=True):
     inputs: JsonSchema
     steps: tuple[Step, ...]
     output: Value | None
-    hints: JsonObject  # annotations that the manifest states
+    hints: JsonObject  # annotations in the manifest
     locate: Callable[[Tokens], Location]
     tokens: Tokens
     inputs_tokens: Tokens

@@ -1,6 +1,6 @@
-"""`mcpgen-workspace.yaml`: the servers of a monorepo that are looked after together, key by key.
+"""Types of `mcpgen-workspace.yaml`, the configuration of several servers in one repository.
 
-The types are the one statement of what the file may hold, as those of the manifest are of it.
+The JSON Schema of the file is made from these types.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class DefaultsEntry(_Entry, frozen=True):
-    """What holds for a server that says nothing else; all but `owner` answer `mcpgen new`."""
+    """Defaults of the servers. All but `owner` are answers to questions of `mcpgen new`."""
 
     owner: Owners | None = None
     namespace: Text | None = None
@@ -46,42 +46,42 @@ class DefaultsEntry(_Entry, frozen=True):
 
     @property
     def answers(self) -> dict[str, str]:
-        """What is answered to the questions that `mcpgen new` asks."""
+        """Answers to the questions of `mcpgen new`, by question."""
         given = {"namespace": self.namespace, "python_version": self.python_version}
         given |= {"github_workflow": self.github_workflow, "pre_commit": self.pre_commit}
         return {question: answer for question, answer in given.items() if answer is not None}
 
 
 class FileEntry(_Entry, frozen=True):
-    """A file at the root in which mcpgen keeps a block of its own."""
+    """A file of the workspace in which mcpgen maintains a block."""
 
     file: Annotated[Text, Meta(description="Relative to the workspace file.")]
 
 
 class InventoryEntry(FileEntry, frozen=True):
-    """The file that lists the servers, and what it says of each."""
+    """The file with the table of servers, and its columns."""
 
     columns: Annotated[tuple[Column, ...], Meta(min_length=1)] = INVENTORY_COLUMNS
 
 
 class WorkspaceFile(_Entry, frozen=True):
-    """Which servers are looked after together, and how."""
+    """The servers of a workspace, and their common settings."""
 
-    version: Annotated[Literal[1], Meta(description="Of this format.")]
+    version: Annotated[Literal[1], Meta(description="The version of this format.")]
     mcpgen: Annotated[
         Text, Meta(description="The versions of mcpgen that generate the servers: `0.4.*`.")
     ]
     servers: Annotated[
         tuple[Glob, ...],
-        Meta(min_length=1, description="Every folder that matches and has an mcpgen.yaml."),
+        Meta(min_length=1, description="Globs of the folders that have an mcpgen.yaml."),
     ]
     runtime: Annotated[
-        Text | None, Meta(description="What each server has to require: `mcpgen>=0.4,<0.5`.")
+        Text | None, Meta(description="The requirement of each server: `mcpgen>=0.4,<0.5`.")
     ] = None
     defaults: DefaultsEntry = DefaultsEntry()
     owners: Annotated[
         dict[Glob, Owners],
-        Meta(description="Of the servers that match; the last pattern that does counts."),
+        Meta(description="Owners by glob of server folders; the last matching glob counts."),
     ] = {}
     inventory: InventoryEntry | None = None
     codeowners: FileEntry | None = None
@@ -89,7 +89,7 @@ class WorkspaceFile(_Entry, frozen=True):
 
 
 class WorkspaceSettings(Struct, frozen=True):
-    """A workspace file that can be followed, and where it says what."""
+    """A valid workspace file; `at` finds the place of a value by its keys and indexes."""
 
     file: WorkspaceFile
     mcpgen: VersionPin
@@ -97,8 +97,8 @@ class WorkspaceSettings(Struct, frozen=True):
     at: Callable[[tuple[str, ...]], Location]
 
 
-def listed(owners: Owners | None) -> tuple[str, ...]:
-    """Give the owners of an entry, one or several."""
+def list_owners(owners: Owners | None) -> tuple[str, ...]:
+    """Return the owners of an entry as a tuple."""
     if owners is None:
         return ()
     return (owners,) if isinstance(owners, str) else owners

@@ -1,4 +1,4 @@
-"""What a run is asked for, and what it reports."""
+"""The options of commands, and their reports."""
 
 from __future__ import annotations
 
@@ -9,55 +9,46 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from mcpgen.diagnostics import Problems
+from mcpgen.pipeline.outcome import Outcome
 
-if TYPE_CHECKING:  # `check` makes none of these, and starts quicker without them
+if TYPE_CHECKING:  # `check` uses neither, and starts faster without them
     from mcpgen.changelog import Changelog
-    from mcpgen.emit.base import Skeletons
-    from mcpgen.ir.file_set import FileSet
     from mcpgen.ir.tool_plan import ServerPlan
 
 Progress = Callable[[str], None]
-"""Hears what the run is doing now, in a few words."""
-
-DONE, STALE, USAGE, REJECTED, CONFLICT, INTERRUPTED = 0, 1, 2, 3, 4, 5
+"""Receives the current step of a run, in a few words."""
 
 
-class Options(Struct, frozen=True):
-    """What `new` is asked for."""
+class BuildOptions(Struct, frozen=True, kw_only=True):
+    """Options of every command that builds a project."""
 
-    name: str = ""  # "" calls the server after the API
-    include: tuple[str, ...] = ()  # globs over tags, paths, operationIds and keys
-    exclude: tuple[str, ...] = ()
-    models: bool = True
-    strict: bool = False  # an operation that is left out refuses the document
+    strict: bool = False  # a skipped operation rejects the document
     answers: Mapping[str, str] = field(default_factory=dict)  # to the skeleton's questions
-    outside_judge: bool | None = None  # openapi-spec-validator; None: where it takes seconds
+    external_validator: bool | None = None  # openapi-spec-validator; None: if it takes seconds
     cache: Path | None = None  # None: the user's cache folder
 
 
-class GenerateOptions(Struct, frozen=True):
-    """What `generate` is asked for."""
+class Options(BuildOptions, frozen=True, kw_only=True):
+    """Options of `new`."""
+
+    name: str = ""  # "": derived from the title of the API
+    include: tuple[str, ...] = ()  # globs over tags, paths, operationIds and keys
+    exclude: tuple[str, ...] = ()
+    models: bool = True
+    confirmed_origins: tuple[str, ...] = ()  # that may receive credentials
+
+
+class GenerateOptions(BuildOptions, frozen=True, kw_only=True):
+    """Options of `generate`. Its answers replace recorded ones."""
 
     dry_run: bool = False
-    force: bool = False  # overwrite generated files that were edited, after keeping a copy
-    strict: bool = False
+    force: bool = False  # overwrite generated files that were edited, and keep a copy
     diff: bool = False  # write nothing, and fill `Report.diffs`
-    answers: Mapping[str, str] = field(default_factory=dict)  # in place of recorded ones
-    outside_judge: bool | None = None
-    cache: Path | None = None
 
     @property
     def only_shows(self) -> bool:
         """Whether the run writes nothing."""
         return self.dry_run or self.diff
-
-
-class Project(Struct, frozen=True):
-    """A project in memory: everything but its lock."""
-
-    plan: ServerPlan
-    files: FileSet
-    skeletons: Skeletons  # where the base of a merge was lost
 
 
 class FileDiff(Struct, frozen=True):
@@ -68,26 +59,27 @@ class FileDiff(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What a run found and did. `written` and `deleted` are what it would do, where it writes not.
+    """The result of `new` or `generate`.
 
-    `diffs` show what it changes where that was asked for, and the hand edits that it refused.
+    In a dry run `written` and `deleted` are the paths that a run would write and delete. `diffs`
+    contains the changes, if requested, or the hand edits that the run refused to overwrite.
     """
 
     problems: Problems
-    exit_code: int
+    outcome: Outcome
     target: Path
     plan: ServerPlan | None = None
     written: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     diffs: tuple[FileDiff, ...] = ()
-    changelog: Changelog | None = None  # of the tools; None where nothing could be compared
+    changelog: Changelog | None = None  # of the tools; None: not comparable
 
 
 class CheckReport(Struct, frozen=True):
-    """Whether a project is current. Each reason stands in `problems`."""
+    """Whether a project is current; `problems` contains each reason."""
 
     problems: Problems
-    exit_code: int
+    outcome: Outcome
     target: Path
-    stale: tuple[str, ...] = ()  # inputs and files for which `generate` has work to do
-    edited: tuple[str, ...] = ()  # generated files that somebody edited
+    stale: tuple[str, ...] = ()  # inputs and files that `generate` would update
+    edited: tuple[str, ...] = ()  # generated files that were edited

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from mcpgen.ir.api import Api
-from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.plan.words import snake_case
+from mcpgen.plan.naming.words import snake_case
+from mcpgen.text.identifiers import Identifier
 
 
 def plan_by_hand(manifest: Manifest) -> ServerPlan:

@@ -1,4 +1,4 @@
-"""From an API to the server package that will serve it."""
+"""Planning of a server package from its API and the manifest."""
 
 from __future__ import annotations
 
@@ -7,36 +7,41 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
-from mcpgen.ir.api import Api, LeftOut, Operation, leave_out
-from mcpgen.ir.identifiers import Identifier
+from mcpgen.ir.api import Api, Operation, SkippedOperation, skip_operation
 from mcpgen.ir.tool_plan import Fixed, ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
-from mcpgen.plan.aliases import alias_names, aliases_of_tools
-from mcpgen.plan.arguments import takes_file
-from mcpgen.plan.contradictions import report_contradiction
-from mcpgen.plan.descriptions import one_line, shorten
-from mcpgen.plan.entries import effective_entries
-from mcpgen.plan.environment import environment
-from mcpgen.plan.headers import default_headers
-from mcpgen.plan.instructions import default_instructions
-from mcpgen.plan.intent import chosen_names, entries_by_key
-from mcpgen.plan.listing import plan_search, plan_toolsets
-from mcpgen.plan.models import model_modules
-from mcpgen.plan.naming import call_types, module_names
-from mcpgen.plan.peer_prompts import prompts_of
-from mcpgen.plan.peers import with_names, with_wishes
+from mcpgen.plan.arguments.arguments import takes_file
+from mcpgen.plan.arguments.credential_destinations import (
+    collect_confirmed_origins,
+    with_destinations,
+)
+from mcpgen.plan.arguments.environment import plan_environment
+from mcpgen.plan.arguments.headers import plan_default_headers
+from mcpgen.plan.arguments.setting_usage import count_tool_usage
+from mcpgen.plan.arguments.settings import SettingPlanning
+from mcpgen.plan.arguments.steering_headers import report_steering
+from mcpgen.plan.naming.aliases import collect_alias_names, resolve_aliases
+from mcpgen.plan.naming.models import group_models
+from mcpgen.plan.naming.names import assign_call_types, assign_module_names
+from mcpgen.plan.naming.property_names import find_safe_names
+from mcpgen.plan.naming.tool_names import ToolNaming
+from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.property_names import offered_names
-from mcpgen.plan.references import needed_schemas
-from mcpgen.plan.select import select
-from mcpgen.plan.setting_usage import with_usage_of_tools
-from mcpgen.plan.settings import SettingPlanning
-from mcpgen.plan.targets import tool_name_limit
-from mcpgen.plan.tool_names import ToolNaming
-from mcpgen.plan.tool_schema import ToolSchemas
-from mcpgen.plan.tools import ToolPlanning
-from mcpgen.plan.types import Types
-from mcpgen.plan.words import snake_case
-from mcpgen.plan.workflows import plan_workflows
+from mcpgen.plan.schemas.references import collect_needed_schemas
+from mcpgen.plan.schemas.tool_schema import ToolSchemas
+from mcpgen.plan.schemas.types import Types
+from mcpgen.plan.tools.contradictions import report_contradiction
+from mcpgen.plan.tools.entries import merge_entries
+from mcpgen.plan.tools.extension_prompts import plan_extension_prompts
+from mcpgen.plan.tools.extensions import apply_extension_names, apply_extensions
+from mcpgen.plan.tools.instructions import write_instructions
+from mcpgen.plan.tools.intent import choose_names, collect_entries
+from mcpgen.plan.tools.listing import plan_search, plan_toolsets
+from mcpgen.plan.tools.select import select
+from mcpgen.plan.tools.targets import tool_name_limit
+from mcpgen.plan.tools.tools import ToolPlanning
+from mcpgen.plan.workflows.workflows import plan_workflows
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.prose import plain_line, shorten_at_sentence
 
 _MAX_DESCRIPTION = 600
 
@@ -44,7 +49,7 @@ _MAX_DESCRIPTION = 600
 def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
     """Decide every name, type, default and order of the server that serves `api`.
 
-    An operation that no tool can be made of stands in `left_out`, with a diagnostic.
+    An operation that no tool can be made of stands in `skipped`, with a diagnostic.
     """
     return _Planning(api, policy, problems).plan()
 
@@ -62,20 +67,22 @@ def _with_published(operations: Iterable[Operation], policy: Policy) -> tuple[Op
 
 class _Planning:
     def __init__(self, api: Api, policy: Policy, problems: Problems) -> None:
-        api = replace(api, operations=_with_published(with_names(api.operations), policy))
+        api = replace(
+            api, operations=_with_published(apply_extension_names(api.operations), policy)
+        )
         self.api = api
         self.policy = policy
         self.problems = problems
-        offered = offered_names(api)
+        offered = find_safe_names(api)
         self.schemas = ToolSchemas(api.schemas, offered)
         self.types = Types(
             self.schemas.requests, self.schemas.responses, models=policy.manifest.models
         )
         self.planning = ToolPlanning(self.schemas, self.types, offered, policy, problems)
-        self.left_out: list[LeftOut] = list(api.left_out)
-        stated = entries_by_key(api.operations, api.left_out, policy, problems)
-        own = with_wishes(stated, api.operations, problems)
-        self.effective = effective_entries(
+        self.skipped: list[SkippedOperation] = list(api.skipped)
+        stated = collect_entries(api.operations, api.skipped, policy, problems)
+        own = apply_extensions(stated, api.operations, problems)
+        self.effective = merge_entries(
             api.operations, own, policy.intent, self.schemas.requests, problems
         )
         in_order = [*own, *(key for key in self.effective if key not in own)]
@@ -90,10 +97,11 @@ class _Planning:
         )
         for operation in served:
             report_contradiction(operation, self.problems)
+        report_steering(self.planning.steering, self.problems)
         groups = self._groups(served, tools)
-        title = one_line(server.title or api.title) or server.name
+        title = plain_line(server.title or api.title) or server.name
         workflows = plan_workflows(
-            self.policy.workflows, tools, self.left_out, self.schemas, self.problems
+            self.policy.workflows, tools, self.skipped, self.schemas, self.problems
         )
         toolsets = plan_toolsets(groups, workflows, self.policy, self.problems)
         search = plan_search(title, groups, workflows, toolsets, self.policy, self.problems)
@@ -101,13 +109,13 @@ class _Planning:
             takes_file(item, self.types) for tool in tools.values() for item in tool.body
         )
         prefix = f"{snake_case(server.name).upper()}_"
-        variables = environment(
+        variables = plan_environment(
             api,
             served,
             prefix,
             takes_files=takes_files,
             has_toolsets=search is not None,
-            asks_users=any(tool.shaping.confirm for tool in tools.values()),
+            asks_users=any(tool.policies.confirm for tool in tools.values()),
         )
         settings = SettingPlanning(variables, self.schemas.requests, self.problems)
         plan = ServerPlan(
@@ -116,18 +124,21 @@ class _Planning:
             package=Identifier(f"{snake_case(server.name)}_mcp"),
             env_prefix=prefix,
             title=title,
-            description=shorten(one_line(api.description), _MAX_DESCRIPTION),
+            description=shorten_at_sentence(plain_line(api.description), _MAX_DESCRIPTION),
             instructions=server.instructions,
-            api=replace(api, operations=served, schemas=needed_schemas(served, api.schemas)),
+            api=replace(
+                api, operations=served, schemas=collect_needed_schemas(served, api.schemas)
+            ),
             base_servers=api.servers,
             environment=(
                 *variables,
-                *with_usage_of_tools(settings.variables(tools.values()), tools.values()),
+                *count_tool_usage(settings.variables(tools.values()), tools.values()),
             ),
             groups=groups,
             models=self._models(groups),
-            prompts=prompts_of(api.prompts, self.problems),
-            left_out=tuple(sorted(self.left_out, key=lambda left: left.operation)),
+            has_models=self.policy.manifest.models,
+            prompts=plan_extension_prompts(api.prompts, self.problems),
+            skipped=tuple(sorted(self.skipped, key=lambda left: left.operation)),
             unselected=tuple(
                 sorted({it.key for it in api.operations} - {it.key for it in selected})
             ),
@@ -137,34 +148,36 @@ class _Planning:
             search=search,
             headers=self._headers(served),
         )
-        return plan if plan.instructions else replace(plan, instructions=default_instructions(plan))
+        plan = with_destinations(plan, collect_confirmed_origins(self.policy))
+        return plan if plan.instructions else replace(plan, instructions=write_instructions(plan))
 
     def _headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
         """The default headers of each API that is called."""
         sources = sorted({operation.source for operation in served})
-        found = {source: default_headers(self.policy, source) for source in sources}
+        found = {source: plan_default_headers(self.policy, source) for source in sources}
         return {source: headers for source, headers in found.items() if headers}
 
     def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
         """Plan a tool for each operation that can have one, by operation, with all its names."""
-        chosen = chosen_names(self.entries, selected, self.policy, self.problems)
+        chosen = choose_names(self.entries, selected, self.policy, self.problems)
         naming = ToolNaming(
             selected,
             tool_name_limit(self.policy.manifest.server.name, self.policy.manifest.targets),
-            reserved=alias_names(self.policy),
+            reserved=collect_alias_names(self.policy),
             prefixes={source.name: source.tool_prefix for source in self.api.sources},
         )
         issued = {**self.policy.issued_names, **chosen}
         names = naming.names(issued)
-        types = call_types(selected, self.policy.published_calls, self.policy.issued_names)
+        types = assign_call_types(selected, self.policy.published_calls, self.policy.issued_names)
         tools = {
             operation.key: tool
             for operation in sorted(selected, key=lambda operation: operation.key)
             if (tool := self._tool(operation, names[operation.key], types[operation.key]))
             is not None
         }
-        aliases = aliases_of_tools(tools, self.entries, self.policy, self.problems)
-        document_names = naming.document_names(names)
+        self.planning.report()
+        aliases = resolve_aliases(tools, self.entries, self.policy, self.problems)
+        document_names = naming.find_current_names(names)
         self._report_shortened(naming, {key: names[key] for key in tools if key not in issued})
         return {
             key: replace(
@@ -177,7 +190,7 @@ class _Planning:
 
     def _report_shortened(self, naming: ToolNaming, names: Mapping[str, str]) -> None:
         """Report which new names are shorter than the words of the document."""
-        whole = naming.shortened(names)
+        whole = naming.find_shortened(names)
         if not whole:
             return
         key = min(whole)
@@ -195,7 +208,7 @@ class _Planning:
     def _models(self, groups: Sequence[ToolGroupPlan]) -> tuple[ModelModule, ...]:
         if not self.policy.manifest.models:
             return ()
-        return model_modules(self.types, {group.module: group.tools for group in groups})
+        return group_models(self.types, {group.module: group.tools for group in groups})
 
     def _groups(
         self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]
@@ -204,12 +217,14 @@ class _Planning:
         for operation in served:
             by_tag.setdefault(operation.tag, []).append(tools[operation.key])
         sources = {tag: min(it.operation.source for it in by_tag[tag]) for tag in sorted(by_tag)}
-        modules = module_names(sources)
+        modules = assign_module_names(sources)
         groups = [
             ToolGroupPlan(
                 tag=tag,
                 module=modules[tag],
-                description=shorten(one_line(self.api.tag_descriptions.get(tag, "")), 300),
+                description=shorten_at_sentence(
+                    plain_line(self.api.tag_descriptions.get(tag, "")), 300
+                ),
                 tools=tuple(sorted(plans, key=lambda tool: tool.name)),
             )
             for tag, plans in by_tag.items()
@@ -220,5 +235,5 @@ class _Planning:
         try:
             return self.planning.tool(operation, self.effective[operation.key], name, call_type)
         except OperationRefusedError as refused:
-            self.left_out.append(leave_out(operation.key, refused, self.problems))
+            self.skipped.append(skip_operation(operation.key, refused, self.problems))
             return None

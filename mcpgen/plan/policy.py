@@ -1,4 +1,4 @@
-"""What the operator decided about a server, apart from what its document says."""
+"""The policy of a server: the manifest and the names that earlier runs published."""
 
 from __future__ import annotations
 

@@ -8,20 +8,20 @@ import msgspec
 from msgspec import UNSET
 
 from mcpgen.ir.api import SecurityScheme
-from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.tool_plan import (
     Argument,
     DeclaredPlan,
     EnvironmentVariable,
+    ResultPolicies,
     ServerPlan,
-    Shaping,
     ToolGroupPlan,
     ToolPlan,
     WorkflowPlan,
-    as_listed,
+    build_list_entry,
     source_prefix,
 )
 from mcpgen.ir.tool_search import IndexEntry, ToolSearch
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.render.request_contract import bundled, given, request_contract, server_object
 
 
@@ -45,6 +45,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
     } | given(
         {
             "headers": _headers(plan, ""),
+            "credential_origins": _credential_origins(plan, ""),
             "sources": _sources(plan),
             "aliases": aliases,
             "search": _search_names(plan),
@@ -70,11 +71,23 @@ def _sources(plan: ServerPlan) -> JsonObject:
         source.name: {
             "env_prefix": source_prefix(plan.env_prefix, source),
             "servers": [server_object(server) for server in source.servers],
-            **given({"headers": _headers(plan, source.name)}),
+            **given(
+                {
+                    "headers": _headers(plan, source.name),
+                    "credential_origins": _credential_origins(plan, source.name),
+                }
+            ),
         }
         for source in plan.api.sources
         if source.name
     }
+
+
+def _credential_origins(plan: ServerPlan, source: str) -> JsonObject:
+    """The origins beside that of the API, and whether they may receive its credentials."""
+    found = {it.origin: it.is_confirmed for it in plan.destinations if it.source == source}
+    found |= dict.fromkeys(plan.credential_origins.get(source, ()), True)
+    return dict(sorted(found.items()))
 
 
 def _headers(plan: ServerPlan, source: str) -> JsonObject:
@@ -157,8 +170,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         entry["members"] = {"body": dict(tool.members)}
     if tool.exposed_as != "tool":
         entry["exposed_as"] = tool.exposed_as
-    if shaping := _shaping(tool.shaping):
-        entry["shaping"] = shaping
+    if policies := _shaping(tool.policies):
+        entry["shaping"] = policies
     if tool.wire_names:
         entry["wire_names"] = dict(tool.wire_names)
     if tool.full_input_schema is not None:
@@ -166,17 +179,21 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     return entry
 
 
-def _shaping(shaping: Shaping) -> JsonObject:
+def _shaping(policies: ResultPolicies) -> JsonObject:
     """Say what is done around a handler; nothing for most."""
-    bounds = {"max_items": shaping.max_items, "max_bytes": shaping.max_bytes, "rest": shaping.rest}
+    bounds = {
+        "max_items": policies.max_items,
+        "max_bytes": policies.max_bytes,
+        "rest": policies.rest,
+    }
     poll: JsonObject = {}
-    if shaping.poll is not None:
-        poll = {**msgspec.to_builtins(shaping.poll), "until": shaping.poll.until.split(".")}
+    if policies.poll is not None:
+        poll = {**msgspec.to_builtins(policies.poll), "until": policies.poll.until.split(".")}
     return given(
         {
-            "confirm": shaping.confirm,
+            "confirm": policies.confirm,
             "poll": poll,
-            "result": given({"select": dict(shaping.select), **bounds}),
+            "result": given({"select": dict(policies.select), **bounds}),
         }
     )
 
@@ -205,7 +222,7 @@ def _defaults(arguments: Iterable[Argument]) -> JsonObject:
 
 
 def _listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
-    return given(as_listed(tool))
+    return given(build_list_entry(tool))
 
 
 def _security_scheme(scheme: SecurityScheme) -> JsonObject:

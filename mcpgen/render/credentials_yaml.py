@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from mcpgen.ir.credential_destinations import CredentialDestination
 from mcpgen.ir.hidden_credentials import HiddenCredential
-from mcpgen.ir.json_types import JsonValue
-from mcpgen.ir.safe_text import SafeText
-from mcpgen.render.filters import one_line, quoted, shorten
+from mcpgen.jsonschema.types import JsonValue
+from mcpgen.render.filters import quoted
+from mcpgen.text.prose import one_line, shorten
+from mcpgen.text.safe_text import SafeText
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _WORDS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})  # YAML 1.1
@@ -36,7 +38,7 @@ def source_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
     doubtful = [it for it in credentials if not it.is_certain and (it.schemes or it.security)]
     lines: list[str] = []
     for credential in certain:
-        lines += _comment(f"{one_line(credential.said)}", "    # ")
+        lines += _comment(f"{one_line(credential.sentence)}", "    # ")
     schemes = {name: scheme for it in certain for name, scheme in it.schemes.items()}
     if schemes:
         lines += ["    security_schemes:"]
@@ -47,8 +49,8 @@ def source_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
         lines += [f"    security: {in_flow(list(security))}"]
     for credential in doubtful:
         lines += _comment(
-            f"{one_line(credential.said)} To send a credential, remove the `# ` of the next lines,"
-            " correct them, and run `mcpgen generate`.",
+            f"{one_line(credential.sentence)} To send a credential, remove the `# ` of the next"
+            " lines, correct them, and run `mcpgen generate`.",
             "    # ",
         )
         if credential.schemes and not schemes:
@@ -56,6 +58,28 @@ def source_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
         lines += [f"    #   {_text(k)}: {in_flow(v)}" for k, v in credential.schemes.items()]
         if credential.security and not security:
             lines += [f"    # security: {in_flow(list(credential.security))}"]
+    return SafeText("".join(f"{line}\n" for line in lines))
+
+
+def origin_entries(destinations: Sequence[CredentialDestination]) -> SafeText:
+    """Return the key `credential_origins` of a source; origins to be confirmed are a comment."""
+    stated = [it for it in destinations if it.is_confirmed]
+    confirmed = sorted({it.origin for it in stated})
+    open_ = sorted({it.origin for it in destinations if not it.is_confirmed})
+    lines: list[str] = []
+    if confirmed:
+        lines += ["    # Origins beside that of the API that may receive its credentials."]
+        lines += [f"    credential_origins: {in_flow(confirmed)}"]
+    if open_:
+        action = "add them to the line above" if confirmed else "remove the `# ` of the next line"
+        lines += _comment(
+            "The document names other origins for requests with credentials. These calls are"
+            " refused until you confirm the origins: check that they belong to the API,"
+            f" {action}, and run `mcpgen generate`.",
+            "    # ",
+        )
+        key = "" if confirmed else "credential_origins: "
+        lines += [f"    # {key}{in_flow(open_)}"]
     return SafeText("".join(f"{line}\n" for line in lines))
 
 
@@ -67,7 +91,7 @@ def parameter_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
         return SafeText("")
     lines = ["", ""]  # the first ends the line before it
     for credential in (*certain, *doubtful):
-        lines += _comment(one_line(credential.said), "# ")
+        lines += _comment(one_line(credential.sentence), "# ")
     if certain:
         lines += ["operations:", *_operations(certain)]
     if doubtful:

@@ -6,9 +6,9 @@ import functools
 
 import jinja2
 
-from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.safe_text import SafeText
 from mcpgen.ir.templates import template_root
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.safe_text import SafeText
 
 
 class UnsafeTextError(TypeError):

@@ -6,14 +6,13 @@ a Python literal, a docstring's text, a string in TOML or YAML, a cell of a Mark
 
 from __future__ import annotations
 
-import functools
 import re
-import unicodedata
 
-from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.json_types import JsonValue
-from mcpgen.ir.markdown import shown_literally
-from mcpgen.ir.safe_text import SafeText
+from mcpgen.jsonschema.types import JsonValue
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.markdown import escape_markdown_line
+from mcpgen.text.prose import one_line
+from mcpgen.text.safe_text import SafeText
 
 
 class Source(SafeText):
@@ -88,7 +87,7 @@ def markdown_text(text: str) -> Markdown:
 
     What stands between single backticks is shown as code.
     """
-    return Markdown(shown_literally(one_line(text)))
+    return Markdown(escape_markdown_line(one_line(text)))
 
 
 def markdown_paragraph(text: str) -> Markdown:
@@ -106,43 +105,6 @@ def markdown_code(text: str) -> Markdown:
     return Markdown(f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|"))
 
 
-_CONTROLS_AS_SPACES = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
-_NEVER_SHOWN = frozenset({"Cf", "Cs", "Co", "Cn"})  # format, surrogate, private, unassigned
-
-
-def one_line(text: str) -> str:
-    """Give `text` as one line: whitespace becomes single spaces, what does not show is dropped."""
-    shown = text.translate(_CONTROLS_AS_SPACES)
-    if not shown.isascii():
-        shown = "".join(ch for ch in shown if unicodedata.category(ch) not in _NEVER_SHOWN)
-    return " ".join(shown.split())
-
-
 def scalar_text(text: str) -> str:
     """Give `text` without the lone surrogates that UTF-8 has no bytes for."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-_SENTENCE_END = re.compile(r"(?<=[^.\s][.!?])\s+(?=[^a-z\s])")
-_NOT_AN_END = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Nr|No)\.\Z")
-
-
-@functools.lru_cache(maxsize=4096)
-def first_sentence(text: str) -> str:
-    """Give the first sentence of the first paragraph that has one, on one line, unpunctuated."""
-    parts = (one_line(part) for part in _PARAGRAPH_END.split(text, maxsplit=8))
-    paragraph = next((part for part in parts if part), "")
-    for end in _SENTENCE_END.finditer(paragraph):
-        if not _NOT_AN_END.search(paragraph[: end.start()]):
-            paragraph = paragraph[: end.start()]
-            break
-    return paragraph.rstrip(" .:")
-
-
-def shorten(text: str, width: int) -> str:
-    """Cut `text` at a word so that it takes at most `width` characters, "…" included."""
-    if len(text) <= width:
-        return text
-    head, space, _ = text[:width].rpartition(" ")
-    return (head if space and len(head) > width // 2 else text[: width - 1]).rstrip(" ,;:") + "…"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mcpgen.ir.first_steps import FirstSteps
-from mcpgen.ir.json_types import JsonValue
-from mcpgen.ir.safe_text import SafeText
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.credentials_yaml import in_flow
 from mcpgen.render.filters import quoted
+from mcpgen.text.safe_text import SafeText
 
 _MEANINGS = {
     "name": "the name of the tool",

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mcpgen.ir.json_types import JsonValue
+from mcpgen.jsonschema.types import JsonValue
 
 _encoder = msgspec.json.Encoder(order="sorted")
 

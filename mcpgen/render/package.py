@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from mcpgen.contract.snapshot import find_contradicting_hints, snapshot_entry
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-from mcpgen.ir.identifiers import safe_filename
-from mcpgen.ir.json_types import JsonObject
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.ir.tool_search import IndexEntry
+from mcpgen.jsonschema.types import JsonObject
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
 from mcpgen.render.surface import surface_file, surface_of
@@ -24,7 +24,7 @@ from mcpgen.render.views import (
     tests_view,
 )
 from mcpgen.render.workflow_views import workflows_module
-from mcpgen.runtime.testing.snapshot import hints_departing, snapshot_entry
+from mcpgen.text.identifiers import safe_filename
 
 
 def render(plan: ServerPlan) -> FileSet:
@@ -140,7 +140,7 @@ def _snapshot(plan: ServerPlan, listing: bytes) -> list[JsonObject]:
     for listed in map(msgspec.json.decode, listing.splitlines()):
         entry = snapshot_entry(listed)
         if listed["name"] in methods:
-            departing = hints_departing(methods[listed["name"]], entry["annotations"])
+            departing = find_contradicting_hints(methods[listed["name"]], entry["annotations"])
             entry |= {"departs": departing} if departing else {}
         entries.append(entry)
     return entries

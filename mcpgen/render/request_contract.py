@@ -12,9 +12,10 @@ from mcpgen.ir.api import (
     SecurityRequirement,
     Server,
 )
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.render.upstream_file import as_json
+from mcpgen.text.media_types import essence_of
 
 
 def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
@@ -45,7 +46,11 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     if tool.also_answered:
         request["also_answered"] = list(tool.also_answered)
     request |= given(
-        {"timeout_seconds": tool.shaping.timeout_seconds, "attempts": tool.shaping.attempts}
+        {
+            "timeout_seconds": tool.policies.timeout_seconds,
+            "attempts": tool.policies.attempts,
+            "idempotency_header": tool.idempotency_header,
+        }
     )
     body = argument_of.get(("body", ""))
     if body is not None:
@@ -55,6 +60,8 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             request["body"]["is_composed"] = True  # a setting that is not set is left out
     elif operation.declared is not None and tool.body:
         request["body"] = _composed_body(operation, tool.body, plan.api.schemas)
+    if "body" in request and (members := _reserved_members(tool)):
+        request["body"]["reserved"] = members
     read = {item.setting.name: item.setting.required for item in tool.fixed if item.setting}
     request |= given(
         {
@@ -62,6 +69,8 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "uses_settings": sorted(name for name, is_needed in read.items() if not is_needed),
         }
     )
+    if reserved := _reserved_names(plan, tool):
+        request["reserved"] = reserved
     if tool.security:
         request["security"] = [_requirement(alternative) for alternative in tool.security]
     if operation.source:
@@ -69,6 +78,49 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     if operation.servers not in ((), plan.servers_of(operation.source)):
         request["servers"] = [server_object(server) for server in operation.servers]
     return request
+
+
+def _reserved_members(tool: ToolPlan) -> list[str]:
+    """Name the members of a body that no argument sets."""
+    fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
+    return sorted(fixed | {name for location, name in tool.hidden if location == "body"})
+
+
+def _reserved_names(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
+    """Name hidden parameters and credentials where an exploded object could send them."""
+    exploded = {
+        "query" if parameter.location == "querystring" else parameter.location
+        for parameter in tool.operation.parameters
+        if (parameter.explode and parameter.style != "deepObject")
+        or parameter.location == "querystring"
+        if _may_be_object(parameter.schema, plan.api.schemas)
+    }
+    names = {place for place in tool.hidden if place[0] in exploded}
+    source = tool.operation.source
+    schemes = (scheme for scheme in plan.api.security_schemes if scheme.source == source)
+    names |= {(it.location, it.name) for it in schemes if it.location in exploded}
+    return {
+        location: sorted(name for place, name in names if place == location)
+        for location in sorted({place for place, _ in names})
+    }
+
+
+def _may_be_object(schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 8) -> bool:
+    """Whether an object could fit a schema, as far as `type` and references tell."""
+    if not isinstance(schema, dict) or not depth:
+        return schema is not False
+    if isinstance(reference := schema.get("$ref"), str):
+        name = reference.removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~")
+        return _may_be_object(schemas.get(name, True), schemas, depth - 1)
+    if "type" in schema:
+        kinds = schema["type"]
+        return "object" in (kinds if isinstance(kinds, list) else [kinds])
+    if "enum" in schema:
+        return any(isinstance(value, dict) for value in schema["enum"])
+    if "const" in schema:
+        return isinstance(schema["const"], dict)
+    branches = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    return not branches or any(_may_be_object(it, schemas, depth - 1) for it in branches)
 
 
 def _travel(parameter: Parameter) -> JsonObject:
@@ -142,7 +194,7 @@ def _is_message_of_bytes(media_type: MediaType) -> bool:
 
 
 def _serialiser_reads_schema(media_type: MediaType) -> bool:
-    kind = media_type.media_type.partition(";")[0].strip().lower()
+    kind = essence_of(media_type.media_type)
     return kind.startswith("multipart/") or bool(media_type.xml_root)
 
 

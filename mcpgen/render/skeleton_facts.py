@@ -6,26 +6,25 @@ import json
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
+from mcpgen.ir.credential_destinations import CredentialDestination
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.hidden_credentials import HiddenCredential
-from mcpgen.ir.json_types import JsonValue
-from mcpgen.ir.safe_text import SafeText
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
-from mcpgen.render.credentials_yaml import parameter_entries, source_entries
+from mcpgen.jsonschema.types import JsonValue
+from mcpgen.render.credentials_yaml import origin_entries, parameter_entries, source_entries
 from mcpgen.render.filters import (
     Markdown,
     doc_text,
-    first_sentence,
     markdown_code,
     markdown_paragraph,
     markdown_text,
-    one_line,
     quoted,
     scalar_text,
-    shorten,
 )
 from mcpgen.render.first_steps_yaml import commented_exclude, commented_operations
 from mcpgen.render.views import purpose
+from mcpgen.text.prose import first_phrase, one_line, shorten
+from mcpgen.text.safe_text import SafeText
 
 _FORMATS = {"boolean": "boolean", "integer": "number", "number": "number"}  # of server.json
 _NO_STEPS = FirstSteps()
@@ -54,7 +53,7 @@ def skeleton_facts(
     """
     title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
     description = one_line(plan.description) or f"{title}, as MCP tools"
-    summary = first_sentence(description) or title
+    summary = first_phrase(description) or title
     return {
         "title_markdown": markdown_text(title),
         "title_docstring": doc_text(shorten(title, 60)),
@@ -73,10 +72,20 @@ def skeleton_facts(
         "steps_yaml": commented_operations(
             steps, has_operations=any(credential.parameters for credential in credentials)
         ),
-        "security_yaml": source_entries(credentials),
+        "security_yaml": SafeText(source_entries(credentials) + origin_entries(_to_confirm(plan))),
         "selection_yaml": _selection(include, exclude, has_models, steps),
         "tools_markdown": _about_tools(plan),
     }
+
+
+def _to_confirm(plan: ServerPlan) -> list[CredentialDestination]:
+    """Return the destinations that the first manifest states: confirmed by the user, or open."""
+    stated = plan.credential_origins.get("", ())
+    return [
+        it
+        for it in plan.destinations
+        if not it.source and (not it.is_confirmed or it.origin in stated)
+    ]
 
 
 def _json(value: JsonValue, indent: int | None = None) -> SafeText:
@@ -138,7 +147,7 @@ def _tool_table(plan: ServerPlan) -> Markdown:
     told |= {
         workflow.name: (
             f"workflow of {len(workflow.steps)} steps",
-            first_sentence(workflow.description),
+            first_phrase(workflow.description),
         )
         for workflow in plan.workflows
     }

@@ -17,19 +17,20 @@ from mcpgen.ir.api import (
     Server,
     ServerVariable,
 )
-from mcpgen.ir.json_types import JsonObject, JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonValue
 
 _NOT_FOR_THE_MOCK = frozenset(
     {
-        "around",
         "at",
-        "called",
         "declared",
         "deprecated",
         "description",
+        "extension_name",
         "extensions",
+        "is_generated",
         "is_public",
         "operation_id",
+        "outer_extensions",
         "published_arguments",
         "reserved",
         "root_part",
@@ -74,6 +75,9 @@ def upstream_file(api: Api) -> dict[str, JsonValue]:
 
 def _operation(operation: Operation) -> JsonObject:
     entry: JsonObject = as_json(operation)
+    for parameter, spelled in zip(operation.parameters, entry["parameters"], strict=True):
+        if parameter.is_generated:
+            spelled["is_generated"] = True
     if operation.source:
         entry |= {"source": operation.source, "key": operation.key}
     return entry

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct, field
 
-from mcpgen.ir.api import Placed
-from mcpgen.ir.identifiers import Identifier
-from mcpgen.ir.json_types import JsonValue
+from mcpgen.ir.api import InputRef
 from mcpgen.ir.tool_plan import (
     Annotation,
     Argument,
@@ -26,16 +24,16 @@ from mcpgen.ir.tool_plan import (
     WorkflowPlan,
     WorkflowResult,
 )
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.filters import (
     DocText,
     Source,
     doc_text,
-    first_sentence,
     identifier,
     literal,
-    one_line,
-    shorten,
 )
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.prose import first_phrase, one_line, shorten
 
 LINE_LENGTH = 100
 _TYPING_NAMES = frozenset({"Any", "Literal"})
@@ -305,7 +303,7 @@ def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> tuple[Source,
 
 def _composed(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
     """Spell a body with arguments in it."""
-    if isinstance(part, Placed):
+    if isinstance(part, InputRef):
         return identifier(identifiers[part.input])
     if isinstance(part, dict):
         members = (
@@ -363,7 +361,7 @@ def docstring_of(sentence: str, operation: str) -> DocText:
 
 def purpose(tool: ToolPlan) -> str:
     """Give what a tool does as one sentence, without the operation's key."""
-    sentence = first_sentence(tool.description).removesuffix(f"(`{tool.operation.key}`)").rstrip()
+    sentence = first_phrase(tool.description).removesuffix(f"(`{tool.operation.key}`)").rstrip()
     return sentence or one_line(tool.title) or tool.name
 
 

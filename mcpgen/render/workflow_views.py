@@ -27,7 +27,6 @@ from mcpgen.render.filters import (
     DocText,
     Source,
     doc_text,
-    first_sentence,
     identifier,
     literal,
 )
@@ -41,6 +40,7 @@ from mcpgen.render.views import (
     signature,
     workflow_returns,
 )
+from mcpgen.text.prose import first_phrase
 
 
 class WorkflowView(Struct, frozen=True):
@@ -126,7 +126,7 @@ class _Spelling:
             function=function,
             signature=signature(function, workflow.arguments, returns, self._names),
             docstring=docstring_of(
-                first_sentence(workflow.description).removesuffix("."), workflow.key
+                first_phrase(workflow.description).removesuffix("."), workflow.key
             ),
             returns=returns,
             steps=Source(", ".join(literal(step.id) for step in workflow.steps)),

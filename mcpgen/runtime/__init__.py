@@ -1,4 +1,4 @@
-"""What generated servers import: the whole of MCP's server side in one small library.
+"""Public names of the runtime, which generated servers import.
 
 Importing this package costs nothing; each name brings its module when it is first used, so that
 a server answers `tools/list` before what only calls need is imported.
@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpgen.runtime.absent import ABSENT, Absent
-    from mcpgen.runtime.client_answers import Elicited, sampled_content
+    from mcpgen.absent import ABSENT, Absent
+    from mcpgen.jsonschema.values import compare, value_at, without_absent
     from mcpgen.runtime.content import (
         Annotations,
         Audio,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         ToolUse,
         ToolUseResult,
     )
-    from mcpgen.runtime.context import Context, ask_form, ask_model, ask_roots, ask_url
     from mcpgen.runtime.errors import (
         ClientCannotError,
         ConfigurationError,
@@ -38,14 +37,15 @@ if TYPE_CHECKING:
         ResourceNotFoundError,
         ToolError,
     )
-    from mcpgen.runtime.features import Features
+    from mcpgen.runtime.handlers.client_answers import Elicited, sampled_content
+    from mcpgen.runtime.handlers.context import Context, ask_form, ask_model, ask_roots, ask_url
+    from mcpgen.runtime.handlers.features import Features
+    from mcpgen.runtime.handlers.overrides import CallNext, after, before, override
     from mcpgen.runtime.media import Media
-    from mcpgen.runtime.overrides import CallNext, after, before, override
     from mcpgen.runtime.serving import serve
-    from mcpgen.runtime.tools import ToolGroup
-    from mcpgen.runtime.workflow_actions import End, GoTo, Retry
-    from mcpgen.runtime.workflow_values import compare, value_at, without_absent
-    from mcpgen.runtime.workflows import Workflow
+    from mcpgen.runtime.tools.tool import ToolGroup
+    from mcpgen.runtime.workflows.actions import End, GoTo, Retry
+    from mcpgen.runtime.workflows.workflow import Workflow
 
 __all__ = [
     "ABSENT",
@@ -96,8 +96,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "absent": ("ABSENT", "Absent"),
-    "content": (
+    "mcpgen.absent": ("ABSENT", "Absent"),
+    "mcpgen.runtime.content": (
         "Annotations",
         "Audio",
         "Completion",
@@ -115,23 +115,23 @@ _HOMES = {
         "ToolUse",
         "ToolUseResult",
     ),
-    "client_answers": ("Elicited", "sampled_content"),
-    "context": ("Context", "ask_form", "ask_model", "ask_roots", "ask_url"),
-    "errors": (
+    "mcpgen.runtime.handlers.client_answers": ("Elicited", "sampled_content"),
+    "mcpgen.runtime.handlers.context": ("Context", "ask_form", "ask_model", "ask_roots", "ask_url"),
+    "mcpgen.runtime.errors": (
         "ClientCannotError",
         "ConfigurationError",
         "ProtocolError",
         "ResourceNotFoundError",
         "ToolError",
     ),
-    "features": ("Features",),
-    "media": ("Media",),
-    "overrides": ("CallNext", "after", "before", "override"),
-    "serving": ("serve",),
-    "tools": ("ToolGroup",),
-    "workflow_actions": ("End", "GoTo", "Retry"),
-    "workflow_values": ("compare", "value_at", "without_absent"),
-    "workflows": ("Workflow",),
+    "mcpgen.runtime.handlers.features": ("Features",),
+    "mcpgen.runtime.media": ("Media",),
+    "mcpgen.runtime.handlers.overrides": ("CallNext", "after", "before", "override"),
+    "mcpgen.runtime.serving": ("serve",),
+    "mcpgen.runtime.tools.tool": ("ToolGroup",),
+    "mcpgen.runtime.workflows.actions": ("End", "GoTo", "Retry"),
+    "mcpgen.jsonschema.values": ("compare", "value_at", "without_absent"),
+    "mcpgen.runtime.workflows.workflow": ("Workflow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -142,6 +142,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"{__name__}.{home}"), name)
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value

@@ -1,4 +1,4 @@
-"""What a tool gives back: content blocks and a result, before any revision shapes them.
+"""Results of tools, prompts and resources: content blocks, independent of protocol revisions.
 
 Structs of msgspec, which cost a call a tenth of what frozen dataclasses do.
 """
@@ -28,7 +28,7 @@ class Text(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """A picture, as bytes; base64 happens on the wire."""
+    """An image, as bytes without base64."""
 
     data: bytes
     mime_type: str
@@ -36,7 +36,7 @@ class Image(Struct, frozen=True):
 
 
 class Audio(Struct, frozen=True):
-    """A sound, as bytes."""
+    """Audio, as bytes without base64."""
 
     data: bytes
     mime_type: str
@@ -69,7 +69,7 @@ Content: TypeAlias = Text | Image | Audio | EmbeddedResource | ResourceLink
 
 
 class ToolUse(Struct, frozen=True):
-    """A tool that the client's model wants called, as it says in its answer (`ctx.sample`)."""
+    """A tool call that the client's model requests in its answer (`ctx.sample`)."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class ToolUse(Struct, frozen=True):
 
 
 class ToolUseResult(Struct, frozen=True):
-    """What a tool gave that the client's model wanted called; `tool_use_id` is the `ToolUse.id`."""
+    """The result of a tool that the client's model called; `tool_use_id` is `ToolUse.id`."""
 
     tool_use_id: str
     content: tuple[Content, ...]
@@ -88,11 +88,11 @@ class ToolUseResult(Struct, frozen=True):
 
 SamplingContent: TypeAlias = Content | ToolUse | ToolUseResult
 ModelMessage: TypeAlias = tuple[str, SamplingContent | tuple[SamplingContent, ...]]
-"""What is said to the client's model, or was said by it: "user" or "assistant", and the content."""
+"""A message to or from the client's model: the role "user" or "assistant", and the content."""
 
 
 class ToolResult(Struct, frozen=True):
-    """The answer of a tool. `structured_content` is an object, as every revision can carry it."""
+    """The result of a tool; `structured_content` is an object, which every revision supports."""
 
     content: tuple[Content, ...]
     structured_content: JsonObject | None = None
@@ -108,14 +108,14 @@ class PromptMessage(Struct, frozen=True):
 
 
 class PromptResult(Struct, frozen=True):
-    """The answer to `prompts/get`."""
+    """The result of `prompts/get`."""
 
     messages: tuple[PromptMessage, ...]
     description: str = ""
 
 
 class ResourceContents(Struct, frozen=True):
-    """What a resource holds: `text`, or `blob` when it is bytes."""
+    """The contents of a resource: `text`, or `blob` for bytes."""
 
     uri: str
     mime_type: str = ""
@@ -124,7 +124,7 @@ class ResourceContents(Struct, frozen=True):
 
 
 class ResourceResult(Struct, frozen=True):
-    """The answer to `resources/read`: one or more contents, never none."""
+    """The result of `resources/read`: one or more contents."""
 
     contents: tuple[ResourceContents, ...]
 

@@ -1,10 +1,25 @@
-"""What goes wrong at run time, sorted by who must hear of it."""
+"""Exceptions at run time: errors for the model, for the client, and for the operator."""
 
 from __future__ import annotations
+
+from mcpgen.contract.errors import ConfigurationError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+__all__ = [
+    "CallRefusedError",
+    "ClientCannotError",
+    "ConfigurationError",
+    "InvalidArgumentsError",
+    "ProtocolError",
+    "ResourceNotFoundError",
+    "ToolError",
+    "UnknownToolError",
+    "UnknownToolsetError",
+    "UsageError",
+]
 
 
 class ToolError(Exception):
@@ -44,7 +59,7 @@ class ProtocolError(Exception):
 
 
 class ClientCannotError(ToolError):
-    """The handler asked for what this client did not declare: elicitation, sampling, roots.
+    """The handler used a capability that this client did not declare.
 
     `required` is what the client would have to declare, as `ClientCapabilities` on the wire. A
     handler that can do without catches this; uncaught, the client is told in its revision's way.
@@ -70,16 +85,9 @@ class ResourceNotFoundError(Exception):
         self.uri = uri
 
 
-class ConfigurationError(Exception):
-    """The server cannot start, or a call cannot be made, as it is configured; says what to set.
-
-    `setting` is the environment variable that is missing or invalid, where it is one.
-    """
-
-    def __init__(self, message: str, *, setting: str = "") -> None:
-        super().__init__(message)
-        self.setting = setting
+class UsageError(ConfigurationError):
+    """An option of the server's command line cannot be used."""
 
 
-class UnknownToolsetError(ConfigurationError):
+class UnknownToolsetError(UsageError):
     """The server was started with a toolset that it does not have."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture, a sound, a document: `data` as it arrived, decompressed."""
+    """An image, audio or a document: `data` as received, decompressed."""
 
     data: bytes = field(repr=False)
     media_type: str  # without parameters, in lower case: "image/png"
+    note: str = ""  # for the model, where it may have expected something else

@@ -1,4 +1,4 @@
-"""A generated package, as the runtime serves it: read cold, loaded hot."""
+"""Loader of a generated package: its definition at start-up, its handlers at the first call."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from importlib import import_module
 from types import ModuleType
 
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.log import place_of_error
-from mcpgen.runtime.protocol.listing import Listing
-from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.process.log import hide_in_log, locate_error
+from mcpgen.runtime.protocol.prepared_list import PreparedList
+from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import REVISIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpgen.runtime.calls import CallRunner, Tools
     from mcpgen.runtime.content import JsonObject
-    from mcpgen.runtime.declared import Declared
-    from mcpgen.runtime.features import Features
-    from mcpgen.runtime.tools import Toolbox, ToolGroup
-    from mcpgen.runtime.upstream.http import Sender
+    from mcpgen.runtime.handlers.context import ToolProvider
+    from mcpgen.runtime.handlers.declared import Declared
+    from mcpgen.runtime.handlers.dispatcher import Dispatcher
+    from mcpgen.runtime.handlers.features import Features
+    from mcpgen.runtime.tools.registry import ToolRegistry
+    from mcpgen.runtime.tools.tool import ToolGroup
+    from mcpgen.runtime.upstream.http.messages import Sender
 
 _FEATURE_WORDS = (b"Features",)
 _HOOK_WORDS = (b"override", b"before", b"after")
 
 
 class ServerPackage:
-    """What a generated package says of itself.
+    """A generated package: its definition, handlers and hand-written features.
 
     Loading it reads two files and imports nothing but the package, unless its `handlers/` add
     tools, resources or prompts. The handlers of the tools, and what `handlers/` overrides of them,
@@ -47,7 +49,7 @@ class ServerPackage:
         self._listing = self._read(f"_generated/{listing}").splitlines()
         self.features = self._load_features()
         self.declared = self._load_declared()
-        self.offering = self._make_offering()
+        self.definition = self._make_definition()
 
     @classmethod
     def load(cls, package: str, *, generated_only: bool = False) -> ServerPackage:
@@ -69,12 +71,12 @@ class ServerPackage:
         Raises:
             UnknownToolsetError: there is no toolset of one of these names.
         """
-        from mcpgen.runtime.toolsets import chosen_lines
+        from mcpgen.runtime.tools.toolsets import select_lines
 
         toolsets = json.loads(self._read("_generated/toolsets.json"))
         lines = self._read("_generated/listing.jsonl").splitlines()
-        self._listing = chosen_lines(names, toolsets, lines)
-        self.offering = self._make_offering()
+        self._listing = select_lines(names, toolsets, lines)
+        self.definition = self._make_definition()
 
     @property
     def program(self) -> str:
@@ -104,92 +106,97 @@ class ServerPackage:
 
     def load_hot(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
-    ) -> Toolbox:
-        """Import the tools' handlers and give them, ready to be called.
+    ) -> ToolRegistry:
+        """Import the handlers of the tools and return the tool registry.
 
         Raises:
             ConfigurationError: handlers and contract disagree, or the environment has a value
                 that cannot be used.
         """
-        from mcpgen.runtime.overrides import hooks_of
-        from mcpgen.runtime.tools import Toolbox
+        from mcpgen.runtime.handlers.overrides import list_hooks
+        from mcpgen.runtime.tools.registry import ToolRegistry
         from mcpgen.runtime.upstream.client import ApiClient
 
         groups = self.tool_groups()
         if self.contract.get("workflows"):
             groups.append(import_module(f"{self.name}._generated.workflows").tools)
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
-        hooks = hooks_of(map(_imported, self._handler_modules(_HOOK_WORDS)))
+        hooks = list_hooks(map(_import_handlers, self._handler_modules(_HOOK_WORDS)))
         aliases = self.contract.get("aliases", {})
         if self.declared is None:
-            return Toolbox(groups, client, hooks, aliases=aliases, features=self.features)
-        from mcpgen.runtime.declared_calls import DeclaredFeatures
+            return ToolRegistry(groups, client, hooks, aliases=aliases, features=self.features)
+        from mcpgen.runtime.handlers.declared_calls import DeclaredFeatures
 
         offered = DeclaredFeatures(self.declared, self.features, self._read)
-        offered.toolbox = Toolbox(groups, client, hooks, aliases=aliases, features=offered)
-        return offered.toolbox
+        offered.registry = ToolRegistry(groups, client, hooks, aliases=aliases, features=offered)
+        return offered.registry
 
-    def make_runner(
+    def make_dispatcher(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
-    ) -> CallRunner:
-        """Load hot and give what runs the handlers, one for all connections of a process.
+    ) -> Dispatcher:
+        """Load the handlers and return a dispatcher, one for all connections of a process.
 
         Raises:
             ConfigurationError: as `load_hot`.
         """
-        from mcpgen.runtime.calls import CallRunner
-        from mcpgen.runtime.sealing import KeyRingSealer
+        from mcpgen.runtime.handlers.dispatcher import Dispatcher
+        from mcpgen.runtime.state.request_state import KeyRingCipher
 
         environ = os.environ if environ is None else environ
-        toolbox = self.load_hot(environ, send=send)
-        tools = self.with_search(toolbox)
+        registry = self.load_hot(environ, send=send)
+        tools = self.with_search(registry)
         keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
-        sealer = KeyRingSealer.from_environment(keys, environ)
-        return CallRunner(tools, toolbox.features, sealer=sealer)
+        state_cipher = KeyRingCipher.from_environment(keys, environ)
+        hide_in_log(lambda text: registry.redactor().clean(text))
+        return Dispatcher(
+            tools, registry.features, state_cipher=state_cipher, redactor=registry.redactor
+        )
 
     @property
     def has_search(self) -> bool:
-        """Whether its tools are searched for, being too many to list."""
+        """Whether clients search for tools instead of listing them."""
         return "search" in self.contract
 
-    def with_search(self, toolbox: Toolbox) -> Tools:
-        """Put the tools in front that find the others, where the server has such."""
+    def with_search(self, registry: ToolRegistry) -> ToolProvider:
+        """Wrap the registry in tool search, if the server has it."""
         if not self.has_search:
-            return toolbox
-        from mcpgen.runtime.tool_search import ToolSearch
+            return registry
+        from mcpgen.runtime.tools.search import ToolSearch
 
         lines = self._read("_generated/search_listing.jsonl").splitlines()
         return ToolSearch(
-            toolbox,
-            toolbox.features,
-            Listing("tools", lines).items,
+            registry,
+            registry.features,
+            PreparedList("tools", lines).items,
             self.contract["search"],
             read_index=lambda: self._read("_generated/search_index.jsonl"),
         )
 
-    def _make_offering(self) -> Offering:
+    def _make_definition(self) -> ServerDefinition:
         contract = self.contract
         info = {"name": contract["name"], "version": self.version}
         told = ("title", "description", "icons")
         info |= {key: contract[key] for key in told if contract.get(key)}
-        offering = Offering(info, contract.get("instructions", ""), Listing("tools", self._listing))
+        definition = ServerDefinition(
+            info, contract.get("instructions", ""), PreparedList("tools", self._listing)
+        )
         if "revisions" in contract:
             served = tuple(row for row in REVISIONS if row.name in contract["revisions"])
-            offering = offering.replaced(revisions=served)
+            definition = definition.replace(revisions=served)
         if self.features is not None:
             aliases = contract.get("aliases", {})
-            offering = self.features.extend(offering, self._listing, aliases)
+            definition = self.features.extend(definition, self._listing, aliases)
         if self.declared is not None:
-            offering = self.declared.extend(offering)
+            definition = self.declared.extend(definition)
         if self.features is not None:
-            self.features.check_completions(offering)
-        return offering
+            self.features.check_completions(definition)
+        return definition
 
     def _load_declared(self) -> Declared | None:
         """Read the resources and prompts of the manifest; most servers have none."""
         if "declares" not in self.contract:
             return None
-        from mcpgen.runtime.declared import Declared
+        from mcpgen.runtime.handlers.declared import Declared
 
         resources, prompts = (
             json.loads(self._read(f"_generated/{kind}.json")) for kind in ("resources", "prompts")
@@ -201,9 +208,9 @@ class ServerPackage:
         modules = self._handler_modules(_FEATURE_WORDS)
         if not modules:
             return None
-        from mcpgen.runtime.features import Features
+        from mcpgen.runtime.handlers.features import Features
 
-        return Features.gathered(map(_imported, modules))
+        return Features.join(map(_import_handlers, modules))
 
     def _handler_modules(self, words: tuple[bytes, ...]) -> list[str]:
         """Name the modules of `handlers/` whose source has one of these words, sorted."""
@@ -252,7 +259,7 @@ class ServerPackage:
         return data
 
 
-def _imported(module: str) -> ModuleType:
+def _import_handlers(module: str) -> ModuleType:
     """Import a module of `handlers/`.
 
     Raises:
@@ -261,7 +268,7 @@ def _imported(module: str) -> ModuleType:
     try:
         return import_module(module)
     except Exception as error:  # the boundary: a module may raise anything
-        path, line = place_of_error(error)
+        path, line = locate_error(error)
         if isinstance(error, SyntaxError):
             path, line = error.filename or path, error.lineno or line
         if not isinstance(error, ConfigurationError):

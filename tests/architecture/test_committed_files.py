@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tests.architecture.source_modules import REPOSITORY
+from tests.support.paths import REPOSITORY
 
 LOCK_FILES = {
     "uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "package-lock.json", "yarn.lock",

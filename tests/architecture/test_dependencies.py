@@ -10,13 +10,14 @@ from importlib.metadata import packages_distributions
 import pytest
 from packaging.requirements import Requirement
 
-from tests.architecture.source_modules import REPOSITORY, SourceModule, modules
+from tests.architecture.source_modules import SourceModule, modules
+from tests.support.paths import REPOSITORY
 
 # Programs and packages that are started in a process of their own, and the module that does so.
 STARTED = {
-    "pytest": "mcpgen.factory.testing.run",
-    "datamodel-code-generator": "mcpgen.emit.model_child",
-    "openapi-spec-validator": "mcpgen.spec.judging",
+    "pytest": "mcpgen.factory.test.run",
+    "datamodel-code-generator": "mcpgen.emit.models.child",
+    "openapi-spec-validator": "mcpgen.openapi.validate.external",
 }
 # Read by copier and by uvicorn, which can do without some of them.
 WITHOUT_IMPORT = {"httptools", "uvloop"}

@@ -9,7 +9,8 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, req
 
 import pytest
 
-from tests.architecture.source_modules import REPOSITORY, modules
+from tests.architecture.source_modules import layer, modules
+from tests.support.paths import REPOSITORY
 
 MAX_BASE_PACKAGES = 18
 
@@ -60,6 +61,19 @@ def test_the_base_install_stays_small() -> None:
     assert len(brought) <= MAX_BASE_PACKAGES, sorted(brought)
 
 
+def test_a_running_server_does_not_import_aiohttp() -> None:
+    """It would cost a third of a second at the first request to the API."""
+    importing = {
+        module.name
+        for module in modules()
+        if layer(module.name) in {"runtime", "testing", "text", "jsonschema", "search", "contract"}
+        and {"aiohttp", "yarl"} & {name.partition(".")[0] for name in module.imported()}
+    }
+
+    assert importing
+    assert {name for name in importing if not name.startswith("mcpgen.testing.")} == set()
+
+
 def test_every_module_of_the_runtime_imports_without_the_generators_packages() -> None:
     base = base_distributions() or {"aiohttp"}
     if "mcpgen" not in base:
@@ -69,7 +83,11 @@ def test_every_module_of_the_runtime_imports_without_the_generators_packages() -
         for top, owners in packages_distributions().items()
         if top != "mcpgen" and not {normal(owner) for owner in owners} & base
     }
-    names = [module.name for module in modules("mcpgen.runtime")]
+    names = [
+        module.name
+        for module in modules()
+        if layer(module.name) in {"runtime", "testing", "text", "jsonschema", "search", "contract"}
+    ]
 
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_WITHOUT_THE_EXTRA, ",".join(hidden), ",".join(names)],

@@ -12,15 +12,17 @@ MAX_LINES = 700
 BROAD = {"Exception", "BaseException"}
 KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with it
     ("mcpgen.cli.app", "run"),
-    ("mcpgen.factory.testing.mutation.trial", "_fails"),
+    ("mcpgen.factory.test.mutation.trial", "_fails"),
     ("mcpgen.factory.workspace.fleet", "_attempt"),
-    ("mcpgen.runtime.calls", "_run"),
-    ("mcpgen.runtime.loading", "find_failure"),
-    ("mcpgen.runtime.package", "_imported"),
-    ("mcpgen.runtime.tools", "call"),
-    ("mcpgen.runtime.transports.http_server", "_housekeep"),
-    ("mcpgen.runtime.transports.streamable_http", "__call__"),
-    ("mcpgen.spec.outside_judge", "_answer"),
+    ("mcpgen.runtime.handlers.dispatcher", "_run"),
+    ("mcpgen.runtime.startup.loading", "find_failure"),
+    ("mcpgen.runtime.process.log", "_format_error_text"),
+    ("mcpgen.runtime.process.output_queue", "emit"),
+    ("mcpgen.runtime.package", "_import_handlers"),
+    ("mcpgen.runtime.tools.registry", "call"),
+    ("mcpgen.runtime.transports.http.server", "_housekeep"),
+    ("mcpgen.runtime.transports.http.streamable", "__call__"),
+    ("mcpgen.openapi.validate.external_program", "_answer"),
 }
 
 MODULES = modules()

@@ -18,9 +18,9 @@ CALL = {"name": "get_thing", "arguments": {"id": 7, "fields": ["a", "b"]}}
 THING = {"id": 1234}
 
 
-def write_proxy(folder: Path) -> None:
-    """Generate the server of things.json, as anybody would."""
-    command = [sys.executable, "-m", "mcpgen", "new", str(HERE / "servers" / "things.json")]
+def write_proxy(folder: Path, python: str = sys.executable) -> None:
+    """Generate the server of things.json, as anybody would, with the mcpgen of a Python."""
+    command = [python, "-m", "mcpgen", "new", str(HERE / "servers" / "things.json")]
     target = folder / "things-mcp"
     subprocess.run([*command, str(target), "--defaults"], check=True, capture_output=True)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 
 import pytest
 
 from mcpgen.cli.packages import find_package
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.testing import MockUpstream
-from mcpgen.runtime.testing.client import Client
+from mcpgen.testing import MockUpstream
+from mcpgen.testing.client.client import Client
+from tests.support.paths import EXAMPLES
 
-CHATDESK = Path(__file__).parents[2] / "generated_examples" / "chatdesk-mcp"
+CHATDESK = EXAMPLES / "chatdesk-mcp"
 
 Connect = Callable[..., AbstractAsyncContextManager[tuple[Client, MockUpstream]]]
 

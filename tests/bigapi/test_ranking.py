@@ -16,56 +16,35 @@ was asked once, and found 55 of 60 (92 %). Nothing may be tuned on it.
 
 from __future__ import annotations
 
-import csv
 import json
-from pathlib import Path
 
 import pytest
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.pipeline.stages import plan_server, understand
+from mcpgen.pipeline.build import plan_server
+from mcpgen.pipeline.options import BuildOptions
+from mcpgen.pipeline.parse import parse_source
 from mcpgen.plan.policy import first_policy
-from mcpgen.plan.search_index import make_index
+from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import contracts, json_text
-from mcpgen.runtime.tool_index import ToolIndex
-from tests.conformance.running import CACHE, ROOT, installed
+from mcpgen.search.index import ToolIndex
+from tests.support.paths import SPECS
+from tests.support.questions import FOUND, OCTOKIT, questions
+from tests.support.running_server import installed
 
-QUERIES = Path(__file__).with_name("queries.tsv")
-OCTOKIT = CACHE / "node" / "node_modules" / "@octokit" / "openapi" / "generated"
 FIRST = 5
-FOUND = {  # of how many, at least how many
-    ("first", "github"): (50, 49),
-    ("first", "chatdesk"): (15, 15),
-    ("tuning", "github"): (157, 144),
-    ("documentation", "github"): (50, 47),
-    ("unseen", "github"): (50, 47),
-    ("drawn", "github"): (100, 94),
-    ("drawn_again", "github"): (110, 103),
-    ("drawn_last", "github"): (155, 143),
-    ("held", "github"): (60, 54),
-}
 
 
 def planned(document: str) -> ServerPlan:
     """Plan the server of one of the documents that are asked about."""
-    source = ROOT / "specs" / "chatdesk.yaml"
+    source = SPECS / "chatdesk.yaml"
     if document == "github":
         source = installed(OCTOKIT / "api.github.com.json", "peers")
     problems = Problems()
-    api = understand(str(source), problems, lambda _: None, outside_judge=False).api
+    options = BuildOptions(external_validator=False)
+    api = parse_source(str(source), options, problems, lambda _: None).api
     return plan_server(api, first_policy(document, models=False), problems, strict=False)
-
-
-def questions(name: str, document: str) -> list[tuple[str, list[str]]]:
-    """The questions of a set to an API, each with the operations of which one is enough."""
-    with QUERIES.open(newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t"))
-    return [
-        (row["query"], row["operations"].split(" or "))
-        for row in rows
-        if (row["set"], row["document"]) == (name, document)
-    ]
 
 
 @pytest.mark.parametrize("document", ["github", "chatdesk"])

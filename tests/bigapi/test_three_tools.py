@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from mcpgen.contract.toolset_names import EVERYTHING
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.testing import MockUpstream
-from mcpgen.runtime.testing.client import Client, RpcError
-from mcpgen.runtime.toolset_names import EVERYTHING
+from mcpgen.testing import MockUpstream
+from mcpgen.testing.client.client import Client, RpcError
 from tests.bigapi.conftest import Connect
 
 TOOL_COUNT = 129
@@ -140,12 +140,12 @@ def test_arguments_of_a_called_tool_are_validated(connect: Connect) -> None:
 
 def test_an_unknown_tool_is_refused_with_suggestions(connect: Connect) -> None:
     assert refused(connect, "get_bott", {}).startswith(
-        "No tool is called `get_bott`. Did you mean `get_bot`"
+        "Unknown tool `get_bott`. Did you mean `get_bot`"
     )
 
 
 def test_the_three_cannot_call_each_other(connect: Connect) -> None:
-    assert refused(connect, "call_tool", {"name": "list_bots"}).startswith("No tool is called")
+    assert refused(connect, "call_tool", {"name": "list_bots"}).startswith("Unknown tool")
 
 
 def test_an_unknown_name_by_itself_is_a_protocol_error(connect: Connect) -> None:

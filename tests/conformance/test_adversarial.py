@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.runtime.testing.suite import Suite
-from tests.conformance.running import ROOT
+from mcpgen.testing.suite.generated import Suite
+from tests.support.paths import SHARED
 
-HOSTILE = ROOT.parent / "shared" / "adversarial"
+HOSTILE = SHARED / "adversarial"
 CANARIES = Path("/tmp/mcpgen-canary")
 REJECTED = 3
 TEMPLATE = "d37_template_tasks/copier.yml"  # not a document; mcpgen takes no templates

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing.client import MODERN, Client
-from tests.bigapi.test_ranking import FOUND, OCTOKIT, questions
-from tests.conformance.running import (
-    CACHE,
+from mcpgen.testing.client.client import MODERN, Client
+from tests.conformance.test_outside_clients import CLIENTS, inspect_call, sent
+from tests.support.paths import CACHE
+from tests.support.questions import FOUND, OCTOKIT, questions
+from tests.support.running_server import (
     RunningServer,
     inspected,
     inspector,
@@ -22,7 +23,6 @@ from tests.conformance.running import (
     run_json,
     running,
 )
-from tests.conformance.test_outside_clients import CLIENTS, inspect_call, sent
 
 THREE = ["call_tool", "describe_tool", "search_tools"]
 BUDGET_TOKENS = 20_000
@@ -156,6 +156,6 @@ def test_an_unknown_toolset_ends_with_2_and_a_suggestion(github: Path) -> None:
                 [*server.command, "--toolset", "isues"], env=server.environment
             )
             assert (code, out) == (2, "")
-            assert err == "error: no toolset is called `isues`; did you mean `issues`?\n"
+            assert err == "error: unknown toolset `isues`; did you mean `issues`?\n"
 
     asyncio.run(story())

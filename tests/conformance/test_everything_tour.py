@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.running import (
-    CACHE,
+from tests.support.paths import CACHE, EXAMPLES, REPOSITORY
+from tests.support.running_server import (
     NODE_MODULES,
-    ROOT,
     RunningServer,
     inspected,
     inspector,
@@ -20,8 +19,8 @@ from tests.conformance.running import (
     running,
 )
 
-EVERYTHING = ROOT / "generated_examples" / "everything-mcp"
-PEERS = ROOT / "tests" / "peers"
+EVERYTHING = EXAMPLES / "everything-mcp"
+PEERS = REPOSITORY / "tests" / "peers"
 TRANSPORTS = ("stdio", "http")
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 LEGACY, MODERN = HANDSHAKES[-1], "2026-07-28"

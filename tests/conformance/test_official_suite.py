@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.running import NODE_MODULES, ROOT, installed, run, running
+from tests.support.paths import EXAMPLES
+from tests.support.running_server import NODE_MODULES, installed, run, running
 
-EVERYTHING = ROOT / "generated_examples" / "everything-mcp"
+EVERYTHING = EXAMPLES / "everything-mcp"
 EXPECTED = Path(__file__).with_name("official_suite.json")
 FOLDER = re.compile(r"server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z\Z")
 RUNS = {

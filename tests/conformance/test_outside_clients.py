@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing import MockUpstream
-from tests.conformance.running import (
-    CACHE,
-    ROOT,
+from mcpgen.testing import MockUpstream
+from tests.support.paths import CACHE, EXAMPLES, REPOSITORY
+from tests.support.running_server import (
     RunningServer,
     inspected,
     inspector,
@@ -20,8 +19,8 @@ from tests.conformance.running import (
     running,
 )
 
-PETSTORE = ROOT / "generated_examples" / "petstore-mcp"
-CLIENTS = ROOT / "tests" / "peers"
+PETSTORE = EXAMPLES / "petstore-mcp"
+CLIENTS = REPOSITORY / "tests" / "peers"
 TRANSPORTS = ("stdio", "http")
 TOOL_COUNT = 14
 

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.packages import find_package
-from mcpgen.runtime.testing.cases import Case, read_cases
-from mcpgen.runtime.testing.client import LEGACY, MODERN, Client
-from mcpgen.runtime.toolset_names import EVERYTHING
+from mcpgen.contract.toolset_names import EVERYTHING
+from mcpgen.testing.client.client import LEGACY, MODERN, Client
+from mcpgen.testing.suite.cases import Case, read_cases
 from tests.conformance.conftest import SERVED
-from tests.conformance.running import (
+from tests.support.paths import SHARED
+from tests.support.running_server import (
     NODE_MODULES,
-    ROOT,
     RunningServer,
     installed,
     run,
@@ -31,7 +31,7 @@ from tests.conformance.running import (
     running,
 )
 
-CORPUS = ROOT.parent / "shared" / "corpus" / "docs"
+CORPUS = SHARED / "corpus" / "docs"
 GITHUB = NODE_MODULES / "@octokit" / "openapi" / "generated"
 IN_FLIGHT = 50
 

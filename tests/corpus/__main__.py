@@ -10,10 +10,10 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.corpus.documents import CORPUS, CorpusDocument, corpus_documents, is_present
 from tests.corpus.in_children import Failure, in_children
 from tests.corpus.table import Judged, goals, is_right, print_faults, print_table
 from tests.corpus.verdict import Verdict, judge
+from tests.support.corpus import CORPUS, CorpusDocument, corpus_documents, is_present
 
 TIMEOUT_SECONDS = 300
 AT_ONCE = 2

@@ -23,13 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.corpus.documents import (
-    CORPUS,
-    REPOSITORY,
-    CorpusDocument,
-    corpus_documents,
-    is_present,
-)
+from tests.support.corpus import CORPUS, CorpusDocument, corpus_documents, is_present
+from tests.support.paths import REPOSITORY
 
 _SCRIPT = Path(__file__).with_name("planned_tools.py")
 _HASH = re.compile(r"_(?=[a-f]*[0-9])[0-9a-f]{6}\Z")

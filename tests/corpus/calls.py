@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from mcpgen.diagnostics import Problems
-from mcpgen.pipeline import commands as pipeline
+from mcpgen.openapi.source.load import load
+from mcpgen.pipeline import run as pipeline
 from mcpgen.pipeline.options import Options
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.testing import Case, Client, read_cases
-from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
-from mcpgen.spec.load import load
-from tests.corpus.documents import CorpusDocument
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
+from mcpgen.testing import Case, Client, read_cases
+from tests.support.corpus import CorpusDocument
 
 BASE_URL = "https://judged.example"
 
@@ -38,7 +38,7 @@ def calls_of(document: CorpusDocument) -> tuple[Any, list[Call]]:
     read = load(str(document.path), Problems())
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "server"
-        options = Options(models=False, outside_judge=False)
+        options = Options(models=False, external_validator=False)
         report = pipeline.new(str(document.path), target, options, lambda _: None)
         if report.plan is None or len(read.files) > 1:
             return None, []

@@ -16,18 +16,13 @@ from pathlib import Path
 
 from tests.corpus.calls import Call, calls_of
 from tests.corpus.comparing import Difference, Request, differences
-from tests.corpus.documents import (
-    CORPUS,
-    REPOSITORY,
-    CorpusDocument,
-    corpus_documents,
-    is_present,
-)
 from tests.corpus.in_children import Failure, in_children
+from tests.support.corpus import CORPUS, CorpusDocument, corpus_documents, is_present
+from tests.support.paths import CACHE, REPOSITORY
 
 PEERS = REPOSITORY / "tests" / "peers"
-NODE = REPOSITORY / ".cache" / "node"
-SCHEMATHESIS = REPOSITORY / ".cache" / "peers" / "schemathesis-4.32.5" / "bin" / "python"
+NODE = CACHE / "node"
+SCHEMATHESIS = CACHE / "peers" / "schemathesis-4.32.5" / "bin" / "python"
 COMMANDS = {
     "schemathesis": (str(SCHEMATHESIS), str(PEERS / "schemathesis_requests.py")),
     "swagger-client": (
@@ -185,7 +180,7 @@ def main() -> int:
         for each in judged_documents()
         if not options.parts or any(part in each.name for part in options.parts)
     ]
-    tallies = tally(documents, REPOSITORY / ".cache" / "judges")
+    tallies = tally(documents, CACHE / "judges")
     return 0 if print_tallies(tallies, options.show) or options.parts else 1
 
 

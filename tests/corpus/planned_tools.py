@@ -16,7 +16,10 @@ from typing import Any
 
 from mcpgen.diagnostics import Problems, RejectedError, Severity
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
-from mcpgen.pipeline import stages
+from mcpgen.pipeline.build import plan_server
+from mcpgen.pipeline.options import BuildOptions
+from mcpgen.pipeline.parse import parse_source
+from mcpgen.pipeline.server_name import choose_server_name
 from mcpgen.plan.policy import first_policy
 from mcpgen.render.request_contract import request_contract
 
@@ -26,9 +29,10 @@ def planned(path: str) -> dict[str, Any]:
     problems = Problems()
     found: dict[str, Any] = {"tools": {}, "skipped": {}, "settings": [], "error": ""}
     try:
-        understood = stages.understand(path, problems, lambda _: None, outside_judge=False)
-        name = stages.server_name(understood.api.title)
-        plan = stages.plan_server(understood.api, first_policy(name), problems, strict=False)
+        options = BuildOptions(external_validator=False)
+        api = parse_source(path, options, problems, lambda _: None).api
+        policy = first_policy(choose_server_name(api.title))
+        plan = plan_server(api, policy, problems, strict=False)
     except RejectedError:
         errors = [each for each in problems if each.severity is Severity.ERROR]
         found["error"] = "; ".join(f"{each.code}: {each.message}" for each in errors[:3])
@@ -36,7 +40,7 @@ def planned(path: str) -> dict[str, Any]:
         found["error"] = "crash: " + traceback.format_exception_only(error)[-1].strip()
     else:
         found["tools"] = {tool.operation.key: _tool(plan, tool) for tool in plan.tools}
-        found["skipped"] = {left.operation: left.code for left in plan.left_out}
+        found["skipped"] = {left.operation: left.code for left in plan.skipped}
         found["settings"] = [variable.name for variable in plan.environment]
     found["problems"] = Counter(each.code for each in problems)
     return found

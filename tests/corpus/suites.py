@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpgen.cli.app import run
-from tests.corpus.documents import CORPUS, CorpusDocument, corpus_documents, is_present
+from tests.support.corpus import CORPUS, CorpusDocument, corpus_documents, is_present
 
 KINDS = {
     "ag-appveyor.com-1.0.0.yaml": "2.0, bodies of many kinds",

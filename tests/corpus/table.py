@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tests.corpus.documents import CorpusDocument
 from tests.corpus.verdict import SHOWN_FAULTS, Verdict
+from tests.support.corpus import CorpusDocument
 
 SHOWN_FEATURES = 60
 LEAST_RIGHT, LEAST_SERVED = 0.99, 0.90

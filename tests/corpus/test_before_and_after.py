@@ -14,7 +14,8 @@ from tests.corpus.before_and_after import (
     summary,
     unexpected,
 )
-from tests.corpus.documents import REPOSITORY, CorpusDocument
+from tests.support.corpus import CorpusDocument
+from tests.support.paths import REPOSITORY
 
 
 def parameter(name: str = "limit", **changes: Any) -> Tool:

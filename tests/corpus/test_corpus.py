@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.corpus.documents import CORPUS, corpus_documents, is_present
 from tests.corpus.in_children import Failure, in_children
 from tests.corpus.table import Judged, is_right
 from tests.corpus.verdict import judge
+from tests.support.corpus import CORPUS, corpus_documents, is_present
 
 pytestmark = pytest.mark.skipif(not is_present(), reason=f"no corpus in {CORPUS}")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.corpus.documents import CORPUS, corpus_documents, is_present
 from tests.corpus.suites import KINDS, generated, proved
+from tests.support.corpus import CORPUS, corpus_documents, is_present
 
 pytestmark = pytest.mark.skipif(not is_present(), reason=f"no corpus in {CORPUS}")
 

@@ -14,12 +14,11 @@ from importlib import import_module
 from pathlib import Path
 
 from mcpgen.diagnostics import Diagnostic, Severity
-from mcpgen.pipeline import commands as pipeline
-from mcpgen.pipeline import stages as stages  # here, so that every child has it already
-from mcpgen.pipeline.options import DONE, REJECTED, Options, Report
-from mcpgen.runtime.testing.suite import Suite
-from tests.corpus.documents import CorpusDocument
+from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.options import Options, Report
+from mcpgen.testing.suite.generated import Suite
 from tests.corpus.profile import departures
+from tests.support.corpus import CorpusDocument
 
 SHOWN_FAULTS = 5
 
@@ -54,7 +53,7 @@ def judge(document: CorpusDocument, *, models: bool = True) -> Verdict:
         target = Path(folder) / "server"
         options = Options(models=models, cache=Path(folder) / "cache")
         report = pipeline.new(str(document.path), target, options, lambda _: None)
-        if report.exit_code != DONE or report.plan is None:
+        if report.outcome != "done" or report.plan is None:
             return _refused(report, started)
         found = _Findings()
         _check_operations(document, report, found)
@@ -62,14 +61,14 @@ def judge(document: CorpusDocument, *, models: bool = True) -> Verdict:
         return Verdict(
             "served",
             tools=len(report.plan.tools),
-            left_out=len(report.plan.left_out),
+            left_out=len(report.plan.skipped),
             calls=found.calls,
             uncalled=found.uncalled,
             warnings=sum(
                 problem.at is not None and problem.severity is Severity.WARNING
                 for problem in report.problems
             ),
-            left=tuple(f"{item.code}: {item.reason}" for item in report.plan.left_out),
+            left=tuple(f"{item.code}: {item.reason}" for item in report.plan.skipped),
             faults=tuple(found.faults),
             seconds=time.monotonic() - started,
         )
@@ -79,8 +78,8 @@ def _refused(report: Report, started: float) -> Verdict:
     """A refusal is clear when it has the right code, and each reason a place."""
     reasons = [problem for problem in report.problems if problem.severity is Severity.ERROR]
     faults = []
-    if report.exit_code != REJECTED:
-        faults.append(f"ended with {report.exit_code} instead of {REJECTED}")
+    if report.outcome != "rejected":
+        faults.append(f"ended with {report.outcome} instead of rejected")
     located = [problem for problem in report.problems if problem.at is not None]
     if not located:
         faults.append("was refused without a place in the document")
@@ -100,7 +99,7 @@ def _check_operations(document: CorpusDocument, report: Report, found: _Findings
     """Every operation is a tool, or was left out with a diagnostic."""
     assert report.plan is not None
     served = {tool.operation.key for tool in report.plan.tools}
-    left = {item.operation: item for item in report.plan.left_out}
+    left = {item.operation: item for item in report.plan.skipped}
     if both := sorted(served & left.keys()):
         found.faults.append(f"served and left out: {both[:SHOWN_FAULTS]}")
     if len(served) + len(left) < document.operations:

@@ -16,15 +16,15 @@ from typing import Any
 
 from mcpgen.cli.app import run
 from mcpgen.cli.packages import GeneratedPackage, find_package
-from mcpgen.runtime.testing import MockUpstream
-from mcpgen.runtime.testing.client import MODERN, Client
+from mcpgen.testing import MockUpstream
+from mcpgen.testing.client.client import MODERN, Client
 
 DOCUMENT = Path("specs/petstore.yaml")
 PROJECT = Path(".cache/demo/petstore-mcp")
 START_SECONDS = 30
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("list_pets", {"status": ["available", "reserved"], "tag": ["quiet", "a b&c"], "limit": 2}),
-    ("create_pet", {"body": {"name": "Rex", "species": "dog"}, "idempotency_key": "demo-0001"}),
+    ("create_pet", {"body": {"name": "Rex", "species": "dog"}}),
     ("get_pet", {"pet_id": 42}),
     ("get_pet", {"pet_id": 0}),  # breaks the schema's minimum: nothing is sent
 ]

@@ -10,18 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline.evidence import read_evidence
-from tests.examples.examples import (
+from mcpgen.pipeline.project.evidence import read_evidence
+from tests.support.examples import (
     BY_HAND,
-    COMMITTED,
     NAMES,
-    REPOSITORY,
     bring_up_to_date,
     has_current_evidence,
     in_workspace,
     make,
     not_generated,
 )
+from tests.support.paths import EXAMPLES, REPOSITORY
 
 LEFT_BY_TOOLS = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
@@ -55,7 +54,7 @@ def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_
     made.parent.mkdir()
     make(name, made, not_generated(name))
 
-    today, committed = tree(made), tree(COMMITTED / f"{name}-mcp")
+    today, committed = tree(made), tree(EXAMPLES / f"{name}-mcp")
 
     assert sorted(today) == sorted(committed)
     stale = [path for path in today if today[path] != committed[path]]
@@ -65,20 +64,20 @@ def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_
 @pytest.mark.parametrize("name", BY_HAND)
 def test_generating_a_server_again_leaves_it_as_it_is(name: str, tmp_path: Path) -> None:
     again = tmp_path / f"{name}-mcp"
-    shutil.copytree(COMMITTED / f"{name}-mcp", again, ignore=shutil.ignore_patterns(*LEFT_BY_TOOLS))
+    shutil.copytree(EXAMPLES / f"{name}-mcp", again, ignore=shutil.ignore_patterns(*LEFT_BY_TOOLS))
     bring_up_to_date(again)
 
-    assert tree(again) == tree(COMMITTED / f"{name}-mcp"), "`make update-examples` mends that"
+    assert tree(again) == tree(EXAMPLES / f"{name}-mcp"), "`make update-examples` mends that"
 
 
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
 def test_the_committed_evidence_is_of_what_is_committed(name: str) -> None:
-    assert has_current_evidence(COMMITTED / f"{name}-mcp"), "`make update-examples` finds it anew"
+    assert has_current_evidence(EXAMPLES / f"{name}-mcp"), "`make update-examples` finds it anew"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_suite_of_the_committed_server_finds_nearly_every_fault(name: str) -> None:
-    evidence = read_evidence(COMMITTED / f"{name}-mcp", "tests")
+    evidence = read_evidence(EXAMPLES / f"{name}-mcp", "tests")
 
     assert evidence is not None
     assert evidence["outcome"] == "passed"
@@ -97,7 +96,7 @@ def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
 def test_the_committed_server_passes_strict_types(name: str, mypy_cache: Path) -> None:
-    done = run_in(COMMITTED / f"{name}-mcp", "mypy", "--cache-dir", str(mypy_cache))
+    done = run_in(EXAMPLES / f"{name}-mcp", "mypy", "--cache-dir", str(mypy_cache))
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -113,6 +112,6 @@ def test_the_committed_server_passes_strict_types(name: str, mypy_cache: Path) -
     ],
 )
 def test_the_committed_server_passes(name: str, command: tuple[str, ...]) -> None:
-    done = run_in(COMMITTED / f"{name}-mcp", *command)
+    done = run_in(EXAMPLES / f"{name}-mcp", *command)
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing.suite import Suite
-from tests.examples.examples import COMMITTED
+from mcpgen.testing.suite.generated import Suite
+from tests.support.paths import EXAMPLES
 
 NAMES = ("bookshop", "petstore")  # between them they have every kind of handler; each line is a run
 
@@ -21,7 +21,7 @@ NAMES = ("bookshop", "petstore")  # between them they have every kind of handler
 def handler_lines() -> Iterator[Any]:
     """Each line of each handler that is not blank: the project, the file, the handler, the line."""
     for name in NAMES:
-        project = COMMITTED / f"{name}-mcp"
+        project = EXAMPLES / f"{name}-mcp"
         for module in sorted(project.glob("src/*/_generated/tools/[a-z]*.py")):
             text = module.read_text()
             for node in ast.parse(text).body:
@@ -39,7 +39,7 @@ def projects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("examples")
     return {
         name: shutil.copytree(
-            COMMITTED / f"{name}-mcp", folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            EXAMPLES / f"{name}-mcp", folder / name, ignore=shutil.ignore_patterns("__pycache__")
         )
         for name in NAMES
     }

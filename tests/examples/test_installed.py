@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.examples import BY_HAND, COMMITTED, NAMES
-from tests.wheel import copy_project, make_environment, run, shell_variables
+from tests.support.examples import BY_HAND, NAMES
+from tests.support.paths import EXAMPLES
+from tests.support.wheel import copy_project, make_environment, run, shell_variables
 
 
 @pytest.mark.parametrize("name", [*NAMES, *BY_HAND])
 def test_example_passes_its_suite_in_an_environment_of_its_own(name: str, tmp_path: Path) -> None:
-    project = copy_project(COMMITTED / f"{name}-mcp", tmp_path / f"{name}-mcp")
+    project = copy_project(EXAMPLES / f"{name}-mcp", tmp_path / f"{name}-mcp")
     scripts = make_environment(tmp_path / "environment", f"{project}[test]")
     variables = shell_variables(scripts) | {"PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing import Suite, WorkflowSuite
 from mcpgen.runtime.upstream.client import ApiClient
-from mcpgen.runtime.upstream.http import HttpResponse
-from tests.examples.examples import COMMITTED
+from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.testing import Suite, WorkflowSuite
+from tests.support.paths import EXAMPLES
 
 NAMES = ("bookshop", "petstore", "competitor-research")  # the last one has no document
 WITH_WORKFLOWS = ("bookshop", "competitor-research")
@@ -28,7 +28,7 @@ LEAST_CASES = 5
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     """A copy of an example, for faults to be put into; forgotten afterwards."""
     path, name = list(sys.path), request.param.replace("-", "_")
-    yield shutil.copytree(COMMITTED / f"{request.param}-mcp", tmp_path / name)
+    yield shutil.copytree(EXAMPLES / f"{request.param}-mcp", tmp_path / name)
     sys.path[:] = path
     forget(name)
 

@@ -19,7 +19,8 @@ from typing import Any, Final
 import pip
 
 from mcpgen.cli.app import run as mcpgen
-from tests.wheel import CACHE, ROOT, run
+from tests.support.paths import CACHE, SPECS
+from tests.support.wheel import run
 
 NAME: Final = "petstore-mcp"
 PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -87,7 +88,7 @@ def build_and_run(folder: Path) -> dict[str, Any]:
     project = folder / NAME
     options = ["--name=petstore", "--defaults", "--vendor-runtime", "-q"]
     options += ["--data", f"python_version={PYTHON}"]
-    if mcpgen(["new", str(ROOT / "specs" / "petstore.yaml"), str(project), *options]):
+    if mcpgen(["new", str(SPECS / "petstore.yaml"), str(project), *options]):
         raise RuntimeError("the project cannot be made")
     volume = f"--volume={CACHE}/wheelhouse:/wheelhouse:ro"
     given = ("--quiet", "--format=docker", "--pull=never", volume)

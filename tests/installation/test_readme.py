@@ -10,19 +10,20 @@ from pathlib import Path
 import pytest
 
 from mcpgen.emit.skeleton import render_skeleton
-from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.templates import template_root
 from mcpgen.render.skeleton_facts import skeleton_facts
-from tests.unit.plans import server_plan
-from tests.wheel import ROOT, mcpgen_wheel, new_environment, pip_command, run, shell_variables
+from mcpgen.text.identifiers import Identifier
+from tests.support.paths import REPOSITORY
+from tests.support.plans import server_plan
+from tests.support.wheel import mcpgen_wheel, new_environment, pip_command, run, shell_variables
 
 _INSTALLS = re.compile(r"\b(?:pip3? install|pipx (?:install|run)|uvx?|uv (?:pip|tool) \w+) .*")
 _FROM_A_REGISTRY = re.compile(r"(?:^|[ '\"=])mcpgen(?:\[\w+\])?(?:$|[ '\"=<>~])")
 
 
 def pages() -> dict[str, str]:
-    written = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    texts = {path.name: path.read_text() for path in written}
+    written = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+    texts = {path.relative_to(REPOSITORY).as_posix(): path.read_text() for path in written}
     for answer in ("no", "yes"):
         answers = {"name": "petstore", "vendor_runtime": answer}
         facts = skeleton_facts(server_plan(), "openapi.yaml")
@@ -46,14 +47,14 @@ def test_pattern_finds_an_installation_from_a_registry() -> None:
 
 
 def test_commands_of_the_readme_install_mcpgen(tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text()
+    text = (REPOSITORY / "README.md").read_text()
     block = text.partition("```sh\npip install '.[cli]'")[2].partition("```")[0]
     wheel = mcpgen_wheel()
     assert f"dist/{wheel.name}[cli]" in block, "the README names the wheel of this version"
     assert version("mcpgen") in wheel.name
     scripts = new_environment(tmp_path / "environment")
 
-    run(*pip_command(scripts), "install", f"{ROOT}[cli]", cwd=tmp_path)
+    run(*pip_command(scripts), "install", f"{REPOSITORY}[cli]", cwd=tmp_path)
 
     variables = shell_variables(scripts)
     command = shlex.split("mcpgen new --empty notes -q")

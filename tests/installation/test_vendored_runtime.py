@@ -14,16 +14,10 @@ import yaml
 
 from mcpgen.cli.app import run as mcpgen
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
-from tests.wheel import (
-    ROOT,
-    copy_project,
-    make_environment,
-    mcpgen_wheel,
-    run,
-    shell_variables,
-)
+from tests.support.paths import SPECS
+from tests.support.wheel import copy_project, make_environment, mcpgen_wheel, run, shell_variables
 
-DOCUMENT = str(ROOT / "specs" / "bookshop.yaml")
+DOCUMENT = str(SPECS / "bookshop.yaml")
 WRITE_WHEEL = (
     "import pathlib, sys; from mcpgen.emit.runtime_wheel import make_runtime_wheel;"
     " pathlib.Path(sys.argv[1]).write_bytes(make_runtime_wheel().content)"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.wheel import ROOT, make_environment, mcpgen_wheel, run, shell_variables
+from tests.support.paths import REPOSITORY
+from tests.support.wheel import make_environment, mcpgen_wheel, run, shell_variables
 
 
 @pytest.fixture(scope="module")
@@ -17,10 +18,12 @@ def names() -> set[str]:
 
 
 def test_wheel_contains_every_module_and_template(names: set[str]) -> None:
-    sources = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("mcpgen/**/*.py")}
+    sources = {
+        path.relative_to(REPOSITORY).as_posix() for path in REPOSITORY.glob("mcpgen/**/*.py")
+    }
     templates = {
-        f"mcpgen/_templates/{path.relative_to(ROOT / 'templates').as_posix()}"
-        for path in (ROOT / "templates").rglob("*")
+        f"mcpgen/_templates/{path.relative_to(REPOSITORY / 'templates').as_posix()}"
+        for path in (REPOSITORY / "templates").rglob("*")
         if path.is_file()
     }
 
@@ -30,7 +33,7 @@ def test_wheel_contains_every_module_and_template(names: set[str]) -> None:
 def test_wheel_contains_the_licence_and_the_type_marker_and_nothing_else(names: set[str]) -> None:
     [folder] = {name.partition("/")[0] for name in names if ".dist-info/" in name}
     assert f"{folder}/licenses/LICENSE" in names
-    assert "mcpgen/runtime/py.typed" in names
+    assert "mcpgen/py.typed" in names
     assert {name.partition("/")[0] for name in names} == {"mcpgen", folder}
 
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.conformance.running import CACHE, NODE_MODULES, installed
-from tests.wheel import mcpgen_wheel, new_environment, pip_command, shell_variables
+from tests.support.paths import CACHE
+from tests.support.running_server import NODE_MODULES, installed
+from tests.support.wheel import mcpgen_wheel, new_environment, pip_command, shell_variables
 
 WAIT_SECONDS: Final = 600
 WIDTH: Final = "100"

@@ -16,13 +16,13 @@ import pytest
 from mcpgen.cli.app import run
 from mcpgen.cli.packages import find_package
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.testing import LEGACY, Client, MockUpstream
-from mcpgen.runtime.testing.client import Answer
-from mcpgen.runtime.testing.replies import Reply
-from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
+from mcpgen.testing import LEGACY, Client, MockUpstream
+from mcpgen.testing.client.client import Answer
+from mcpgen.testing.mock.replies import Reply
 from tests.manifest.fleet import Fleet
+from tests.support.paths import SPECS
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 HEAD = "server: {name: bookshop}\nsources: [{document: openapi.yaml}]\nmodels: false\n"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from mcpgen.cli.app import run
 from mcpgen.cli.packages import find_package
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.testing import Client, MockUpstream
+from mcpgen.testing import Client, MockUpstream
 
 DOCUMENT = """
 openapi: 3.1.0

@@ -22,9 +22,9 @@ from mcpgen.cli.app import run
 from mcpgen.cli.packages import find_package
 from mcpgen.cli.questions import decide_credential
 from mcpgen.ir.hidden_credentials import HiddenCredential
-from mcpgen.runtime.testing import MockUpstream
-from mcpgen.runtime.testing.client import Client
-from mcpgen.runtime.testing.mock import RecordedRequest
+from mcpgen.testing import MockUpstream
+from mcpgen.testing.client.client import Client
+from mcpgen.testing.mock.upstream import RecordedRequest
 
 OK = {"200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}}
 REFUSED = {**OK, "401": {"description": "Unauthorized"}}

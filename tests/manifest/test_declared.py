@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing import LEGACY, MODERN
-from mcpgen.runtime.testing.client import RpcError
+from mcpgen.testing import LEGACY, MODERN
+from mcpgen.testing.client.client import RpcError
 from tests.manifest.conftest import Shop
 
 MANIFEST = """
@@ -102,7 +102,7 @@ def test_what_is_not_there_and_what_fails_are_errors(served: Shop) -> None:
         served.talk(read(f"bookshop://books/{ISBN}"))
     with pytest.raises(RpcError, match="arguments of `get_stock`"):
         served.talk(read("shop://stock/none"))
-    with pytest.raises(RpcError, match="no tool is named 'get_book'"):
+    with pytest.raises(RpcError, match="unknown tool 'get_book'"):
         served.talk(("tools/call", {"name": "get_book", "arguments": {"isbn": ISBN}}))
 
 

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from mcpgen.cli.app import run
+from tests.support.paths import SPECS
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 _ENTRY = re.compile(r"# (?=  |select:|operations:)")
 KEYED = {
     "openapi": "3.1.0",

@@ -10,9 +10,9 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.manifest.manifest import read_manifest
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.spec.manifest import read_manifest
 from tests.manifest.fleet import Fleet, texts
 
 HEAD = "server: {name: fleet}\nsources:\n  - document: openapi.yaml\n"
@@ -50,11 +50,11 @@ def test_default_headers_are_sent_with_every_request(fleet: Fleet) -> None:
 
     result, sent_without = fleet.call("list_trucks", {}, {})
     assert not sent_without
-    assert "needs the setting FLEET_TENANT" in texts(result)
+    assert "the setting FLEET_TENANT is missing" in texts(result)
     with pytest.raises(ConfigurationError, match="invalid FLEET_TENANT: it must have only visible"):
         ServerPackage.load("fleet_mcp").load_hot({"FLEET_TENANT": "t\u00e4"})
-    toolbox = ServerPackage.load("fleet_mcp").load_hot({"FLEET_TOKEN": "secret-1234"})
-    assert toolbox._client.redactor().clean("secret-1234") == "***"
+    registry = ServerPackage.load("fleet_mcp").load_hot({"FLEET_TOKEN": "secret-1234"})
+    assert registry._client.redactor().clean("secret-1234") == "***"
     done = fleet.run("fleet_mcp", "--check-env")
     assert done.returncode == 1
     assert "until FLEET_TENANT is set." in done.stdout
@@ -103,7 +103,7 @@ def test_a_source_has_headers_of_its_own(fleet: Fleet) -> None:
         ('{"X A": b}', "X A"),
         ("{Host: evil.example}", "the header `Host` cannot be set"),
         ("{Authorization: {from_environment: TOKEN}}", "`Authorization` cannot be set"),
-        ("{X-Forwarded-For: 1.2.3.4}", "`X-Forwarded-For` cannot be set"),
+        ("{Proxy-Foo: a}", "`Proxy-Foo` cannot be set"),
         ("{X-Api-Key: abc}", "the value of the header `X-Api-Key` is a secret"),
         (f"{{X-A: ghp_{'0' * 36}}}", "`X-A` is a secret"),
         ("{X-A: a, x-a: b}", "the header `x-a` is set twice"),

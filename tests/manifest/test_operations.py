@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing import LEGACY, MODERN
+from mcpgen.testing import LEGACY, MODERN
 from tests.manifest.conftest import Shop
 
 RESULT = """
@@ -98,7 +98,6 @@ def test_an_operation_is_asked_until_its_state_is_reached(shop: Shop) -> None:
 
 CONFIRM = "operations: {placeOrder: {confirm: Buy what is in the cart?}}"
 ORDER = {
-    "idempotency_key": "5d7f0a92-1d34-4c58-9a0b-3e8f9a6b7c11",
     "body": {
         "cartId": "3a51c6d2-77aa-4d0f-9be1-5b0c6a1e2f33",
         "payment": {"method": "invoice", "reference": "PO-118"},

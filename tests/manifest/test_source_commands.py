@@ -582,7 +582,7 @@ def test_in_a_terminal_pull_asks_before_it_accepts_another_document(
         return Answer()
 
     monkeypatch.setattr(questionary, "confirm", confirm)
-    monkeypatch.setattr("mcpgen.cli.report.Printer.asks", True)
+    monkeypatch.setattr("mcpgen.cli.output.report.Printer.asks", True)
     project = folder / "iban-mcp"
     before = tree(project)
     code = run(["pull", "iban-mcp", "rail.yaml", "--yes"])

@@ -16,9 +16,9 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.cli.packages import find_package
-from mcpgen.runtime.testing import MockUpstream
-from mcpgen.runtime.testing.client import Client
-from mcpgen.runtime.testing.mock import RecordedRequest
+from mcpgen.testing import MockUpstream
+from mcpgen.testing.client.client import Client
+from mcpgen.testing.mock.upstream import RecordedRequest
 
 DATA = Path(__file__).parent / "data"
 

@@ -13,9 +13,10 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.cli.packages import find_package
-from mcpgen.runtime.testing import Client, MockUpstream, Reply
+from mcpgen.testing import Client, MockUpstream, Reply
+from tests.support.paths import SPECS
 
-BOOKSHOP = Path(__file__).parents[2] / "specs" / "bookshop.yaml"
+BOOKSHOP = SPECS / "bookshop.yaml"
 IN_THE_MANIFEST = """
 workflows:
   buy_book:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mcpgen.factory.testing.mutation.mutants import Mutant, TextChange
-from mcpgen.factory.testing.mutation.package import PackageFiles
-from mcpgen.factory.testing.mutation.trial import Bench
-from tests.examples.examples import COMMITTED
+from mcpgen.factory.test.mutation.mutants import Mutant, TextChange
+from mcpgen.factory.test.mutation.package import PackageFiles
+from mcpgen.factory.test.mutation.trial import Bench
+from tests.support.paths import EXAMPLES
 
 FAULTS: list[dict[str, Any]] = tomllib.loads(
     (Path(__file__).parent / "faults.toml").read_text("utf-8")
@@ -21,7 +21,7 @@ FAULTS: list[dict[str, Any]] = tomllib.loads(
 
 @cache
 def bench(server: str) -> Bench:
-    return Bench(COMMITTED / f"{server}-mcp")
+    return Bench(EXAMPLES / f"{server}-mcp")
 
 
 def mutant(fault: dict[str, Any]) -> Mutant:
@@ -31,7 +31,7 @@ def mutant(fault: dict[str, Any]) -> Mutant:
 
 
 def change(server: str, edit: dict[str, str]) -> TextChange:
-    package = PackageFiles.read(COMMITTED / f"{server}-mcp")
+    package = PackageFiles.read(EXAMPLES / f"{server}-mcp")
     file = f"{package.generated}/{edit['file']}"
     text = package.originals[file].decode()
     begin = edit.get("after", "")

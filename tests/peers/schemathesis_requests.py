@@ -34,7 +34,7 @@ def request_of(schema: Any, call: dict[str, Any]) -> dict[str, Any]:
         serialise = operation.get_parameter_serializer(location)
         spelled = dict(values) if serialise is None else serialise(dict(values))
         if location == "path":
-            spelled = {name: path_text(value) for name, value in spelled.items()}
+            spelled = {name: format_path(value) for name, value in spelled.items()}
         if location == "query":
             spelled = {name: query_value(value) for name, value in spelled.items()}
         if location == "header":
@@ -53,7 +53,7 @@ def request_of(schema: Any, call: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def path_text(value: Any) -> Any:
+def format_path(value: Any) -> Any:
     """Percent-encode what has no encoding of its own, as Schemathesis does when it generates."""
     if isinstance(value, bool | int | float | None):
         return text(value)

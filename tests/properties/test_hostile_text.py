@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mcpgen.ir.file_set import FileSet
-from tests.properties.documents import SLOTS, document_with, hostile_text, project_files
+from tests.support.random_documents import SLOTS, document_with, hostile_text, project_files
 
 BREAKOUT = '"""\nimport os\nos.system("id")\n"""'
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpgen.ir.api import Operation
-from mcpgen.plan.tool_names import ToolNaming
-from tests.unit.plan.operations import operation
+from mcpgen.plan.naming.tool_names import ToolNaming
+from tests.support.operations import operation
 
 _operations = st.lists(
     st.builds(

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpgen.diagnostics import RejectedError
-from mcpgen.pipeline import commands as pipeline
-from tests.properties.documents import documents, project_files, shuffled
+from mcpgen.pipeline import run as pipeline
+from tests.support.paths import SPECS
+from tests.support.random_documents import documents, project_files, shuffled
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 METHODS = {"get", "put", "delete"}
 few = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -34,24 +34,24 @@ def test_every_operation_is_served_or_told_and_code_is_proven(
     source = folder / "document.json"
     source.write_text(json.dumps(document))
     target = tmp_path_factory.mktemp("target") / "project"
-    options = pipeline.Options(outside_judge=False, cache=folder / "cache")
+    options = pipeline.Options(external_validator=False, cache=folder / "cache")
     report = pipeline.new(str(source), target, options, lambda _: None)
-    if report.exit_code == 0:
+    if report.outcome == "done":
         operations = sum(len(METHODS & item.keys()) for item in document["paths"].values())
-        assert len(report.plan.tools) + len(report.plan.left_out) == operations
+        assert len(report.plan.tools) + len(report.plan.skipped) == operations
         assert_a_second_run_writes_nothing(target, folder / "cache")
     else:
-        assert report.exit_code == 3
+        assert report.outcome == "rejected"
         assert report.problems.has_errors
         assert not target.exists()
 
 
 def assert_a_second_run_writes_nothing(target: Path, cache: Path) -> None:
     again = pipeline.generate(
-        target, pipeline.GenerateOptions(outside_judge=False, cache=cache), lambda _: None
+        target, pipeline.GenerateOptions(external_validator=False, cache=cache), lambda _: None
     )
-    assert (again.exit_code, again.written, again.deleted) == (0, (), ())
-    assert pipeline.check(target).exit_code == 0
+    assert (again.outcome, again.written, again.deleted) == ("done", (), ())
+    assert pipeline.check(target).outcome == "done"
 
 
 @few

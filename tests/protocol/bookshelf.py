@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.content import (
     EmbeddedResource,
     Image,
@@ -12,11 +11,12 @@ from mcpgen.runtime.content import (
     Text,
     ToolResult,
 )
-from mcpgen.runtime.context import Context
 from mcpgen.runtime.errors import ToolError, UnknownToolError
-from mcpgen.runtime.features import Features
-from mcpgen.runtime.protocol.listing import Listing
-from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.handlers.context import Context
+from mcpgen.runtime.handlers.dispatcher import Dispatcher
+from mcpgen.runtime.handlers.features import Features
+from mcpgen.runtime.protocol.prepared_list import PreparedList
+from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.transports.memory import MemoryConnection
 
 features = Features(logs=True, subscriptions=True, changing=("tools", "prompts", "resources"))
@@ -119,15 +119,15 @@ class NoTools:
         pass
 
 
-def offering() -> Offering:
-    bare = Offering({"name": "bookshelf", "version": "1"}, tools=Listing("tools", []))
+def definition() -> ServerDefinition:
+    bare = ServerDefinition({"name": "bookshelf", "version": "1"}, tools=PreparedList("tools", []))
     return features.extend(bare, [])
 
 
-def make_runner() -> CallRunner:
-    return CallRunner(NoTools(), features, client_timeout_seconds=5)
+def make_dispatcher() -> Dispatcher:
+    return Dispatcher(NoTools(), features, client_timeout_seconds=5)
 
 
 def connect() -> MemoryConnection:
     """A connection to a bookshelf of its own."""
-    return MemoryConnection(offering(), make_runner())
+    return MemoryConnection(definition(), make_dispatcher())

@@ -12,21 +12,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.runtime.calls import CallRunner
 from mcpgen.runtime.content import Completion, PromptMessage, PromptResult, Text, ToolResult
-from mcpgen.runtime.context import Context
 from mcpgen.runtime.errors import ProtocolError, ResourceNotFoundError, UnknownToolError
-from mcpgen.runtime.features import Features
-from mcpgen.runtime.protocol.call import Call
-from mcpgen.runtime.protocol.listing import Listing
-from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.handlers.context import Context
+from mcpgen.runtime.handlers.dispatcher import Dispatcher
+from mcpgen.runtime.handlers.features import Features
+from mcpgen.runtime.protocol.prepared_list import PreparedList
+from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import BY_NAME
 from mcpgen.runtime.transports.memory import MemoryConnection
 from tests.protocol.bookshelf import NoTools, connect
-from tests.protocol.harness import ALL, CAPABILITIES, LEGACY, MODERN, VERSION, Peer, offering
-from tests.protocol.schemas import check_frame
+from tests.support.mcp_schemas import check_frame
+from tests.support.protocol_client import (
+    ALL,
+    CAPABILITIES,
+    LEGACY,
+    MODERN,
+    VERSION,
+    Peer,
+    definition,
+)
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -109,13 +117,13 @@ def test_nearly_messages_never_break_the_core_nor_the_schema(
     peer = Peer(revision)
     for message in data.draw(st.lists(messages(revision), min_size=1, max_size=6)):
         for event in peer.send(message):
-            if isinstance(event, Call):
+            if isinstance(event, Request):
                 finish(event, data.draw(OUTCOMES))
         for frame in peer.frames():
             assert ("result" in frame) + ("error" in frame) + ("method" in frame) == 1
 
 
-def finish(call: Call, outcome: object) -> None:
+def finish(call: Request, outcome: object) -> None:
     """End a call as a driver does; a result of another method is the handler's fault."""
     call.report_progress(1)
     call.log("info", {"x": 1})
@@ -135,7 +143,7 @@ def finish(call: Call, outcome: object) -> None:
 def test_any_json_value_is_answered_with_an_error_or_with_silence(
     revision: str, value: Any, over_http: bool
 ) -> None:
-    protocol = ServerProtocol(offering()) if revision == "none yet" else Peer(revision).protocol
+    protocol = ServerProtocol(definition()) if revision == "none yet" else Peer(revision).protocol
     protocol.receive(value, stream="post", headers=RoutingHeaders([]) if over_http else None)
     for outgoing in protocol.messages_to_send():
         answers = json.loads(outgoing.data) if outgoing.data else []
@@ -146,7 +154,7 @@ def test_any_json_value_is_answered_with_an_error_or_with_silence(
 
 @given(params=ANY_JSON | st.fixed_dictionaries({"protocolVersion": st.sampled_from(ALL)}))
 def test_any_handshake_opens_a_legacy_session_or_none(params: Any) -> None:
-    protocol = ServerProtocol(offering())
+    protocol = ServerProtocol(definition())
     protocol.receive({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
     (outgoing,) = protocol.messages_to_send()
     frame = json.loads(outgoing.data)
@@ -210,7 +218,7 @@ def test_what_a_call_says_goes_to_its_own_stream(
     revision: str, moves: list[tuple[str, int, str]]
 ) -> None:
     peer = Peer(revision)
-    calls: dict[int, Call] = {}
+    calls: dict[int, Request] = {}
     streams: dict[int, str] = {}
     for move, number, stream in [*moves, *(("finish", number, "") for number in range(1, 7))]:
         match move:
@@ -227,12 +235,12 @@ def test_what_a_call_says_goes_to_its_own_stream(
                 peer.cancel(number)
                 del calls[number]
             case "disconnect":
-                ended = {event.call.id for event in peer.protocol.disconnect(stream)}
+                ended = {event.request.id for event in peer.protocol.disconnect(stream)}
                 gone = {it for it, call in calls.items() if call.stream == stream}
                 assert ended == (gone if revision == MODERN else set())
                 calls = {it: call for it, call in calls.items() if it not in ended}
         assert said(peer, streams) <= {number}
-    assert peer.protocol.calls_in_flight() == 0
+    assert peer.protocol.count_in_flight() == 0
 
 
 def said(peer: Peer, streams: dict[int, str]) -> set[int]:
@@ -273,11 +281,11 @@ class Hall:
             answer = await ctx.elicit(token, form)
             return f"{answer.content['who']}"
 
-        bare = Offering({"name": "hall", "version": "1"}, tools=Listing("tools", []))
-        self.runner = CallRunner(NoTools(), features)
+        bare = ServerDefinition({"name": "hall", "version": "1"}, tools=PreparedList("tools", []))
+        self.dispatcher = Dispatcher(NoTools(), features)
         served = features.extend(bare, [])
         self.guests = [
-            Guest(number, revision, MemoryConnection(served, self.runner))
+            Guest(number, revision, MemoryConnection(served, self.dispatcher))
             for number, revision in enumerate(revisions)
         ]
 
@@ -394,8 +402,8 @@ def test_answers_never_reach_another_client(steps: list[tuple[str, int, int]]) -
             release(held)
         await settle(hall)
         assert [guest.tokens for guest in hall.guests] == [{}] * len(GUESTS)
-        assert not hall.runner.calls
-        await hall.runner.aclose()
+        assert not hall.dispatcher.calls
+        await hall.dispatcher.aclose()
 
     asyncio.run(story())
 

@@ -19,12 +19,12 @@ from mcpgen.runtime.content import (
     Text,
     ToolResult,
 )
-from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.server import ServerProtocol
-from mcpgen.runtime.transports.json_input import UndecodableError, decode_cold, hot_decoder
-from tests.protocol.harness import ALL, CAPABILITIES, MODERN, VERSION, Peer, offering
+from mcpgen.runtime.transports.json_input import UndecodableError, decode_cold, make_hot_decoder
+from tests.support.protocol_client import ALL, CAPABILITIES, MODERN, VERSION, Peer, definition
 
 RESULTS: dict[str, Any] = {
     "tools/call": ToolResult((Text("x"), Audio(b"x", "audio/wav")), {"x": 1}),
@@ -121,10 +121,10 @@ def frames_of(protocol: ServerProtocol) -> list[Any]:
 def test_no_message_crashes_the_core_or_makes_it_write_no_json(
     sent: list[Any], headers: Any
 ) -> None:
-    protocol = ServerProtocol(offering())
+    protocol = ServerProtocol(definition())
     for message in sent:
         for event in protocol.receive(message, headers=headers):
-            if isinstance(event, Call):
+            if isinstance(event, Request):
                 event.succeed(RESULTS[event.method])
         for frame in frames_of(protocol):
             assert frame["jsonrpc"] == "2.0"
@@ -145,7 +145,7 @@ def test_every_frame_is_what_the_revision_allows(revision: str, sent: list[dict[
         elif isinstance(message["params"].get("_meta"), dict):
             message["params"]["_meta"].pop(VERSION, None)
         for event in peer.send(message):
-            if isinstance(event, Call):
+            if isinstance(event, Request):
                 event.report_progress(1)
                 event.succeed(RESULTS[event.method])
         peer.protocol.announce(Change("tools"))
@@ -156,7 +156,7 @@ def test_every_frame_is_what_the_revision_allows(revision: str, sent: list[dict[
 @given(st.data())
 def test_clients_that_use_the_same_ids_never_see_each_others_answers(data: st.DataObject) -> None:
     peers = [Peer(data.draw(st.sampled_from(ALL))) for _ in range(4)]
-    waiting: list[tuple[int, Call]] = []
+    waiting: list[tuple[int, Request]] = []
     expected: Counter[tuple[int, str]] = Counter()
     for _ in range(data.draw(st.integers(1, 25))):
         number = data.draw(st.integers(0, 3))
@@ -186,7 +186,7 @@ def test_clients_that_use_the_same_ids_never_see_each_others_answers(data: st.Da
 @given(st.binary(max_size=200) | values.map(lambda value: json.dumps(value).encode()))
 def test_both_decoders_take_and_refuse_the_same_bytes(data: bytes) -> None:
     found = []
-    for decode in (decode_cold, hot_decoder()):
+    for decode in (decode_cold, make_hot_decoder()):
         try:
             found.append(json.dumps(decode(data)))
         except UndecodableError:

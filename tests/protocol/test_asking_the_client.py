@@ -9,11 +9,12 @@ import pytest
 
 from mcpgen.runtime.content import ToolResult
 from mcpgen.runtime.errors import ClientCannotError
-from mcpgen.runtime.protocol.messages import Change, ClientAnswer
+from mcpgen.runtime.protocol.events import ClientAnswer
+from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.session import MAX_OPEN_ELICITATIONS, LegacySession
 from mcpgen.runtime.protocol.versions import REVISION_2025_11_25
-from tests.protocol.harness import ALL, LEGACY, MODERN, Peer
+from tests.support.protocol_client import ALL, LEGACY, MODERN, Peer
 
 FORM = {"message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}
 URL = {"mode": "url", "message": "Pay.", "url": "https://pay.example/1", "elicitationId": "e1"}

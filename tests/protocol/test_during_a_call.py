@@ -8,7 +8,7 @@ import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS
-from tests.protocol.harness import ALL, LEGACY, MODERN, Peer, offering
+from tests.support.protocol_client import ALL, LEGACY, MODERN, Peer, definition
 
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
@@ -108,7 +108,7 @@ def test_a_modern_call_is_sent_logs_only_at_the_level_it_asks_for() -> None:
 @pytest.mark.requirement("L108", "N080")
 @pytest.mark.parametrize("revision", ALL)
 def test_a_server_that_does_not_declare_logging_sends_none(revision: str) -> None:
-    peer = Peer(revision, offering(offers_logging=False))
+    peer = Peer(revision, definition(has_logging=False))
     peer.call(_meta={LOG_LEVEL: "debug"}).log("emergency", "fire")
     assert peer.frames() == []
     if revision != MODERN:
@@ -127,12 +127,12 @@ def test_a_cancelled_call_is_handed_over_and_never_answered(revision: str, id: A
     peer = Peer(revision)
     call = peer.call(id=id, _meta={"progressToken": 1})
     (cancelled,) = peer.cancel(id)
-    assert cancelled.call is call
+    assert cancelled.request is call
     assert cancelled.reason == "test"
     call.report_progress(1)
     call.succeed(ToolResult(()))
     assert peer.frames() == []
-    assert peer.protocol.calls_in_flight() == 0
+    assert peer.protocol.count_in_flight() == 0
 
 
 @pytest.mark.requirement("L028", "L030", "L031", "N074", "N075")
@@ -166,7 +166,7 @@ def test_a_closed_stream_cancels_where_the_revision_says_so(revision: str) -> No
     peer = Peer(revision)
     call, other = peer.call(stream="post"), peer.call(stream="other")
     events = peer.protocol.disconnect("post")
-    assert [event.call for event in events] == ([call] if revision == MODERN else [])  # type: ignore[union-attr]
+    assert [event.request for event in events] == ([call] if revision == MODERN else [])  # type: ignore[union-attr]
     call.succeed(ToolResult(()))
     other.succeed(ToolResult(()))
     streams = [outgoing.stream for outgoing in peer.outgoing()]
@@ -178,7 +178,7 @@ def test_closing_answers_what_is_in_flight_and_hands_it_over(revision: str) -> N
     peer = Peer(revision)
     calls = [peer.call(stream=number) for number in range(3)]
     events = peer.protocol.close("the server is shutting down")
-    assert [event.call for event in events] == calls  # type: ignore[union-attr]
+    assert [event.request for event in events] == calls  # type: ignore[union-attr]
     outgoing = peer.outgoing()
     assert [(each.stream, each.is_last) for each in outgoing] == [(0, True), (1, True), (2, True)]
     for each in outgoing:

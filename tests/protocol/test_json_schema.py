@@ -12,14 +12,17 @@ import jsonschema_rs
 import pytest
 
 from mcpgen.diagnostics import Problems
-from mcpgen.pipeline import stages
+from mcpgen.jsonschema.validation import SchemaValidator
+from mcpgen.pipeline.build import plan_server
+from mcpgen.pipeline.options import BuildOptions
+from mcpgen.pipeline.parse import parse_source
 from mcpgen.plan.policy import first_policy
-from mcpgen.runtime.context import Context
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.features import Features
-from mcpgen.runtime.validation import SchemaValidator
+from mcpgen.runtime.handlers.context import Context
+from mcpgen.runtime.handlers.features import Features
+from tests.support.paths import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[2] / "generated_examples"
+EXAMPLES = EXAMPLES
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 
 
@@ -117,8 +120,12 @@ def test_a_reference_to_the_network_is_refused_without_asking_the_network() -> N
         ({"pattern": "^(?=(a+)+$)"}, "a" * 40 + "!"),
         ({"items": {"anyOf": [{"type": "integer"}] * 50}}, ["x"] * 100_000),
         ({"$ref": "#", "properties": {"a": {"$ref": "#"}}}, {"a": {"a": {"a": 1}}}),
+        (
+            {"anyOf": [{"properties": {"a": {"$ref": "#"}}}] * 2, "type": "object"},
+            json.loads('{"a":' * 60 + "1" + "}" * 60),
+        ),
     ],
-    ids=["nested repetition", "look-ahead", "many branches", "itself"],
+    ids=["nested repetition", "look-ahead", "many branches", "itself", "recursive branches"],
 )
 def test_validating_is_bounded_in_time(schema: dict[str, Any], instance: Any) -> None:
     started = time.process_time()
@@ -142,8 +149,9 @@ def test_a_document_cannot_send_an_argument_into_a_header(tmp_path: Path) -> Non
         )
     )
     problems = Problems()
-    understood = stages.understand(str(document), problems, lambda _: None, outside_judge=False)
-    plan = stages.plan_server(understood.api, first_policy("secrets"), problems, strict=False)
+    options = BuildOptions(external_validator=False)
+    api = parse_source(str(document), options, problems, lambda _: None).api
+    plan = plan_server(api, first_policy("secrets"), problems, strict=False)
     (tool,) = plan.tools
     assert "password" in tool.input_schema["properties"]
     assert "x-mcp-header" not in json.dumps([tool.input_schema, tool.full_input_schema])

@@ -7,11 +7,19 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
-from mcpgen.runtime.protocol.messages import SessionOpened
+from mcpgen.runtime.protocol.events import SessionOpened
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
-from tests.protocol.harness import ALL, CAPABILITIES, LEGACY, MODERN, VERSION, Peer, offering
+from tests.support.protocol_client import (
+    ALL,
+    CAPABILITIES,
+    LEGACY,
+    MODERN,
+    VERSION,
+    Peer,
+    definition,
+)
 
 MODERN_ONLY = tuple(row for row in REVISIONS if row.is_modern)
 LEGACY_ONLY = tuple(row for row in REVISIONS if not row.is_modern)
@@ -33,7 +41,7 @@ def initialize(version: object, **params: Any) -> dict[str, Any]:
 
 def fresh_pipe(revision: str = "2025-11-25", **changes: Any) -> Peer:
     """A pipe on which nobody has said a word."""
-    peer = Peer(revision, offering(**changes))
+    peer = Peer(revision, definition(**changes))
     peer.protocol.session = None
     return peer
 
@@ -89,13 +97,13 @@ def test_initialize_without_a_version_is_refused(version: object) -> None:
 @pytest.mark.requirement("L017", "L108")
 @pytest.mark.parametrize("revision", ALL)
 def test_only_what_is_served_is_declared(revision: str) -> None:
-    bare = offering(
+    bare = definition(
         prompts=None,
         resources=None,
         resource_templates=None,
-        offers_completions=False,
-        offers_logging=False,
-        offers_subscriptions=False,
+        has_completions=False,
+        has_logging=False,
+        has_subscriptions=False,
         changing_lists=frozenset(),
         extensions={},
         instructions="",
@@ -176,13 +184,13 @@ def test_discover_tells_versions_capabilities_and_how_long_they_hold() -> None:
 
 @pytest.mark.requirement("N021")
 def test_a_modern_only_server_names_modern_versions_only() -> None:
-    peer = Peer(MODERN, offering(revisions=MODERN_ONLY))
+    peer = Peer(MODERN, definition(revisions=MODERN_ONLY))
     assert peer.result("server/discover")["supportedVersions"] == [MODERN]
 
 
 @pytest.mark.requirement("N022")
 def test_a_modern_only_server_names_its_versions_to_a_legacy_client() -> None:
-    peer = Peer(MODERN, offering(revisions=MODERN_ONLY))
+    peer = Peer(MODERN, definition(revisions=MODERN_ONLY))
     peer.send(initialize("2025-11-25"), stream="post")
     (outgoing,) = peer.outgoing()
     (frame,) = peer._decoded(outgoing)
@@ -192,7 +200,7 @@ def test_a_modern_only_server_names_its_versions_to_a_legacy_client() -> None:
 
 
 def test_a_legacy_only_server_does_not_know_discover() -> None:
-    peer = Peer("2025-11-25", offering(revisions=LEGACY_ONLY))
+    peer = Peer("2025-11-25", definition(revisions=LEGACY_ONLY))
     peer.send(Peer(MODERN).request("server/discover", id=1))
     (frame,) = peer.frames()
     assert frame["error"]["code"] == -32601
@@ -200,7 +208,7 @@ def test_a_legacy_only_server_does_not_know_discover() -> None:
 
 @pytest.mark.requirement("N011", "N012", "N056", "N137")
 def test_both_eras_interleave_on_one_pipe() -> None:
-    protocol = ServerProtocol(offering())
+    protocol = ServerProtocol(definition())
     modern = Peer(MODERN, protocol=protocol)
     protocol.session = None
     legacy = Peer("2024-11-05", protocol=protocol)
@@ -258,7 +266,7 @@ def test_nothing_of_a_modern_request_is_remembered_for_the_next() -> None:
     ids=repr,
 )
 def test_a_modern_request_without_its_required_meta_is_refused(params: Any) -> None:
-    peer = Peer(MODERN, offering(revisions=MODERN_ONLY))
+    peer = Peer(MODERN, definition(revisions=MODERN_ONLY))
     peer.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params}, stream=1)
     (outgoing,) = peer.outgoing()
     assert b'"code":-32602' in outgoing.data

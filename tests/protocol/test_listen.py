@@ -9,7 +9,7 @@ import pytest
 
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.methods import MAX_LISTENS
-from tests.protocol.harness import MODERN, SUBSCRIPTION, Peer, offering
+from tests.support.protocol_client import MODERN, SUBSCRIPTION, Peer, definition
 
 EVERYTHING = {
     "toolsListChanged": True,
@@ -40,7 +40,7 @@ def test_the_first_message_acknowledges_under_the_id_of_the_request(id: Any) -> 
 
 @pytest.mark.requirement("N069", "N070")
 def test_only_what_the_server_has_is_honoured() -> None:
-    tools_only = offering(changing_lists=frozenset({"tools"}), offers_subscriptions=False)
+    tools_only = definition(changing_lists=frozenset({"tools"}), has_subscriptions=False)
     assert listen(Peer(MODERN, tools_only), 1, **EVERYTHING) == {"toolsListChanged": True}
     assert listen(Peer(MODERN), 2, toolsListChanged=False) == {}
 
@@ -89,7 +89,7 @@ def test_a_malformed_filter_is_refused(notifications: Any) -> None:
 
 @pytest.mark.requirement("N046", "N069")
 def test_a_server_that_never_changes_does_not_know_the_method() -> None:
-    still = offering(changing_lists=frozenset(), offers_subscriptions=False)
+    still = definition(changing_lists=frozenset(), has_subscriptions=False)
     error = Peer(MODERN, still).error("subscriptions/listen", notifications={})
     assert error["code"] == -32601
 
@@ -113,12 +113,12 @@ def test_over_http_a_listen_ends_with_its_result_alone() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, "post", toolsListChanged=True)
     assert peer.protocol.is_waiting("post")
-    assert peer.protocol.open_listens == 1
+    assert peer.protocol.open_subscriptions == 1
     peer.protocol.close("shutting down")
     (outgoing,) = peer.outgoing()
     assert (outgoing.stream, outgoing.is_last) == ("post", True)
     assert peer._decoded(outgoing)[0]["id"] == 1
-    assert peer.protocol.open_listens == 0
+    assert peer.protocol.open_subscriptions == 0
 
 
 @pytest.mark.requirement("N032", "N074")
@@ -144,7 +144,7 @@ def test_a_listen_whose_stream_closed_is_forgotten() -> None:
 def test_a_listen_is_no_call_in_flight() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, toolsListChanged=True)
-    assert peer.protocol.calls_in_flight() == 0
+    assert peer.protocol.count_in_flight() == 0
     assert peer.error("tools/call", id=1, name="tool_0")["code"] == -32600
 
 

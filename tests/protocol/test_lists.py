@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.protocol.server import ServerProtocol
-from tests.protocol.harness import ALL, LEGACY, MODERN, TOOLS, Peer, listing, offering
+from tests.support.protocol_client import ALL, LEGACY, MODERN, TOOLS, Peer, definition, listing
 
 LISTS = {
     "tools/list": "tools",
@@ -55,7 +55,7 @@ def test_nested_shapes_come_with_the_revision_that_brought_them(revision: str) -
 @pytest.mark.parametrize("method", LISTS)
 def test_pages_join_to_the_whole_list_without_gaps_or_repeats(revision: str, method: str) -> None:
     whole = Peer(revision).result(method)[LISTS[method]]
-    peer = Peer(revision, offering(page_size=2))
+    peer = Peer(revision, definition(page_size=2))
     pages: list[Any] = []
     cursor: dict[str, str] = {}
     while True:
@@ -72,7 +72,7 @@ def test_pages_join_to_the_whole_list_without_gaps_or_repeats(revision: str, met
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("cursor", ["", "2", "AAAAAg", "é", 2, ["x"]], ids=repr)
 def test_a_cursor_that_nobody_gave_out_is_refused(revision: str, cursor: object) -> None:
-    error = Peer(revision, offering(page_size=2)).error("tools/list", cursor=cursor)
+    error = Peer(revision, definition(page_size=2)).error("tools/list", cursor=cursor)
     assert error["code"] == -32602
 
 
@@ -82,7 +82,7 @@ def test_a_null_cursor_is_none_at_all() -> None:
 
 @pytest.mark.requirement("L112", "N087")
 def test_a_cursor_with_any_character_changed_is_refused() -> None:
-    peer = Peer(MODERN, offering(page_size=2))
+    peer = Peer(MODERN, definition(page_size=2))
     cursor = peer.result("tools/list")["nextCursor"]
     for index, character in enumerate(cursor):
         for other in "AB-_9=":
@@ -93,22 +93,22 @@ def test_a_cursor_with_any_character_changed_is_refused() -> None:
 
 @pytest.mark.requirement("N087")
 def test_a_cursor_of_one_list_is_refused_by_another() -> None:
-    peer = Peer(MODERN, offering(page_size=1))
+    peer = Peer(MODERN, definition(page_size=1))
     cursor = peer.result("tools/list")["nextCursor"]
     assert peer.error("resources/list", cursor=cursor)["code"] == -32602
 
 
 @pytest.mark.requirement("L112", "N012", "N087")
 def test_a_cursor_is_good_in_another_process_that_serves_the_same_list() -> None:
-    cursor = Peer(MODERN, offering(page_size=2)).result("tools/list")["nextCursor"]
-    elsewhere = Peer(MODERN, offering(page_size=2))
+    cursor = Peer(MODERN, definition(page_size=2)).result("tools/list")["nextCursor"]
+    elsewhere = Peer(MODERN, definition(page_size=2))
     assert elsewhere.result("tools/list", cursor=cursor)["tools"][0]["name"] == "tool_2"
 
 
 @pytest.mark.requirement("N084", "N085")
 @pytest.mark.parametrize("method", LISTS)
 def test_every_page_carries_the_same_cache_hints(method: str) -> None:
-    peer = Peer(MODERN, offering(page_size=1))
+    peer = Peer(MODERN, definition(page_size=1))
     first = peer.result(method)
     hints = (first["ttlMs"], first["cacheScope"])
     assert hints == (3_600_000, "public")
@@ -141,7 +141,7 @@ def test_the_order_is_the_prepared_one_in_every_revision() -> None:
 
 def test_the_newest_shape_is_written_without_decoding_a_line() -> None:
     broken = listing("tools", []).__class__("tools", [b'{"name":"x",'])
-    protocol = ServerProtocol(offering(tools=broken))
+    protocol = ServerProtocol(definition(tools=broken))
     peer = Peer(MODERN, protocol=protocol)
     protocol.receive(peer.request("tools/list", id=1))
     (outgoing,) = protocol.messages_to_send()
@@ -152,10 +152,10 @@ def test_the_newest_shape_is_written_without_decoding_a_line() -> None:
 @pytest.mark.parametrize("revision", ALL)
 @pytest.mark.parametrize("method", LISTS)
 def test_a_list_that_is_not_offered_is_an_unknown_method(revision: str, method: str) -> None:
-    nothing = offering(tools=None, prompts=None, resources=None, resource_templates=None)
+    nothing = definition(tools=None, prompts=None, resources=None, resource_templates=None)
     assert Peer(revision, nothing).error(method)["code"] == -32601
 
 
 def test_an_empty_list_is_offered_as_empty() -> None:
-    peer = Peer(MODERN, offering(tools=listing("tools", [])))
+    peer = Peer(MODERN, definition(tools=listing("tools", [])))
     assert json.dumps(peer.result("tools/list")["tools"]) == "[]"

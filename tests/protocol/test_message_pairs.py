@@ -12,8 +12,8 @@ import pytest
 
 from mcpgen.runtime.protocol.messages import Change
 from tests.protocol.bookshelf import COVER, connect
-from tests.protocol.harness import ALL, CAPABILITIES, LEGACY, MODERN, VERSION
-from tests.protocol.schemas import check_frame
+from tests.support.mcp_schemas import check_frame
+from tests.support.protocol_client import ALL, CAPABILITIES, LEGACY, MODERN, VERSION
 
 ENVELOPE = {"resultType", "ttlMs", "cacheScope", "_meta"}
 ABLE = {"elicitation": {}, "roots": {"listChanged": True}, "sampling": {}}
@@ -435,7 +435,7 @@ def test_a_cancelled_request_is_not_answered_and_the_next_one_is(revision: str) 
 def test_changes_are_told_as_they_happen(revision: str) -> None:
     async def story(client: Talk) -> None:
         await client.ask("resources/subscribe", {"uri": "book://1"})
-        runner = client.connection._runner
+        dispatcher = client.connection._dispatcher
         told = {
             ("tools", ""): ("notifications/tools/list_changed", None),
             ("prompts", ""): ("notifications/prompts/list_changed", None),
@@ -443,10 +443,10 @@ def test_changes_are_told_as_they_happen(revision: str) -> None:
             ("resource", "book://1"): ("notifications/resources/updated", {"uri": "book://1"}),
         }
         for (kind, uri), (method, params) in told.items():
-            runner.announce(Change(kind, uri))
+            dispatcher.announce(Change(kind, uri))
             frame = await client.next()
             assert (frame["method"], frame.get("params") or None) == (method, params)
-        runner.announce(Change("resource", "book://2"))
+        dispatcher.announce(Change("resource", "book://2"))
         assert (await client.ask("ping"))["result"] == {}
 
     talk(revision, story)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
-from mcpgen.runtime.protocol.call import Call
-from mcpgen.runtime.protocol.messages import RootsChanged
+from mcpgen.runtime.protocol.events import RootsChanged
+from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server import MAX_BATCH
-from tests.protocol.harness import ALL, LEGACY, MODERN, Peer
+from tests.support.protocol_client import ALL, LEGACY, MODERN, Peer
 
 OTHERS = [revision for revision in ALL if revision != "2025-03-26"]
 BATCHES = "2025-03-26"
@@ -125,7 +125,7 @@ def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on(revision:
     peer = Peer(revision)
     call = peer.call(id="same")
     assert peer.error("tools/call", id="same", name="tool_0")["code"] == -32600
-    assert peer.protocol.calls_in_flight() == 1
+    assert peer.protocol.count_in_flight() == 1
     call.succeed(ToolResult((Text("first"),)))
     (frame,) = peer.frames()
     assert frame["result"]["content"][0]["text"] == "first"
@@ -202,8 +202,8 @@ def test_a_batch_is_answered_in_one_array_when_all_of_it_is_done() -> None:
         peer.request("tools/call", id=4, name="tool_0"),
     ]
     first, second = peer.send(messages)
-    assert isinstance(first, Call)
-    assert isinstance(second, Call)
+    assert isinstance(first, Request)
+    assert isinstance(second, Request)
     assert peer.outgoing() == []
     second.succeed(ToolResult((Text("second"),)))
     assert peer.outgoing() == []
@@ -222,7 +222,7 @@ def test_what_a_batched_call_says_before_its_answer_goes_out_at_once() -> None:
     peer = Peer(BATCHES)
     request = peer.request("tools/call", id=1, name="tool_0", _meta={"progressToken": "t"})
     (call,) = peer.send([request], stream="post")
-    assert isinstance(call, Call)
+    assert isinstance(call, Request)
     call.report_progress(1)
     (outgoing,) = peer.outgoing()
     assert (outgoing.stream, outgoing.is_last) == ("post", False)
@@ -273,9 +273,9 @@ def test_a_cancelled_element_is_left_out_of_the_array() -> None:
     (cancelled,) = peer.cancel(1)
     assert peer.outgoing() == []
     (other,) = (
-        event for event in peer.events if event is not cancelled.call and type(event) is Call
+        event for event in peer.events if event is not cancelled.request and type(event) is Request
     )
-    assert isinstance(other, Call)
+    assert isinstance(other, Request)
     other.succeed(ToolResult(()))
     assert [frame["id"] for frame in peer.frames()] == [2]
 

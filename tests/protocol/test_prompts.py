@@ -16,7 +16,7 @@ from mcpgen.runtime.content import (
     PromptResult,
     Text,
 )
-from tests.protocol.harness import ALL, MODERN, Peer, offering
+from tests.support.protocol_client import ALL, MODERN, Peer, definition
 
 
 @pytest.mark.requirement("L096", "L098", "L099", "L100", "N110")
@@ -120,7 +120,7 @@ def test_a_template_can_be_completed(revision: str) -> None:
 @pytest.mark.requirement("L105", "N115")
 @pytest.mark.parametrize("revision", ALL)
 def test_completions_that_are_not_offered_are_an_unknown_method(revision: str) -> None:
-    peer = Peer(revision, offering(offers_completions=False))
+    peer = Peer(revision, definition(has_completions=False))
     assert peer.error("completion/complete")["code"] == -32601
 
 

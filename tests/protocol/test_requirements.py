@@ -1,7 +1,9 @@
-"""The manifest: each of the requirements is held by a test that names it, or does not apply.
+"""The requirements of MCP: each is checked by a test that names it, or does not apply.
 
-requirements.tsv beside this file has a row for each; `held` or `not applicable` with the reason.
-A test names the rows that it holds: `@pytest.mark.requirement("L001", "N002")`.
+requirements.tsv beside this file has a row for each, with its level, the revisions that have it,
+the section of the specification, the text, and a status: `tested`, or `not applicable` with the
+reason.
+A test names the rows that it checks: `@pytest.mark.requirement("L001", "N002")`.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+from tests.support.paths import REPOSITORY, SHARED
+
+TESTS = REPOSITORY / "tests"
 MANIFEST = Path(__file__).with_name("requirements.tsv")
-SPECIFICATION = TESTS.parents[1] / "shared" / "requirements.tsv"
+SPECIFICATION = SHARED / "requirements.tsv"
 COUNT = 295
 
 
@@ -27,8 +31,8 @@ def rows_of(path: Path) -> dict[str, dict[str, str]]:
 
 
 @cache
-def held_by() -> dict[str, list[str]]:
-    """The tests that name each row, read from the source of every test there is."""
+def naming_tests() -> dict[str, list[str]]:
+    """Return the tests that name each row, read from the source of every test there is."""
     found: dict[str, list[str]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -47,19 +51,35 @@ def test_every_requirement_has_a_row() -> None:
     if not SPECIFICATION.exists():
         pytest.skip("no ../shared/requirements.tsv, so the rows are not compared with it")
     with SPECIFICATION.open(encoding="utf-8", newline="") as file:
-        assert {row["id"] for row in csv.DictReader(file, delimiter="\t")} == set(rows_of(MANIFEST))
+        stated = {
+            row["id"]: row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        }
+    for name, row in rows_of(MANIFEST).items():
+        assert (row["requirement"], row["since"], row["until"]) == (
+            stated[name]["requirement"],
+            stated[name]["since"],
+            stated[name]["until"],
+        )
+    assert set(rows_of(MANIFEST)) == set(stated)
 
 
-def test_every_row_is_held_by_a_test_or_says_why_it_does_not_apply() -> None:
+def test_every_row_has_its_text_and_section() -> None:
+    for name, row in rows_of(MANIFEST).items():
+        assert row["requirement"], name
+        assert row["section"], name
+        assert row["level"] in {"MUST", "SHOULD"}, name
+
+
+def test_every_row_is_checked_by_a_test_or_has_a_reason_not_to_apply() -> None:
     wrong = []
     for row, entry in rows_of(MANIFEST).items():
-        tests = held_by().get(row, [])
+        tests = naming_tests().get(row, [])
         match entry["status"]:
-            case "held":
-                wrong += [] if tests else [f"{row} is held by no test"]
-                wrong += [f"{row} is held, and has a reason not to be"] if entry["reason"] else []
+            case "tested":
+                wrong += [] if tests else [f"{row} is checked by no test"]
+                wrong += [f"{row} is tested, and has a reason not to be"] if entry["reason"] else []
             case "not applicable":
-                wrong += [f"{row} does not apply, and {it} holds it" for it in tests]
+                wrong += [f"{row} does not apply, and {it} checks it" for it in tests]
                 wrong += [] if entry["reason"] else [f"{row} does not apply, and nothing says why"]
             case other:
                 wrong.append(f"{row} has the status {other!r}")
@@ -67,5 +87,7 @@ def test_every_row_is_held_by_a_test_or_says_why_it_does_not_apply() -> None:
 
 
 def test_no_test_names_a_row_that_does_not_exist() -> None:
-    strangers = {row: tests for row, tests in held_by().items() if row not in rows_of(MANIFEST)}
+    strangers = {
+        row: tests for row, tests in naming_tests().items() if row not in rows_of(MANIFEST)
+    }
     assert strangers == {}

@@ -10,7 +10,7 @@ from mcpgen.runtime.content import ResourceContents, ResourceResult
 from mcpgen.runtime.errors import ResourceNotFoundError
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.methods import MAX_SUBSCRIPTIONS
-from tests.protocol.harness import ALL, LEGACY, MODERN, Peer, offering
+from tests.support.protocol_client import ALL, LEGACY, MODERN, Peer, definition
 
 
 def read(revision: str, *contents: ResourceContents) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_nobody_subscribes_to_what_is_not_there(revision: str) -> None:
 @pytest.mark.parametrize("revision", LEGACY)
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])
 def test_subscriptions_that_are_not_offered_are_unknown_methods(revision: str, method: str) -> None:
-    peer = Peer(revision, offering(offers_subscriptions=False))
+    peer = Peer(revision, definition(has_subscriptions=False))
     assert peer.error(method, uri="test://note/1")["code"] == -32601
 
 
@@ -131,6 +131,6 @@ def test_nobody_is_told_of_changes_before_the_handshake_or_undeclared(revision: 
     peer.notify("notifications/initialized")
     peer.protocol.announce(Change("tools"))
     assert len(peer.frames()) == 1
-    silent = Peer(revision, offering(changing_lists=frozenset({"prompts"})))
+    silent = Peer(revision, definition(changing_lists=frozenset({"prompts"})))
     silent.protocol.announce(Change("tools"))
     assert silent.frames() == []

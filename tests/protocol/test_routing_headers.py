@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.protocol.call import Call
-from mcpgen.runtime.protocol.routing_headers import RoutingHeaders, rules_in
+from mcpgen.runtime.protocol.request import Request
+from mcpgen.runtime.protocol.routing_headers import RoutingHeaders, find_header_rules
 from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.versions import REVISIONS
-from tests.protocol.harness import CAPABILITIES, MODERN, VERSION, Peer, listing, offering
+from tests.support.protocol_client import CAPABILITIES, MODERN, VERSION, Peer, definition, listing
 
 META = {VERSION: MODERN, CAPABILITIES: {}}
 SCHEMA = {
@@ -28,7 +28,7 @@ SCHEMA = {
         "many": {"type": "array", "items": {"type": "string", "x-mcp-header": "Never"}},
     },
 }
-ROUTED = offering(tools=listing("tools", [{"name": "routed", "inputSchema": SCHEMA}]))
+ROUTED = definition(tools=listing("tools", [{"name": "routed", "inputSchema": SCHEMA}]))
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -51,7 +51,7 @@ def post(
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": META, **params}}
     events = protocol.receive(message, stream="post", headers=RoutingHeaders(pairs))
     if events:
-        assert isinstance(events[0], Call)
+        assert isinstance(events[0], Request)
         return None, 200
     (outgoing,) = protocol.messages_to_send()
     return json.loads(outgoing.data).get("error", {}).get("code"), outgoing.http_status
@@ -129,8 +129,8 @@ def test_what_is_no_base64_form_is_literal_or_refused(value: str) -> None:
 )
 def test_prompts_and_resources_are_named_too(method: str, key: str, value: str) -> None:
     params: dict[str, Any] = {key: value, "arguments": {"code": "x"}}
-    assert post(headers_for(value, method), method, offering(), **params) == (None, 200)
-    assert post(headers_for("other", method), method, offering(), **params) == (-32020, 400)
+    assert post(headers_for(value, method), method, definition(), **params) == (None, 200)
+    assert post(headers_for("other", method), method, definition(), **params) == (-32020, 400)
 
 
 @pytest.mark.requirement("N048")
@@ -183,7 +183,7 @@ def test_an_argument_and_its_header_agree(
 
 @pytest.mark.requirement("N093")
 def test_only_a_chain_of_properties_leads_to_a_header() -> None:
-    rules = rules_in({**SCHEMA, "anyOf": [{"properties": {"x": {"x-mcp-header": "Any"}}}]})
+    rules = find_header_rules({**SCHEMA, "anyOf": [{"properties": {"x": {"x-mcp-header": "Any"}}}]})
     assert {name: rule.path for name, rule in rules.items()} == {
         b"region": ("region",),
         b"count": ("count",),
@@ -193,7 +193,7 @@ def test_only_a_chain_of_properties_leads_to_a_header() -> None:
 
 
 def refused(body: dict[str, Any], headers: Headers) -> int:
-    protocol = ServerProtocol(offering())
+    protocol = ServerProtocol(definition())
     protocol.receive(body, stream="post", headers=RoutingHeaders(headers))
     (outgoing,) = protocol.messages_to_send()
     code: int = json.loads(outgoing.data)["error"]["code"]
@@ -252,12 +252,12 @@ def test_the_era_is_told_by_the_body_first_and_then_by_the_header(
     message: Any, headers: Headers | None, expected: bool
 ) -> None:
     routing = None if headers is None else RoutingHeaders(headers)
-    assert is_modern(message, routing, offering()) is expected
+    assert is_modern(message, routing, definition()) is expected
 
 
 def test_a_server_of_one_era_takes_every_message_for_its_own() -> None:
-    modern = offering(revisions=REVISIONS[:1])
-    legacy = offering(revisions=REVISIONS[1:])
+    modern = definition(revisions=REVISIONS[:1])
+    legacy = definition(revisions=REVISIONS[1:])
     for message in (LISTED, BARE, INITIALIZE):
         assert is_modern(message, None, modern)
         assert not is_modern(message, None, legacy)

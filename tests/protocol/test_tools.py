@@ -18,7 +18,7 @@ from mcpgen.runtime.content import (
     ToolResult,
 )
 from mcpgen.runtime.errors import InvalidArgumentsError, ProtocolError, UnknownToolError
-from tests.protocol.harness import ALL, MODERN, Peer, offering
+from tests.support.protocol_client import ALL, MODERN, Peer, definition
 
 NOTED = Annotations(("user", "assistant"), 0.5, "2025-01-01T00:00:00Z")
 BLOCKS: dict[str, tuple[Content, str]] = {  # and the revision that brought it
@@ -176,5 +176,5 @@ def test_a_handler_may_end_its_request_with_a_protocol_error(revision: str) -> N
 @pytest.mark.requirement("L073", "N088")
 @pytest.mark.parametrize("revision", ALL)
 def test_a_server_without_tools_does_not_know_how_to_call_one(revision: str) -> None:
-    peer = Peer(revision, offering(tools=None))
+    peer = Peer(revision, definition(tools=None))
     assert peer.error("tools/call", name="x")["code"] == -32601

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.runtime.protocol.uri_template import UriTemplate, Value
+from mcpgen.text.uri_template import UriTemplate, Value
 
 VALUES: dict[str, Value] = {  # RFC 6570, section 3.2
     "count": ["one", "two", "three"],

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
-from tests.protocol import schemas
-from tests.protocol.harness import ALL
+from tests.support import mcp_schemas
+from tests.support.protocol_client import ALL
 
 needs_schemas = pytest.mark.skipif(
-    not schemas.ARE_THERE, reason="shared/mcp-schema is absent: frames are not held to schemas"
+    not mcp_schemas.ARE_THERE, reason="shared/mcp-schema is absent: frames are not held to schemas"
 )
 
 
@@ -29,13 +29,13 @@ needs_schemas = pytest.mark.skipif(
 )
 def test_a_column_has_the_keys_of_the_schemas_type(revision: str, column: str, kind: str) -> None:
     row = BY_NAME[revision]
-    assert getattr(row, column) == schemas.definitions(revision)[kind]["properties"].keys()
+    assert getattr(row, column) == mcp_schemas.definitions(revision)[kind]["properties"].keys()
 
 
 @needs_schemas
 @pytest.mark.parametrize("revision", ALL)
 def test_a_row_knows_the_requests_of_its_schema(revision: str) -> None:
-    types = schemas.definitions(revision)
+    types = mcp_schemas.definitions(revision)
     asked = {ref["$ref"].rpartition("/")[2] for ref in types["ClientRequest"]["anyOf"]}
     methods = {types[name]["properties"]["method"]["const"] for name in asked}
     tasks = {method for method in methods if method.startswith("tasks/")}
@@ -45,7 +45,7 @@ def test_a_row_knows_the_requests_of_its_schema(revision: str) -> None:
 @needs_schemas
 @pytest.mark.parametrize("revision", ALL)
 def test_a_row_knows_the_content_of_its_schema(revision: str) -> None:
-    types = schemas.definitions(revision)
+    types = mcp_schemas.definitions(revision)
     blocks = [
         types[ref["$ref"].rpartition("/")[2]]
         for ref in types["CallToolResult"]["properties"]["content"]["items"].get("anyOf")
@@ -58,7 +58,7 @@ def test_a_row_knows_the_content_of_its_schema(revision: str) -> None:
 @needs_schemas
 @pytest.mark.parametrize("revision", ALL)
 def test_a_row_knows_whether_results_are_structured(revision: str) -> None:
-    result = schemas.definitions(revision)["CallToolResult"]["properties"]
+    result = mcp_schemas.definitions(revision)["CallToolResult"]["properties"]
     assert BY_NAME[revision].has_structured_content == ("structuredContent" in result)
 
 

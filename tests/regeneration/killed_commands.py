@@ -1,4 +1,4 @@
-"""`override`, `eject` and `pull`, killed at each step; started by test_item_04 as `killed_runs` is.
+"""`override`, `eject` and `pull`, killed at each step; started by `test_killed_runs.py`.
 
 python -m tests.regeneration.killed_commands PROJECT WORK CACHE COMMAND
 """
@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from mcpgen.pipeline import commands as pipeline
-from mcpgen.pipeline.options import INTERRUPTED
-from mcpgen.pipeline.take_over import override
+from mcpgen.cli.exit_codes import EXIT_CODES
+from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.override import override
 from tests.regeneration import projects
 from tests.regeneration.killed_runs import in_a_child, killed_at
 
@@ -24,21 +24,21 @@ Command = Callable[[Path, Path], int]
 
 
 def take_over(target: Path, cache: Path, *, replaces: bool = False) -> int:
-    options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
+    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
     done = override(target, "get_pet", options, projects.silent, replaces=replaces)
-    return done.exit_code
+    return EXIT_CODES[done.outcome]
 
 
 def pull(target: Path, cache: Path) -> int:
     """Pull over an edit of the document; after a cut run, once `generate` has finished that."""
     source = target.with_name("newer.yaml")
     source.write_text(projects.CHANGED_DOCUMENT)
-    options = pipeline.GenerateOptions(outside_judge=False, cache=cache, force=True)
+    options = pipeline.GenerateOptions(external_validator=False, cache=cache, force=True)
     fetched = pipeline.pull(target, str(source), options, projects.silent)
-    if fetched.exit_code == INTERRUPTED:
-        assert projects.generate(target, cache).exit_code == 0
+    if fetched.outcome == "interrupted":
+        assert projects.generate(target, cache).outcome == "done"
         return pull(target, cache)
-    return pipeline.write_pull(fetched) if fetched.files else fetched.exit_code
+    return EXIT_CODES[pipeline.write_pull(fetched) if fetched.files else fetched.outcome]
 
 
 COMMANDS: dict[str, Command] = {
@@ -76,7 +76,7 @@ def main(original: Path, work: Path, cache: Path, name: str) -> None:
         target = shutil.copytree(original, work / "killed")
         code = in_a_child(lambda at=step, to=target: killed_at(at, lambda: command(to, cache)))
         assert code in (0, -signal.SIGKILL), f"step {step} ended with {code}"
-        cut += pipeline.check(target).exit_code == INTERRUPTED
+        cut += pipeline.check(target).outcome == "interrupted"
         assert_nothing_is_lost(target, name)
         assert command(target, cache) == 0
         assert_nothing_is_lost(target, name)
@@ -91,7 +91,7 @@ def main(original: Path, work: Path, cache: Path, name: str) -> None:
 def finished(project: Path, cache: Path) -> dict[str, bytes]:
     """Give what the next `generate` makes of a project, as a copy."""
     copy = shutil.copytree(project, project.with_name("finished"))
-    assert projects.generate(copy, cache).exit_code == 0
+    assert projects.generate(copy, cache).outcome == "done"
     tree = projects.tree(copy)
     shutil.rmtree(copy)
     return tree

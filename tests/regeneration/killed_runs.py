@@ -1,4 +1,4 @@
-"""Runs of `generate` that are killed, in processes of their own; started by test_item_04.
+"""Runs of `generate` that are killed, in processes of their own; started by `test_killed_runs.py`.
 
     python -m tests.regeneration.killed_runs PROJECT WORK CACHE KILLS
 
@@ -18,7 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from mcpgen.pipeline import commands as pipeline
+from mcpgen.cli.exit_codes import EXIT_CODES
+from mcpgen.pipeline import run as pipeline
 from tests.regeneration import projects
 
 CHANGES_THE_DISK = ("fsync", "link", "mkdir", "open", "rename", "replace", "rmdir", "unlink")
@@ -31,9 +32,9 @@ def main(original: Path, work: Path, cache: Path, kills: int) -> None:
     steps = int((work / "steps").read_text())
     assert counted == 0
     wanted = projects.tree(reference)
-    generate = sys.modules["mcpgen.pipeline.generate"]
+    generate = sys.modules["mcpgen.pipeline.commands.generate"]
     made = make_once(original, cache)
-    generate._make = lambda *_: made
+    generate._build = lambda *_: made
 
     choose = random.Random(1)
     ended = {"before": 0, "within": 0}
@@ -41,16 +42,23 @@ def main(original: Path, work: Path, cache: Path, kills: int) -> None:
         target = shutil.copytree(original, work / str(number))
         step = number if kills >= steps else choose.randrange(steps)
         code = in_a_child(
-            lambda at=step, to=target: killed_at(at, lambda: projects.generate(to, cache).exit_code)
+            lambda at=step, to=target: killed_at(
+                at, lambda: exit_code(projects.generate(to, cache))
+            )
         )
         assert code in (0, -signal.SIGKILL), f"step {step} ended with {code}"
         ended["within" if restart(target, cache, wanted) else "before"] += 1
     for number in range(FROM_OUTSIDE):
         target = shutil.copytree(original, work / f"outside-{number}")
         seconds = choose.uniform(0, 0.15)
-        in_a_child(lambda to=target: projects.generate(to, cache).exit_code, seconds)
+        in_a_child(lambda to=target: exit_code(projects.generate(to, cache)), seconds)
         restart(target, cache, wanted)
     print(steps, ended["before"], ended["within"])
+
+
+def exit_code(report: pipeline.Report) -> int:
+    """Return what the command line would exit with."""
+    return EXIT_CODES[report.outcome]
 
 
 def in_a_child(run: Callable[[], int], kill_after: float | None = None) -> int:
@@ -90,9 +98,9 @@ def count_changes(target: Path, cache: Path) -> int:
         steps += 1
 
     made = make_once(target, cache)
-    sys.modules["mcpgen.pipeline.generate"]._make = lambda *_: made
+    sys.modules["mcpgen.pipeline.commands.generate"]._build = lambda *_: made
     before_each_change(count)
-    code = projects.generate(target, cache).exit_code
+    code = exit_code(projects.generate(target, cache))
     (target.parent / "steps").write_text(str(steps))
     return code
 
@@ -115,25 +123,25 @@ def restart(target: Path, cache: Path, wanted: dict[str, bytes]) -> bool:
     """Look at what a killed run left, run again, look again; say whether files had changed."""
     projects.assert_edits_are_there(target)
     is_cut = (target / ".mcpgen/journal.json").exists()
-    assert (pipeline.check(target).exit_code == 5) == is_cut
+    assert (pipeline.check(target).outcome == "interrupted") == is_cut
     report = projects.generate(target, cache)
-    assert report.exit_code == 0, list(report.problems)
+    assert report.outcome == "done", list(report.problems)
     assert projects.tree(target) == wanted
-    assert pipeline.check(target).exit_code == 0
+    assert pipeline.check(target).outcome == "done"
     shutil.rmtree(target)
     return is_cut
 
 
 def make_once(project: Path, cache: Path) -> tuple[object, object]:
     from mcpgen.diagnostics import Problems
-    from mcpgen.pipeline.project_folder import find_lock
+    from mcpgen.pipeline.project.project_folder import find_lock
 
-    generate = sys.modules["mcpgen.pipeline.generate"]
+    generate = sys.modules["mcpgen.pipeline.commands.generate"]
     problems = Problems()
     found = find_lock(project, problems)
     assert found is not None
-    options = pipeline.GenerateOptions(outside_judge=False, cache=cache)
-    return generate._make(project, found.lock, options, problems, projects.silent, None)
+    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    return generate._build(project, found.lock, options, problems, projects.silent, None)
 
 
 if __name__ == "__main__":

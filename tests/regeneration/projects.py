@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import commands as pipeline
+from mcpgen.pipeline import run as pipeline
 
 HEAD = """\
 openapi: 3.1.0
@@ -85,15 +85,15 @@ def new(target: Path, cache: Path, document: str = DOCUMENT) -> Path:
     """Make a project at `target`."""
     source = target.with_name(f"{target.name}.yaml")
     source.write_text(document)
-    options = pipeline.Options(outside_judge=False, cache=cache)
+    options = pipeline.Options(external_validator=False, cache=cache)
     report = pipeline.new(str(source), target, options, silent)
-    assert report.exit_code == 0, list(report.problems)
+    assert report.outcome == "done", list(report.problems)
     return target
 
 
 def generate(target: Path, cache: Path, **asked: bool) -> pipeline.Report:
     """Bring a project up to date."""
-    options = pipeline.GenerateOptions(outside_judge=False, cache=cache, **asked)
+    options = pipeline.GenerateOptions(external_validator=False, cache=cache, **asked)
     return pipeline.generate(target, options, silent)
 
 

@@ -1,7 +1,7 @@
-"""The story of a server: made, made one's own, and regenerated as its API changes eight times.
+"""One server from `mcpgen new` over the user's edits to eight changes of its API.
 
-All of it through the command line, in a git repository of its own. What each step changes is
-checked in, as git shows it, in `story/`; `--update` writes that anew, and is read as a review.
+Every step runs the command line in a git repository. `story/` has the diff of each step;
+`--update` rewrites it, to be reviewed like any other diff.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.factory.testing.run import run_suite
+from mcpgen.factory.test.run import run_suite
 from tests.regeneration import projects
 from tests.regeneration.projects import git, needs_git
 

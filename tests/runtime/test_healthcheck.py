@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.runtime import healthcheck
-from mcpgen.runtime.transports import streamable_http
+from mcpgen.runtime.transports.http import streamable as streamable_http
 
 PROGRAM = ["/server/bin/python", "/server/bin/petstore-mcp"]
 EVERYWHERE = ["--host", "0.0.0.0", "--allow-remote"]

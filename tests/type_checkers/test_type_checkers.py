@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.app import run
-from tests.conformance.running import NODE_MODULES, installed
-from tests.examples.examples import BY_HAND, COMMITTED, NAMES, REPOSITORY
+from tests.support.examples import BY_HAND, NAMES
+from tests.support.paths import EXAMPLES, REPOSITORY
+from tests.support.running_server import NODE_MODULES, installed
 
 HERE = Path(__file__).parent
 WRAPPED = (
@@ -88,7 +89,7 @@ def pyright(
 
 
 def test_pyright_reports_the_mistakes_and_nothing_else(gallery: Path, tmp_path: Path) -> None:
-    examples = [COMMITTED / f"{name}-mcp" for name in (*NAMES, *BY_HAND)]
+    examples = [EXAMPLES / f"{name}-mcp" for name in (*NAMES, *BY_HAND)]
     sources = {project: project / "src" for project in (*examples, gallery)}
     mistakes = HERE / "mistakes" / "mistakes.py"
     lines = mistakes.read_text().splitlines()

@@ -11,9 +11,9 @@ from mcpgen.diagnostics import Diagnostic, Location, Problems
 from mcpgen.ir.api import Api
 from mcpgen.ir.document import Document
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.openapi.lower.lower import lower
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import first_policy
-from mcpgen.spec.lower import lower
 
 
 class Lowered:

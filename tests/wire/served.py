@@ -11,19 +11,21 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.openapi.lower.lower import lower
+from mcpgen.openapi.resolve.resolve import resolve
+from mcpgen.openapi.source.load import load
+from mcpgen.openapi.validate.validate import validate
+from mcpgen.plan.arguments.credential_destinations import with_destinations
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import first_policy
 from mcpgen.render import json_text
 from mcpgen.render.package import render, render_cases
 from mcpgen.runtime.package import ServerPackage
-from mcpgen.runtime.tools import Toolbox
-from mcpgen.runtime.upstream.client import ApiClient, Surroundings
-from mcpgen.runtime.upstream.http import Sender
-from mcpgen.spec.load import load
-from mcpgen.spec.lower import lower
-from mcpgen.spec.resolve import resolve
-from mcpgen.spec.validate import validate
+from mcpgen.runtime.tools.registry import ToolRegistry
+from mcpgen.runtime.upstream.client import ApiClient
+from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.upstream.http.messages import Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +37,28 @@ class Served:
     package: ServerPackage
     folder: Path
 
-    def toolbox(self, environ: Mapping[str, str], send: Sender | None = None) -> Toolbox:
+    def registry(self, environ: Mapping[str, str], send: Sender | None = None) -> ToolRegistry:
         """The tools under these settings; over sockets unless `send` is given."""
         return self.package.load_hot(environ, send=send)
 
-    def toolbox_at(self, environ: Mapping[str, str], surroundings: Surroundings) -> Toolbox:
+    def registry_at(self, environ: Mapping[str, str], environment: Environment) -> ToolRegistry:
         """The tools under a clock of the test's own."""
         contract = self.package.contract
         modules = [f"{self.package.name}._generated.tools.{name}" for name in contract["groups"]]
-        client = ApiClient(contract, environ, surroundings=surroundings)
-        return Toolbox([import_module(module).tools for module in modules], client)
+        client = ApiClient(contract, environ, environment=environment)
+        return ToolRegistry([import_module(module).tools for module in modules], client)
 
 
-def serve(document: Path, name: str, folder: Path) -> Served:
-    """Make and import the package of a document; `folder` is empty and stays on `sys.path`."""
+def serve(document: Path, name: str, folder: Path, *confirmed: str) -> Served:
+    """Make and import the package of a document; `folder` is empty and stays on `sys.path`.
+
+    `confirmed` are the origins that may receive credentials, beside that of the API.
+    """
     problems = Problems()
     read = resolve(load(str(document), problems), problems)
-    validate(read, problems, outside_judge=False)
+    validate(read, problems, external_validator=False)
     plan = plan_tools(lower(read, problems), first_policy(name, models=False), problems)
+    plan = with_destinations(plan, {"": confirmed})
     cases = map(json_text.block, make_cases(plan, problems))
     for file in render(plan) + render_cases(plan, cases, ()):
         path = folder / file.path

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.runtime import check_env, extras
-from mcpgen.runtime.check_env import EnvironmentReport, check_environment
+from mcpgen.contract import extras
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.serving import serve as run_server
+from mcpgen.runtime.startup import check_env
+from mcpgen.runtime.startup.check_env import EnvironmentReport, check_environment
 from mcpgen.runtime.upstream.client import ApiClient
 from tests.wire.served import Served, serve
 
@@ -57,7 +58,7 @@ def make(tmp_path: Path) -> Make:
         folder.mkdir()
         document = folder / "openapi.yaml"
         document.write_text(head + "".join(operations), encoding="utf-8")
-        return serve(document, f"shop-{next(NUMBERS)}", folder)
+        return serve(document, f"shop-{next(NUMBERS)}", folder, "https://login.shop.example")
 
     return made
 
@@ -77,7 +78,7 @@ def states(served: Served, report: EnvironmentReport) -> Mapping[str, str]:
 def uses(served: Served) -> Mapping[str, str]:
     prefix = served.plan.env_prefix
     settings = report_of(served).settings
-    return {it.name.removeprefix(prefix): it.usage.counted() for it in settings}
+    return {it.name.removeprefix(prefix): it.usage.describe_counts() for it in settings}
 
 
 def test_each_setting_says_how_many_tools_need_it(make: Make) -> None:
@@ -94,6 +95,7 @@ def test_each_setting_says_how_many_tools_need_it(make: Make) -> None:
         "SERVER_REGION": "optional",
         "KEY": "needed by 3 of 5 tools",
         "TOKEN": "needed by 1 of 5 tools",
+        "ALLOW_PRIVATE": "optional",
         "CA_FILE": "optional",
     }
 
@@ -145,7 +147,7 @@ def test_what_is_to_be_set_is_told_with_all_its_alternatives(make: Make) -> None
     served = make(operation("/a", "[{login: []}, {key: []}]"))
     prefix = served.plan.env_prefix
 
-    text = "\n".join(report_of(served, LOGIN_CLIENT_ID="i").lines())
+    text = "\n".join(report_of(served, LOGIN_CLIENT_ID="i").to_lines())
 
     assert text.endswith(
         "1 of 1 tool cannot be called until one of these is set:\n"
@@ -156,17 +158,30 @@ def test_what_is_to_be_set_is_told_with_all_its_alternatives(make: Make) -> None
     )
 
 
-@pytest.mark.parametrize(
-    "servers",
-    ["[]", "[{url: /relative}]", "[{url: 'http://localhost:8080'}]"],
-    ids=["none", "without a host", "private"],
-)
+def served_at(make: Make, servers: str) -> Served:
+    lines = HEAD.splitlines(keepends=True)
+    head = "".join(line for line in lines if "servers:" not in line and "{region}" not in line)
+    return make(operation("/a"), operation("/b"), head=f"\nservers: {servers}{head}")
+
+
+@pytest.mark.parametrize("address", ["http://localhost:8080", "http://0x7f.1", "http://[::1]:80"])
+def test_a_private_base_url_needs_one_of_two_confirmations(make: Make, address: str) -> None:
+    served = served_at(make, f"[{{url: '{address}'}}]")
+
+    found = uses(served)
+    assert found["BASE_URL"] == found["ALLOW_PRIVATE"] == "alternative for 2 of 2 tools"
+    assert report_of(served).exit_code == 1
+    assert report_of(served, ALLOW_PRIVATE="0").exit_code == 1
+    assert report_of(served, ALLOW_PRIVATE="yes").exit_code == 1
+    assert report_of(served, ALLOW_PRIVATE="true").exit_code == 0
+    assert report_of(served, BASE_URL="http://localhost:1").exit_code == 0
+
+
+@pytest.mark.parametrize("servers", ["[]", "[{url: /relative}]"], ids=["none", "without a host"])
 def test_a_base_url_that_the_document_lacks_is_needed_by_every_tool(
     make: Make, servers: str
 ) -> None:
-    lines = HEAD.splitlines(keepends=True)
-    head = "".join(line for line in lines if "servers:" not in line and "{region}" not in line)
-    served = make(operation("/a"), operation("/b"), head=f"\nservers: {servers}{head}")
+    served = served_at(make, servers)
 
     assert uses(served)["BASE_URL"] == "needed by 2 of 2 tools"
     assert report_of(served).exit_code == 1
@@ -230,7 +245,7 @@ def test_a_server_does_not_start_on_what_check_env_calls_invalid(
     contract.write_text(json.dumps(described))
     monkeypatch.setenv(f"{served.plan.env_prefix}{setting}", value)
 
-    assert run_server(served.plan.package, []) == 1
+    assert run_server(served.plan.package, []) == 2
     started = capfd.readouterr()
     assert run_server(served.plan.package, ["--check-env"]) == 1
     checked = capfd.readouterr()
@@ -266,8 +281,8 @@ def test_no_value_is_printed(
     for setting in served.plan.environment:
         monkeypatch.setenv(setting.name, SECRET)
 
-    for arguments in (["--check-env"], ["--check-env", "--json"], []):
-        assert run_server(served.plan.package, arguments) == 1
+    for arguments, code in ((["--check-env"], 1), (["--check-env", "--json"], 1), ([], 2)):
+        assert run_server(served.plan.package, arguments) == code
     captured = capfd.readouterr()
 
     assert SECRET not in captured.out + captured.err

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.runtime import live_check
-from mcpgen.runtime.live_check import LiveOutcome, check_live
 from mcpgen.runtime.serving import serve as run_server
+from mcpgen.runtime.startup import live_check
+from mcpgen.runtime.startup.live_check import LiveOutcome, check_live
 from mcpgen.runtime.upstream.errors import ConnectError
-from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from tests.wire.served import Served, serve
 
 DOCUMENT = """
@@ -57,7 +57,9 @@ def make(tmp_path: Path) -> Make:
         folder = tmp_path / f"package-{next(NUMBERS)}"
         folder.mkdir()
         (folder / "openapi.yaml").write_text(DOCUMENT + paths, encoding="utf-8")
-        return serve(folder / "openapi.yaml", f"live-{next(NUMBERS)}", folder)
+        return serve(
+            folder / "openapi.yaml", f"live-{next(NUMBERS)}", folder, "https://login.shop.example"
+        )
 
     return made
 
@@ -83,7 +85,7 @@ def test_an_operation_that_needs_credentials_is_preferred(make: Make) -> None:
 
     found, sent = outcome(served, says(200), KEY=SECRET)
     assert (found.is_ok, found.operation, found.host) == (True, "GET /me", "shop.example")
-    assert list(found.lines()) == ["live: GET /me at shop.example returned 200"]
+    assert list(found.to_lines()) == ["live: GET /me at shop.example returned 200"]
     assert sent == ["GET https://shop.example/v1/me"]
 
     found, sent = outcome(served, says(200))
@@ -115,11 +117,11 @@ def test_a_status_is_explained(make: Make, status: int, advice: str) -> None:
 
 def test_a_failing_connection_is_explained(make: Make) -> None:
     def fail(_: HttpRequest) -> HttpResponse:
-        raise ConnectError("could not be sent: the name of the API's host is not known.")
+        raise ConnectError("could not be sent: unknown host name of the API.")
 
     found, _ = outcome(make(GETS), fail, KEY=SECRET)
 
-    assert "the name of the API's host is not known" in found.message
+    assert "unknown host name of the API" in found.message
     assert "Check the host in the base URL" in found.advice
 
 
@@ -156,7 +158,7 @@ def test_a_token_is_requested_where_every_operation_needs_arguments(make: Make) 
     [
         (OTHERS, "every GET operation needs arguments"),
         (GETS.replace("operationId: about,", "operationId: about, security: [{key: []}],"),
-         "before its settings are set"),
+         "every operation that can be tried lacks a setting"),
     ],
     ids=["arguments", "settings"],
 )  # fmt: skip

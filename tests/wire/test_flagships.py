@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from mcpgen.runtime.content import ToolResult
-from tests.corpus.documents import CORPUS, corpus_documents, is_present
+from tests.support.corpus import CORPUS, corpus_documents, is_present
 from tests.wire.served import Served, serve
 from tests.wire.test_wire import comparable, said
 from tests.wire.upstream import Answer, Sent, Upstream
@@ -38,6 +38,7 @@ DOCUMENTS = {
         ["/2010-04-01/Accounts/{AccountSid}/Messages.json"],
     ),
 }
+CONFIRMED = ("https://files.stripe.com",)
 JSON = ("accept", "application/json")
 FORM = ("content-type", "application/x-www-form-urlencoded")
 REPOSITORY = {"owner": "octo", "repo": "cat"}
@@ -59,7 +60,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Served]:
             folder = tmp_path_factory.mktemp(api)
             document = folder / "openapi.json"
             document.write_text(json.dumps(whole, default=str), encoding="utf-8")
-            made[api] = serve(document, f"flagship-{api}", folder / "package")
+            made[api] = serve(document, f"flagship-{api}", folder / "package", *CONFIRMED)
         return made[api]
 
     return of
@@ -78,12 +79,12 @@ def played(made: Served, operation: str, arguments: Any, environ: Any) -> tuple[
 
     async def run() -> tuple[Sent, ToolResult]:
         upstream = Upstream([Answer(200, (("Content-Type", "application/json"),), b"{}")])
-        toolbox = made.toolbox(environ, upstream.send)
-        context: Any = SimpleNamespace()
+        registry = made.registry(environ, upstream.send)
+        context: Any = SimpleNamespace(owner=None)
         try:
-            result = await toolbox.call(tool, arguments, context)
+            result = await registry.call(tool, arguments, context)
         finally:
-            await toolbox.aclose()
+            await registry.aclose()
         (sent,) = upstream.received
         return comparable(sent), result
 

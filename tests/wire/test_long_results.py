@@ -38,13 +38,13 @@ def answered(served: Served) -> Callable[..., ToolResult]:
 
 
 async def _answered(served: Served, tool: str, answer: Answer) -> ToolResult:
-    upstream, context = Upstream([answer]), SimpleNamespace()
+    upstream, context = Upstream([answer]), SimpleNamespace(owner=None)
     async with asyncio.timeout(20), upstream.listening() as address:
-        toolbox = served.toolbox({f"{served.plan.env_prefix}BASE_URL": f"{address}/v1"})
+        registry = served.registry({f"{served.plan.env_prefix}BASE_URL": f"{address}/v1"})
         try:
-            return await toolbox.call(tool, {}, context)  # type: ignore[arg-type]  # it asks nothing
+            return await registry.call(tool, {}, context)  # type: ignore[arg-type]  # it asks nothing
         finally:
-            await toolbox.aclose()
+            await registry.aclose()
 
 
 def test_a_long_list_stays_json_and_says_how_much_of_it_is_shown(answered: Any) -> None:

@@ -138,12 +138,12 @@ async def _called(
         server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
         environ = {f"{prefix}{setting}": str(path) for setting, path in settings.items()}
         environ[f"{prefix}BASE_URL"] = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        toolbox = served.toolbox(environ)
-        silent: Any = SimpleNamespace()
+        registry = served.registry(environ)
+        silent: Any = SimpleNamespace(owner=None)
         try:
-            return callers, [await toolbox.call(tool, {}, silent) for tool in tools]
+            return callers, [await registry.call(tool, {}, silent) for tool in tools]
         finally:
-            await toolbox.aclose()
+            await registry.aclose()
             server.close()
             await server.wait_closed()
 
@@ -172,7 +172,7 @@ def test_a_server_whose_authority_is_unknown_gets_no_request(
 
     assert callers == []
     assert result.is_error
-    assert "certificate is not trusted here" in said(result)
+    assert "certificate is not trusted" in said(result)
     assert "_CA_FILE" in said(result)
     assert "127.0.0.1" not in said(result)
 
@@ -200,8 +200,6 @@ def test_an_operation_that_does_not_ask_for_it_never_shows_the_certificate(
     call: Call, ours: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(ours.certificate))
-    # Made when aiohttp was imported, and so before the authority was named.
-    monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", ssl.create_default_context())
 
     callers, results = call(
         "secured", "open", "secured", certificate=ours.issue("agent"), demanded=False
@@ -235,7 +233,7 @@ def test_another_authority_than_the_servers_gets_no_request(
     callers, (result,) = call("open", demanded=False, authority=strangers.certificate)
 
     assert callers == []
-    assert "certificate is not trusted here" in said(result)
+    assert "certificate is not trusted" in said(result)
 
 
 def test_a_file_without_certificates_is_told_by_its_setting(call: Call, tmp_path: Path) -> None:
@@ -246,7 +244,7 @@ def test_a_file_without_certificates_is_told_by_its_setting(call: Call, tmp_path
         callers, (result,) = call("open", demanded=False, authority=file)
 
         assert callers == []
-        assert "_CA_FILE names no readable file with certificates" in said(result)
+        assert "_CA_FILE must name a readable file with certificates" in said(result)
 
 
 def test_check_env_says_whether_the_authority_can_be_used(

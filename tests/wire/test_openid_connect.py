@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
-from mcpgen.runtime.upstream.client import Surroundings
+from mcpgen.runtime.upstream.environment import Environment
 from tests.wire.served import serve
 from tests.wire.upstream import Answer, Sent, Upstream
 
@@ -85,25 +85,26 @@ async def _played(
     issuer: Issuer, calls: tuple[tuple[int, str], ...], folder: Path
 ) -> tuple[list[Sent], list[ToolResult]]:
     api, clock = Upstream([Answer(204, (), b"")]), Clock()
-    context: Any = SimpleNamespace()
+    context: Any = SimpleNamespace(owner=None)
     async with asyncio.timeout(20), issuer.listening() as there, api.listening() as here:
         issuer.address = there
         document = folder / "openapi.yaml"
         document.write_text(DOCUMENT.format(issuer=there), encoding="utf-8")
-        served = serve(document, f"openid-{next(NUMBERS)}", folder / "package")
+        served = serve(document, f"openid-{next(NUMBERS)}", folder / "package", there)
         prefix = served.plan.env_prefix
         environ = {
             f"{prefix}BASE_URL": here,
+            f"{prefix}ALLOW_PRIVATE": "1",  # the issuer is on this machine
             f"{prefix}OIDC_CLIENT_ID": "me",
             f"{prefix}OIDC_CLIENT_SECRET": "s3cret",
         }
-        toolbox = served.toolbox_at(environ, Surroundings(clock=lambda: clock.seconds))
+        registry = served.registry_at(environ, Environment(clock=lambda: clock.seconds))
         results = []
         try:
             for clock.seconds, tool in calls:
-                results.append(await toolbox.call(tool, {}, context))
+                results.append(await registry.call(tool, {}, context))
         finally:
-            await toolbox.aclose()
+            await registry.aclose()
     return api.received, results
 
 
@@ -150,6 +151,10 @@ def test_an_operation_that_asks_for_nothing_is_sent_nothing(play: Play) -> None:
     [
         ({"token_endpoint": "http://issuer.example.org/token"}, ["not https"]),
         ({"token_endpoint": "https://me:pw@issuer.example.org/token"}, ["has a user"]),
+        (
+            {"token_endpoint": "https://other.example.org/token"},
+            ["https://other.example.org", "credential_origins"],
+        ),
         ({"token_endpoint": None}, ["gave no token endpoint"]),
         ({"issuer": "https://other.example.org"}, ["`https://other.example.org`", "`{address}`"]),
         ({"issuer": "{address}/tenant"}, ["`{address}/tenant`", "`{address}`"]),

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcpgen.runtime.testing import Suite
-from mcpgen.runtime.upstream.pagination import Paging
+from mcpgen.runtime.upstream.response.pagination import Paging
+from mcpgen.testing import Suite
 from tests.wire.cases import FOLDER
 from tests.wire.served import serve
 

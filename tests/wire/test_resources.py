@@ -1,4 +1,4 @@
-"""Resources of the server itself as file arguments: read through the offering, sent as bytes."""
+"""Resources of the server itself as file arguments: read through the definition, sent as bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from mcpgen.runtime import Context, Features
 from mcpgen.runtime.content import ResourceContents, ToolResult
 from mcpgen.runtime.errors import InvalidArgumentsError
-from mcpgen.runtime.upstream.files import MAX_FILE_BYTES
+from mcpgen.runtime.upstream.request.files import MAX_FILE_BYTES
 from tests.wire.served import Served, serve
 from tests.wire.upstream import Upstream
 
@@ -73,9 +73,9 @@ def call(
 ) -> tuple[Upstream, ToolResult]:
     async def run() -> tuple[Upstream, ToolResult]:
         upstream = Upstream()
-        context: Any = SimpleNamespace()
-        toolbox = served.toolbox(environ or {}, upstream.send)
-        return upstream, await toolbox.call(tool, {"body": body}, context)
+        context: Any = SimpleNamespace(owner=None)
+        registry = served.registry(environ or {}, upstream.send)
+        return upstream, await registry.call(tool, {"body": body}, context)
 
     return asyncio.run(run())
 
@@ -105,8 +105,11 @@ def test_a_text_resource_is_sent_as_utf8(served: Served) -> None:
 @pytest.mark.parametrize(
     ("uri", "why"),
     [
-        ("shop://nothing", "`/body/file` is the URI of nothing"),
-        ("https://example.com/rex.png", "`/body/file` is the URI of nothing"),
+        ("shop://nothing", "`/body/file` is the URI of an unknown resource of this server"),
+        (
+            "https://example.com/rex.png",
+            "`/body/file` is the URI of an unknown resource of this server",
+        ),
         ("shop://huge", "`/body/file` is a resource of more than"),
     ],
 )
@@ -116,7 +119,7 @@ def test_what_is_no_resource_to_be_sent_is_refused(served: Served, uri: str, why
 
 
 def test_a_resource_of_another_type_than_the_body_takes_is_refused(served: Served) -> None:
-    with pytest.raises(InvalidArgumentsError, match="`/body` needs its media type"):
+    with pytest.raises(InvalidArgumentsError, match="`/body` has an unknown media type"):
         call(served, "raw", "shop://terms")
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
-from mcpgen.runtime.tools import Toolbox
-from mcpgen.runtime.upstream.client import Surroundings
+from mcpgen.runtime.tools.registry import ToolRegistry
+from mcpgen.runtime.upstream.environment import Environment
 from tests.wire.served import Served, serve
 from tests.wire.upstream import Answer, Sent, Upstream
 
@@ -89,11 +89,11 @@ class Issuer(Upstream):
 class Clock:
     seconds: float = 0.0
 
-    def surroundings(self) -> Surroundings:
-        return Surroundings(clock=lambda: self.seconds)
+    def environment(self) -> Environment:
+        return Environment(clock=lambda: self.seconds)
 
 
-Play = Callable[[Toolbox], Awaitable[None]]
+Play = Callable[[ToolRegistry], Awaitable[None]]
 
 
 @pytest.fixture
@@ -121,17 +121,17 @@ async def _played(
         prefix = served.plan.env_prefix
         environ = {f"{prefix}LOGIN_{part.upper()}": value for part, value in parts.items()}
         environ[f"{prefix}BASE_URL"] = address
-        toolbox = served.toolbox_at(environ, clock.surroundings())
+        registry = served.registry_at(environ, clock.environment())
         try:
-            await act(toolbox)
+            await act(registry)
         finally:
-            await toolbox.aclose()
+            await registry.aclose()
     return served
 
 
-async def call(toolbox: Toolbox, tool: str = "read_things") -> ToolResult:
-    context: Any = SimpleNamespace()
-    return await toolbox.call(tool, {}, context)
+async def call(registry: ToolRegistry, tool: str = "read_things") -> ToolResult:
+    context: Any = SimpleNamespace(owner=None)
+    return await registry.call(tool, {}, context)
 
 
 CLIENT = {"client_id": "me", "client_secret": SECRET.replace(" ", "")}
@@ -140,9 +140,9 @@ CLIENT = {"client_id": "me", "client_secret": SECRET.replace(" ", "")}
 def test_client_credentials_travel_as_rfc_6749_says_and_the_token_is_kept(play) -> None:
     issuer = Issuer()
 
-    async def act(toolbox: Toolbox) -> None:
-        await call(toolbox)
-        await call(toolbox)
+    async def act(registry: ToolRegistry) -> None:
+        await call(registry)
+        await call(registry)
 
     play(issuer, act, **CLIENT)
 
@@ -160,9 +160,9 @@ def test_client_credentials_travel_as_rfc_6749_says_and_the_token_is_kept(play) 
 def test_calls_at_once_share_one_fetch_and_each_set_of_scopes_has_its_token(play) -> None:
     issuer = Issuer()
 
-    async def act(toolbox: Toolbox) -> None:
-        await asyncio.gather(*(call(toolbox) for _ in range(5)))
-        await call(toolbox, "write_things")
+    async def act(registry: ToolRegistry) -> None:
+        await asyncio.gather(*(call(registry) for _ in range(5)))
+        await call(registry, "write_things")
 
     play(issuer, act, **CLIENT)
 
@@ -176,10 +176,10 @@ def test_calls_at_once_share_one_fetch_and_each_set_of_scopes_has_its_token(play
 def test_a_token_is_renewed_before_it_runs_out(play, clock) -> None:
     issuer = Issuer()
 
-    async def act(toolbox: Toolbox) -> None:
+    async def act(registry: ToolRegistry) -> None:
         for seconds in (0, 79, 81):
             clock.seconds = seconds
-            await call(toolbox)
+            await call(registry)
 
     play(issuer, act, **CLIENT)
 
@@ -189,10 +189,10 @@ def test_a_token_is_renewed_before_it_runs_out(play, clock) -> None:
 def test_a_refresh_token_travels_as_rfc_6749_says_and_its_successor_is_used(play, clock) -> None:
     issuer = Issuer(grant={"expires_in": 100, "refresh_token": "refresh-2"})
 
-    async def act(toolbox: Toolbox) -> None:
-        await call(toolbox)
+    async def act(registry: ToolRegistry) -> None:
+        await call(registry)
         clock.seconds = 100
-        await call(toolbox)
+        await call(registry)
 
     play(issuer, act, refresh_token="refresh-1", client_id="me")
 
@@ -222,8 +222,8 @@ def test_a_wrong_secret_is_told_without_it_and_the_api_is_not_called(play) -> No
     issuer = Issuer(refusal=Answer(401, JSON, said.encode()))
     results: list[ToolResult] = []
 
-    async def act(toolbox: Toolbox) -> None:
-        results.append(await call(toolbox))
+    async def act(registry: ToolRegistry) -> None:
+        results.append(await call(registry))
 
     served = play(issuer, act, **CLIENT)
 
@@ -240,8 +240,8 @@ def test_without_a_client_the_settings_are_named_and_nothing_is_asked(play) -> N
     issuer = Issuer()
     results: list[ToolResult] = []
 
-    async def act(toolbox: Toolbox) -> None:
-        results.append(await call(toolbox))
+    async def act(registry: ToolRegistry) -> None:
+        results.append(await call(registry))
 
     play(issuer, act)
 

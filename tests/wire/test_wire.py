@@ -13,7 +13,7 @@ import pytest
 
 from mcpgen.runtime.content import Audio, EmbeddedResource, Image, Text, ToolResult
 from mcpgen.runtime.errors import InvalidArgumentsError
-from mcpgen.runtime.testing import Suite
+from mcpgen.testing import Suite
 from tests.wire.cases import FOLDER, Case, all_cases
 from tests.wire.served import Served, serve
 from tests.wire.upstream import Sent, Upstream
@@ -82,14 +82,14 @@ async def call(case: Case, served: Served) -> tuple[Upstream, Outcome]:
         environ = dict(case.environ)
         if case.is_configured:
             environ.setdefault(f"{served.plan.env_prefix}BASE_URL", f"{address}/v1")
-        toolbox = served.toolbox(environ, None if case.is_configured else upstream.send)
+        registry = served.registry(environ, None if case.is_configured else upstream.send)
         try:
-            context: Any = SimpleNamespace()
-            outcome: Outcome = await toolbox.call(case.tool, case.arguments, context)
+            context: Any = SimpleNamespace(owner=None)
+            outcome: Outcome = await registry.call(case.tool, case.arguments, context)
         except InvalidArgumentsError as refused:
             outcome = refused
         finally:
-            await toolbox.aclose()
+            await registry.aclose()
     return upstream, outcome
 
 

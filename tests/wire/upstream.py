@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 
 # What every HTTP client adds by itself. `Content-Length` is held against the body.
 _OF_THE_CLIENT = frozenset({"host", "user-agent", "accept-encoding", "content-length"})

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.workspace import pinning, root_files, tasks
-from mcpgen.factory.workspace.fleet import Outcome, Task, run_fleet
+from mcpgen.factory.workspace.fleet import ServerResult, Task, run_fleet
 from mcpgen.factory.workspace.members import (
     Apart,
     Server,
@@ -23,7 +23,8 @@ from mcpgen.factory.workspace.members import (
 from mcpgen.factory.workspace.processes import usable_cores
 from mcpgen.factory.workspace.stamps import Stamps, installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
-from mcpgen.pipeline.options import DONE, STALE, USAGE, GenerateOptions, Progress
+from mcpgen.pipeline.options import GenerateOptions, Progress
+from mcpgen.pipeline.outcome import Outcome, worst
 
 
 class Request(Struct, frozen=True):
@@ -40,8 +41,8 @@ class WorkspaceReport(Struct, frozen=True):
     """What became of the servers, in the order of their paths, and of the files at the root."""
 
     root: Path
-    exit_code: int  # the worst
-    outcomes: tuple[Outcome, ...]
+    outcome: Outcome  # the worst
+    servers: tuple[ServerResult, ...]
     unaffected: int = 0
     problems: Problems = field(default_factory=Problems)  # of no server
     root_files: Mapping[str, str] = field(default_factory=dict)  # path -> "written", "to write"
@@ -68,8 +69,8 @@ def generate(request: Request, options: GenerateOptions, progress: Progress) -> 
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
     task = partial(tasks.generate_server, options)
-    outcomes, unaffected = _run(workspace, request, "generate", task, progress)
-    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.only_shows)
+    results, unaffected = _run(workspace, request, "generate", task, progress)
+    return _with_root_files(workspace, results, unaffected, is_dry_run=options.only_shows)
 
 
 def check(request: Request, progress: Progress) -> WorkspaceReport:
@@ -80,15 +81,15 @@ def check(request: Request, progress: Progress) -> WorkspaceReport:
     task = partial(tasks.check_server, rules)
     # A check takes milliseconds, less than the start of a process that could take some over.
     alone = request.jobs or 1
-    outcomes, unaffected = _run(
+    results, unaffected = _run(
         workspace, request, "check", task, progress, rules=repr(rules), jobs=alone
     )
     problems = Problems()
     root_files.stale_files(workspace, problems)
     return WorkspaceReport(
         workspace.root,
-        max(_worst(outcomes), STALE if len(problems) else DONE),
-        outcomes,
+        worst([_worst(results), Outcome.FINDINGS if len(problems) else Outcome.DONE]),
+        results,
         unaffected,
         problems,
     )
@@ -100,8 +101,8 @@ def pull(request: Request, progress: Progress, *, is_dry_run: bool) -> Workspace
     _refuse_other_version(workspace)
     task = partial(tasks.pull_server, is_dry_run, GenerateOptions())
     servers, unaffected = _unchecked(workspace, request)
-    outcomes = run_fleet(task, servers, request.jobs or usable_cores(), progress)
-    return WorkspaceReport(workspace.root, _worst(outcomes), outcomes, unaffected)
+    results = run_fleet(task, servers, request.jobs or usable_cores(), progress)
+    return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
 
 
 def changelog(
@@ -116,16 +117,16 @@ def changelog(
     workspace = open_workspace(request.here)
     task = partial(tasks.compare_server, against, fail_on, options)
     servers, unaffected = _unchecked(workspace, request)
-    outcomes = run_fleet(task, servers, request.jobs or usable_cores(), progress)
-    return WorkspaceReport(workspace.root, _worst(outcomes), outcomes, unaffected)
+    results = run_fleet(task, servers, request.jobs or usable_cores(), progress)
+    return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
 
 
 def test(request: Request, progress: Progress) -> WorkspaceReport:
     """Run the tests of servers."""
     workspace = open_workspace(request.here)
     rules = installed() if request.only_affected else ""
-    outcomes, unaffected = _run(workspace, request, "test", tasks.run_tests, progress, rules=rules)
-    return WorkspaceReport(workspace.root, _worst(outcomes), outcomes, unaffected)
+    results, unaffected = _run(workspace, request, "test", tasks.run_tests, progress, rules=rules)
+    return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
 
 
 def upgrade(
@@ -141,8 +142,8 @@ def upgrade(
     if to and not options.only_shows:
         pinning.write_pin(workspace)
     task = partial(tasks.generate_server, options)
-    outcomes, unaffected = _run(workspace, request, "upgrade", task, progress)
-    return _with_root_files(workspace, outcomes, unaffected, is_dry_run=options.only_shows)
+    results, unaffected = _run(workspace, request, "upgrade", task, progress)
+    return _with_root_files(workspace, results, unaffected, is_dry_run=options.only_shows)
 
 
 def _run(
@@ -154,8 +155,8 @@ def _run(
     *,
     rules: str = "",
     jobs: int | None = None,
-) -> tuple[tuple[Outcome, ...], int]:
-    """Give the outcomes, and how many servers were known to need nothing."""
+) -> tuple[tuple[ServerResult, ...], int]:
+    """Give the results, and how many servers were known to need nothing."""
     servers = workspace.select(request.names, request.here)
     jobs = jobs or request.jobs or usable_cores()
     if not request.only_affected:
@@ -163,14 +164,14 @@ def _run(
     stamps = Stamps(command, rules, request.cache)
     before = {server.path: stamps.stamp(server.target) for server in servers}
     affected = [server for server in servers if not stamps.knows(before[server.path])]
-    outcomes = run_fleet(task, affected, jobs, progress)
-    for server, outcome in zip(affected, outcomes, strict=True):
-        if outcome.exit_code == DONE and not outcome.problems:
+    results = run_fleet(task, affected, jobs, progress)
+    for server, result in zip(affected, results, strict=True):
+        if result.outcome is Outcome.DONE and not result.problems:
             after = stamps.stamp(server.target)
             # What changed under a command that only reads was not seen by it as it is now.
             if command == "generate" or after == before[server.path]:
                 stamps.note(after)
-    return outcomes, len(servers) - len(affected)
+    return results, len(servers) - len(affected)
 
 
 def _unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[Server], int]:
@@ -184,24 +185,25 @@ def _unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[Server]
 
 
 def _with_root_files(
-    workspace: Workspace, outcomes: tuple[Outcome, ...], unaffected: int, *, is_dry_run: bool
+    workspace: Workspace, results: tuple[ServerResult, ...], unaffected: int, *, is_dry_run: bool
 ) -> WorkspaceReport:
     problems = Problems()
     if is_dry_run:
         changed = root_files.stale_files(workspace, Problems())
     else:
         changed = root_files.write_files(workspace, problems)
-    exit_code = max(_worst(outcomes), STALE if problems.has_errors else DONE)
+    found = Outcome.FINDINGS if problems.has_errors else Outcome.DONE
+    outcome = worst([_worst(results), found])
     done = dict.fromkeys(changed, "to write" if is_dry_run else "written")
-    return WorkspaceReport(workspace.root, exit_code, outcomes, unaffected, problems, done)
+    return WorkspaceReport(workspace.root, outcome, results, unaffected, problems, done)
 
 
 def _rules(workspace: Workspace) -> tasks.Rules:
     return tasks.Rules(workspace.settings.mcpgen, workspace.settings.runtime)
 
 
-def _worst(outcomes: Sequence[Outcome]) -> int:
-    return max((outcome.exit_code for outcome in outcomes), default=DONE)
+def _worst(results: Sequence[ServerResult]) -> Outcome:
+    return worst(result.outcome for result in results)
 
 
 def _refuse_other_version(workspace: Workspace) -> None:
@@ -221,4 +223,4 @@ def _refuse_other_version(workspace: Workspace) -> None:
             why="a workspace is generated by one version, so that its servers behave alike",
             help=f"run an mcpgen that the pin allows, or `mcpgen ws upgrade --to {version}`",
         )
-        raise WorkspaceRefusedError(problems, USAGE)
+        raise WorkspaceRefusedError(problems, Outcome.USAGE)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Problems
 from mcpgen.factory.workspace.members import WorkspaceRefusedError
-from mcpgen.pipeline.options import USAGE
-from mcpgen.pipeline.replace_whole import replace_whole
+from mcpgen.pipeline.project.atomic_write import replace_whole
+from mcpgen.pipeline.project.system_faults import report_system_fault
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file as a whole or not at all; its mode stays, and a link stays one.
 
     Raises:
-        WorkspaceRefusedError: the disk refused; nothing was written.
+        WorkspaceRefusedError: the system refused; nothing was written.
     """
     try:
         place = path.resolve()
@@ -22,11 +22,5 @@ def replace_file(path: Path, content: bytes) -> None:
         replace_whole(place, content)
     except OSError as error:
         problems = Problems()
-        problems.error(
-            "unwritable",
-            f"cannot write {path}: {error.strerror}",
-            at=Location(path.as_posix()),
-            why="it is as it was",
-            help="make room, or see to it that you can write there",
-        )
-        raise WorkspaceRefusedError(problems, USAGE) from None
+        outcome = report_system_fault(error, problems, path)
+        raise WorkspaceRefusedError(problems, outcome) from None

@@ -18,7 +18,7 @@ from mcpgen.factory.workspace.members import WorkspaceRefusedError
 from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE
-from mcpgen.pipeline.options import USAGE
+from mcpgen.pipeline.outcome import Outcome
 
 _TEXT = """\
 # The servers that `mcpgen ws` looks after together.
@@ -65,7 +65,7 @@ def first_file(here: Path) -> FirstFile:
                 why="a server belongs to one workspace, whose pin and owners count",
                 help="add what is missing to `servers` there; `mcpgen ws list` shows what it has",
             )
-            raise WorkspaceRefusedError(problems, USAGE)
+            raise WorkspaceRefusedError(problems, Outcome.USAGE)
     servers = tuple(sorted(_servers(here)))
     if not servers:
         problems.error(
@@ -74,7 +74,7 @@ def first_file(here: Path) -> FirstFile:
             why=f"the file says which servers there are, each a folder with {MANIFEST_FILE}",
             help="change to the repository's root, or make a server with `mcpgen new SOURCE`",
         )
-        raise WorkspaceRefusedError(problems, USAGE)
+        raise WorkspaceRefusedError(problems, Outcome.USAGE)
     parents = {PurePosixPath(server).parent.as_posix() for server in servers}
     patterns = [f"{glob.escape(each)}/*" if each != "." else "*" for each in sorted(parents)]
     release = Version(importlib.metadata.version("mcpgen")).release

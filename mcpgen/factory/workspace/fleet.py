@@ -14,17 +14,16 @@ from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
 from mcpgen.factory.workspace.processes import context
 from mcpgen.ir.file_set import LOCK_FILE
-from mcpgen.pipeline.changelog import ChangelogReport
+from mcpgen.pipeline.commands.changelog import ChangelogReport
 from mcpgen.pipeline.options import Progress
+from mcpgen.pipeline.outcome import Outcome
 
-BUG = 70
 
-
-class Outcome(Struct, frozen=True):
-    """What became of one server."""
+class ServerResult(Struct, frozen=True):
+    """How a command ended for one server."""
 
     server: str
-    exit_code: int
+    outcome: Outcome
     summary: str
     problems: tuple[Diagnostic, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)  # more of it, for `--json`
@@ -33,22 +32,22 @@ class Outcome(Struct, frozen=True):
     changelog: ChangelogReport | None = None  # what changes in its tools
 
 
-Task = Callable[[Server], Outcome]
+Task = Callable[[Server], ServerResult]
 """What is done to a server; a function that another process can import, or a `partial` of one."""
 
 
 def run_fleet(
     task: Task, servers: Sequence[Server], jobs: int, progress: Progress
-) -> tuple[Outcome, ...]:
-    """Do `task` to each server, `jobs` at a time; give the outcomes in the servers' order.
+) -> tuple[ServerResult, ...]:
+    """Do `task` to each server, `jobs` at a time; return the results in the servers' order.
 
-    A server that fails, whatever it fails of, is an outcome like any other.
+    A server that fails, for whatever reason, has a result like any other.
     """
-    done: dict[str, Outcome] = {}
+    done: dict[str, ServerResult] = {}
 
-    def note(outcome: Outcome) -> None:
-        done[outcome.server] = outcome
-        progress(f"{len(done)} of {len(servers)}: {outcome.server} {outcome.summary}")
+    def note(result: ServerResult) -> None:
+        done[result.server] = result
+        progress(f"{len(done)} of {len(servers)}: {result.server} {result.summary}")
 
     if min(jobs, len(servers)) <= 1:
         for server in servers:
@@ -65,11 +64,11 @@ def run_fleet(
 
 
 def _run_pool(
-    task: Task, servers: Sequence[Server], processes: int, note: Callable[[Outcome], None]
+    task: Task, servers: Sequence[Server], processes: int, note: Callable[[ServerResult], None]
 ) -> None:
     """Run in processes of their own; ends early, without a word, when one of them dies."""
     with ProcessPoolExecutor(processes, mp_context=context()) as pool:
-        waiting: list[Future[Outcome]] = [
+        waiting: list[Future[ServerResult]] = [
             pool.submit(_attempt, task, each) for each in longest_first(servers)
         ]
         try:
@@ -97,18 +96,18 @@ def _lock_size(server: Server) -> int:
         return 0
 
 
-def _attempt(task: Task, server: Server) -> Outcome:
+def _attempt(task: Task, server: Server) -> ServerResult:
     try:
         return task(server)
     except Exception as bug:  # noqa: BLE001  (a server is a unit of failure: the others go on)
         return _at_fault(server, type(bug).__name__, traceback.format_exc())
 
 
-def _died(server: Server) -> Outcome:
+def _died(server: Server) -> ServerResult:
     return _at_fault(server, "its process died", "")
 
 
-def _at_fault(server: Server, what: str, details: str) -> Outcome:
+def _at_fault(server: Server, what: str, details: str) -> ServerResult:
     message = f"mcpgen itself is at fault ({what})"
     problem = Diagnostic("bug", Severity.ERROR, message)
-    return Outcome(server.path, BUG, "stopped by a bug", (problem,), traceback=details)
+    return ServerResult(server.path, Outcome.BUG, "stopped by a bug", (problem,), traceback=details)

@@ -10,18 +10,18 @@ from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, did_you_mean
 from mcpgen.ir.file_set import MANIFEST_FILE
-from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, listed
-from mcpgen.pipeline.options import REJECTED, USAGE
-from mcpgen.pipeline.workspace import apart_because, read_workspace
+from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, list_owners
+from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.project.workspace import apart_because, read_workspace
 
 
 class WorkspaceRefusedError(Exception):
     """There is no workspace to work in; `problems` say why."""
 
-    def __init__(self, problems: Problems, exit_code: int) -> None:
+    def __init__(self, problems: Problems, outcome: Outcome) -> None:
         super().__init__()
         self.problems = problems
-        self.exit_code = exit_code
+        self.outcome = outcome
 
 
 class Server(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Workspace(Struct, frozen=True):
         problems = Problems()
         chosen = {server.path for name in names for server in self._named(name, here, problems)}
         if problems.has_errors:
-            raise WorkspaceRefusedError(problems, USAGE)
+            raise WorkspaceRefusedError(problems, Outcome.USAGE)
         return tuple(server for server in self.servers if server.path in chosen)
 
     def _named(self, name: str, here: Path, problems: Problems) -> Sequence[Server]:
@@ -103,7 +103,7 @@ def default_answers(target: Path) -> dict[str, str]:
             problems = Problems()
             settings = read_workspace(folder, problems)
             if settings is None:
-                raise WorkspaceRefusedError(problems, REJECTED)
+                raise WorkspaceRefusedError(problems, Outcome.REJECTED)
             return settings.file.defaults.answers
     return {}
 
@@ -124,7 +124,7 @@ def open_workspace(here: Path) -> Workspace:
             why="it says which servers are looked after together",
             help="change into the workspace, or `mcpgen ws init` at the repository's root",
         )
-        raise WorkspaceRefusedError(problems, USAGE)
+        raise WorkspaceRefusedError(problems, Outcome.USAGE)
     root = roots[0]
     if len(roots) > 1:
         problems.error(
@@ -134,13 +134,13 @@ def open_workspace(here: Path) -> Workspace:
             why="a server belongs to one workspace, whose pin and owners count",
             help=f"delete one {WORKSPACE_FILE} of the two",
         )
-        raise WorkspaceRefusedError(problems, REJECTED)
+        raise WorkspaceRefusedError(problems, Outcome.REJECTED)
     settings = read_workspace(root, problems)
     if settings is None:
-        raise WorkspaceRefusedError(problems, REJECTED)
+        raise WorkspaceRefusedError(problems, Outcome.REJECTED)
     workspace = _workspace(root, settings, problems)
     if problems.has_errors:
-        raise WorkspaceRefusedError(problems, REJECTED)
+        raise WorkspaceRefusedError(problems, Outcome.REJECTED)
     return workspace
 
 
@@ -220,5 +220,5 @@ def _owners(path: str, settings: WorkspaceSettings) -> tuple[str, ...]:
     rules = settings.file.owners
     for pattern in reversed(rules):
         if fnmatch.fnmatchcase(path, pattern):
-            return listed(rules[pattern])
-    return listed(settings.file.defaults.owner)
+            return list_owners(rules[pattern])
+    return list_owners(settings.file.defaults.owner)

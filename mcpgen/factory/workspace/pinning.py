@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import Workspace, WorkspaceRefusedError
-from mcpgen.ir.text_lines import text_lines
 from mcpgen.ir.version_pin import VersionPin
 from mcpgen.ir.workspace import WORKSPACE_FILE
-from mcpgen.pipeline.options import USAGE
+from mcpgen.pipeline.outcome import Outcome
+from mcpgen.text.lines import text_lines
 
 
 def pinned_anew(workspace: Workspace, to: str) -> Workspace:
@@ -28,7 +28,7 @@ def pinned_anew(workspace: Workspace, to: str) -> Workspace:
             f"`{to}` is no range of versions",
             help='give one version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
         )
-        raise WorkspaceRefusedError(problems, USAGE) from None
+        raise WorkspaceRefusedError(problems, Outcome.USAGE) from None
     settings = replace(workspace.settings, mcpgen=pin)
     return replace(workspace, settings=settings)
 

@@ -8,9 +8,9 @@ import os
 _FORKED = "forkserver"  # from one clean process, which has the generator imported already
 _PRELOADED = [
     "mcpgen.factory.workspace.tasks",  # which every process would import to know its task
-    "mcpgen.pipeline.generate",
-    "mcpgen.pipeline.planned",
-    "mcpgen.pipeline.stages",
+    "mcpgen.pipeline.commands.generate",
+    "mcpgen.pipeline.build",
+    "mcpgen.pipeline.project.read_inputs",
 ]
 
 

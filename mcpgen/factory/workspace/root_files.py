@@ -15,7 +15,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
-from mcpgen.pipeline.workspace import ServerFacts, markdown_table, server_facts
+from mcpgen.pipeline.project.workspace import ServerFacts, markdown_table, server_facts
 
 _GENERATED = (
     ".copier-answers.yml", ".mcpgen/**", "mcpgen.lock", "src/*/_generated/**", "tests/generated/**",

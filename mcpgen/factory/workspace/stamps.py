@@ -18,9 +18,9 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.file_set import LOCK_FILE
-from mcpgen.pipeline.known_current import code_digest, user_cache
-from mcpgen.pipeline.project_folder import find_lock, read_file, toolchain
-from mcpgen.pipeline.tested import README_FILE, with_figures
+from mcpgen.pipeline.project.project_folder import find_lock, read_file, toolchain
+from mcpgen.pipeline.project.tested import README_FILE, with_figures
+from mcpgen.pipeline.user_cache import code_digest, user_cache
 
 LEFT_BY_TOOLS = frozenset(
     {

@@ -12,28 +12,20 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Diagnostic, Location, Problems
-from mcpgen.factory.workspace.fleet import Outcome
+from mcpgen.factory.workspace.fleet import ServerResult
 from mcpgen.factory.workspace.members import Server
 from mcpgen.ir.version_pin import VersionPin
-from mcpgen.pipeline.commands import changelog, check, generate, pull, write_pull
-from mcpgen.pipeline.options import (
-    CONFLICT,
-    DONE,
-    INTERRUPTED,
-    REJECTED,
-    STALE,
-    USAGE,
-    GenerateOptions,
-)
-from mcpgen.pipeline.project_folder import find_lock, read_file
+from mcpgen.pipeline.options import GenerateOptions
+from mcpgen.pipeline.outcome import Outcome, worst
+from mcpgen.pipeline.project.project_folder import find_lock, read_file
+from mcpgen.pipeline.run import changelog, check, generate, pull, write_pull
 
 _ENDED = {
-    DONE: "done",
-    STALE: "stale",
-    USAGE: "not possible",
-    REJECTED: "rejected",
-    CONFLICT: "edited by hand, or in conflict",
-    INTERRUPTED: "interrupted, or in another run's hands",
+    Outcome.FINDINGS: "stale",
+    Outcome.USAGE: "not possible",
+    Outcome.REJECTED: "rejected",
+    Outcome.CONFLICT: "edited by hand, or in conflict",
+    Outcome.INTERRUPTED: "interrupted, or in another run's hands",
 }
 
 
@@ -44,17 +36,17 @@ class Rules(Struct, frozen=True):
     runtime: VersionPin | None = None
 
 
-def generate_server(options: GenerateOptions, server: Server) -> Outcome:
+def generate_server(options: GenerateOptions, server: Server) -> ServerResult:
     """Bring a server up to date."""
     report = generate(server.target, options, _unheard)
     changed = len(report.written) + len(report.deleted)
-    summary = _ended(report.exit_code, "already current")
-    if report.exit_code == DONE and changed:
+    summary = _ended(report.outcome, "already current")
+    if report.outcome is Outcome.DONE and changed:
         files = f"{changed} file{'' if changed == 1 else 's'}"
         summary = f"{files} to write" if options.only_shows else f"{files} written"
-    return Outcome(
+    return ServerResult(
         server.path,
-        report.exit_code,
+        report.outcome,
         summary,
         _placed(report.problems, server),
         facts={"written": list(report.written), "deleted": list(report.deleted)},
@@ -62,19 +54,19 @@ def generate_server(options: GenerateOptions, server: Server) -> Outcome:
     )
 
 
-def pull_server(is_dry_run: bool, options: GenerateOptions, server: Server) -> Outcome:
+def pull_server(is_dry_run: bool, options: GenerateOptions, server: Server) -> ServerResult:
     """Fetch a server's document anew from where it came."""
     fetched = pull(server.target, None, options, _unheard)
     if any(problem.code == "no-document" for problem in fetched.problems):
-        return Outcome(server.path, DONE, "has no document")
-    exit_code = fetched.exit_code
-    if exit_code == DONE and fetched.files and not is_dry_run:
-        exit_code = write_pull(fetched)
+        return ServerResult(server.path, Outcome.DONE, "has no document")
+    outcome = fetched.outcome
+    if outcome is Outcome.DONE and fetched.files and not is_dry_run:
+        outcome = write_pull(fetched)
     level = fetched.changelog.level.word if fetched.changelog else "none"
-    summary = f"{fetched.outcome.value}, tools: {level}" if exit_code == DONE else "not pulled"
-    return Outcome(
+    summary = f"{fetched.result.value}, tools: {level}" if outcome is Outcome.DONE else "not pulled"
+    return ServerResult(
         server.path,
-        exit_code,
+        outcome,
         summary,
         _placed(fetched.problems, server),
         facts={"written": list(fetched.written), "level": level},
@@ -83,53 +75,55 @@ def pull_server(is_dry_run: bool, options: GenerateOptions, server: Server) -> O
 
 def compare_server(
     against: str | None, fail_on: Level | None, options: GenerateOptions, server: Server
-) -> Outcome:
+) -> ServerResult:
     """Grade what changed in a server's tools."""
     report = changelog(server.target, against, options, _unheard, fail_on=fail_on)
     if report.changelog is None:
-        summary = _ended(report.exit_code, "")
+        summary = _ended(report.outcome, "")
     else:
         summary = f"{report.changelog.level.word} since {report.since}"
     problems = _placed(report.problems, server)
-    return Outcome(server.path, report.exit_code, summary, problems, changelog=report)
+    return ServerResult(server.path, report.outcome, summary, problems, changelog=report)
 
 
-def check_server(rules: Rules, server: Server) -> Outcome:
+def check_server(rules: Rules, server: Server) -> ServerResult:
     """Say whether a server is current, unedited, and as the workspace's file asks."""
     report = check(server.target)
-    exit_code = report.exit_code
-    if exit_code in (DONE, STALE, CONFLICT) and not _keeps(rules, server, report.problems):
-        exit_code = max(exit_code, STALE)
-    return Outcome(
+    outcome = report.outcome
+    if outcome in (Outcome.DONE, Outcome.FINDINGS, Outcome.CONFLICT) and not _keeps(
+        rules, server, report.problems
+    ):
+        outcome = worst([outcome, Outcome.FINDINGS])
+    return ServerResult(
         server.path,
-        exit_code,
-        _ended(exit_code, "current"),
+        outcome,
+        _ended(outcome, "current"),
         _placed(report.problems, server),
         facts={"stale": list(report.stale), "edited": list(report.edited)},
     )
 
 
-def run_tests(server: Server) -> Outcome:
+def run_tests(server: Server) -> ServerResult:
     """Run a server's own tests, and leave the evidence of it."""
     # Imported here: no other command of a workspace needs what breaks servers to try their tests.
-    from mcpgen.factory.testing.proof import prove
-    from mcpgen.factory.testing.run import MissingPackagesError
+    from mcpgen.factory.test.proof import prove
+    from mcpgen.factory.test.run import MissingPackagesError
 
     problems = Problems()
     try:
         result = prove(server.target).suite
     except MissingPackagesError as error:
         problems.error("missing-package", f"{server.path}: {error}", why=error.why, help=error.help)
-        return Outcome(server.path, STALE, "the tests cannot run", tuple(problems))
+        return ServerResult(server.path, Outcome.FINDINGS, "the tests cannot run", tuple(problems))
     if not result.passed:
         problems.error(
             "tests-failed",
             f"the tests of {server.path} failed",
             help=f"run them alone: `mcpgen test {server.path}`",
         )
-    return Outcome(
+    return ServerResult(
         server.path,
-        DONE if result.passed else STALE,
+        Outcome.DONE if result.passed else Outcome.FINDINGS,
         result.summary,
         tuple(problems),
         text="" if result.passed else result.output,
@@ -172,8 +166,8 @@ def _required(target: Path) -> Requirement | None:
     return next((each for each in requirements if each.name == "mcpgen"), None)
 
 
-def _ended(exit_code: int, well: str) -> str:
-    return well if exit_code == DONE else _ENDED.get(exit_code, f"exit code {exit_code}")
+def _ended(outcome: Outcome, well: str) -> str:
+    return well if outcome is Outcome.DONE else _ENDED[outcome]
 
 
 def _placed(problems: Iterable[Diagnostic], server: Server) -> tuple[Diagnostic, ...]:

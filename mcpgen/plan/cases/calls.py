@@ -12,24 +12,23 @@ from collections.abc import Collection
 from msgspec import UNSET, Struct, field
 
 from mcpgen.ir.api import MediaType, Operation, Parameter
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
-from mcpgen.plan.arguments import body_schema
+from mcpgen.jsonschema.samples import CannotSampleError, Which, both_ways
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.arguments.arguments import body_schema
+from mcpgen.plan.arguments.input_refs import extract_arguments
+from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, base_type, classify_body, is_range
 from mcpgen.plan.cases.settings import SettingSamples
 from mcpgen.plan.cases.travelling import (
-    folded,
+    fold_parameter_name,
     has_empty,
     has_null,
     is_mistaken_for_others,
-    is_same,
+    remove_empty,
     travels,
-    without_empty,
 )
-from mcpgen.plan.media_types import STRUCTURED, Kind, base_type, is_range, kind_of_body
-from mcpgen.plan.property_names import as_offered
-from mcpgen.plan.shapes import Shapes
-from mcpgen.plan.wiring import arguments_in
-from mcpgen.runtime.testing.samples import CannotSampleError, Which, both_ways
+from mcpgen.plan.naming.property_names import rename_to_safe
+from mcpgen.plan.schemas.shapes import Shapes
 
 PLACES = ("path", "query", "header", "cookie")
 _NOT_EMPTY: JsonObject = {"minItems": 1, "minLength": 1, "minProperties": 1}
@@ -57,13 +56,13 @@ class Call(Struct):
         for place, value in self.request.items():
             sent = other.request.get(place, UNSET)
             if place in PLACES:
-                request[place] = _different(value, sent)
+                request[place] = _subtract(value, sent)
             elif not _is_the_same(value, sent):
                 request[place] = value
-        return Call(_different(self.arguments, other.arguments), request)
+        return Call(_subtract(self.arguments, other.arguments), request)
 
 
-def _different(values: JsonObject, others: JsonObject) -> JsonObject:
+def _subtract(values: JsonObject, others: JsonObject) -> JsonObject:
     return {
         name: value
         for name, value in values.items()
@@ -74,6 +73,25 @@ def _different(values: JsonObject, others: JsonObject) -> JsonObject:
 def _is_the_same(one: JsonValue, other: JsonValue) -> bool:
     """Whether two JSON values are equal; Python takes true for 1."""
     return one is other or (repr(one) == repr(other))
+
+
+class _TakenValues:
+    """The values of a call's arguments; thousands of them are looked up in linear time."""
+
+    def __init__(self) -> None:
+        self._scalars: set[tuple[bool, JsonValue]] = set()  # Python takes true for 1
+        self._others: list[JsonValue] = []
+
+    def add(self, value: JsonValue) -> None:
+        if isinstance(value, list | dict):
+            self._others.append(value)
+        else:
+            self._scalars.add((isinstance(value, bool), value))
+
+    def __contains__(self, value: JsonValue) -> bool:
+        if isinstance(value, list | dict):
+            return value in self._others
+        return (isinstance(value, bool), value) in self._scalars
 
 
 class Calls:
@@ -95,24 +113,26 @@ class Calls:
         """
         operation = tool.operation
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
-        security = first_requirement(operation)
+        security = choose_requirement(operation)
         carried = {self._credential_place(scheme) for scheme in security}
-        call = Call()
+        call, taken = Call(), _TakenValues()
         defaults = {(item.location, item.wire_name): item.default for item in tool.arguments}
         settings = {(item.location, item.wire_name): item for item in tool.fixed if item.setting}
         for parameter in operation.parameters:
             place = (parameter.location, parameter.name)
+            if parameter.is_generated and place not in names:
+                continue  # the server supplies it
             if place in settings:
                 call.send(parameter, self.settings.value(settings[place]))
                 continue
-            is_credential = (parameter.location, folded(parameter)) in carried
+            is_credential = (parameter.location, fold_parameter_name(parameter)) in carried
             if which == "smallest" and defaults.get(place, UNSET) is not UNSET:
                 call.send(parameter, defaults[place])
                 continue
             if which == "largest" and is_credential and not parameter.required:
                 continue
             if parameter.required or which == "largest":
-                value = self._value(parameter, which, list(call.arguments.values()))
+                value = self._choose_value(parameter, which, taken)
                 if is_mistaken_for_others(parameter, value, operation, self._schemas):
                     if parameter.required:
                         raise CannotSampleError(
@@ -121,7 +141,9 @@ class Calls:
                         )
                     continue
                 if place in names:  # what is fixed is no argument
-                    call.arguments[names[place]] = self.offered(tool, names[place], value)
+                    offered = self.rename_members(tool, names[place], value)
+                    call.arguments[names[place]] = offered
+                    taken.add(offered)
                 if not is_credential:
                     call.send(parameter, value)
         if operation.request_body and (operation.request_body.required or which == "largest"):
@@ -134,13 +156,13 @@ class Calls:
         call.request["security"] = list(security)
         return call
 
-    def offered(self, tool: ToolPlan, name: str, value: JsonValue) -> JsonValue:
+    def rename_members(self, tool: ToolPlan, name: str, value: JsonValue) -> JsonValue:
         """Call the members inside an argument what the tool calls them."""
         if not tool.wire_names:
             return value
         offered = {wire: name for name, wire in tool.wire_names.items()}
         schemas = [argument.schema for argument in tool.arguments if argument.name == name]
-        return as_offered(value, schemas, self._shapes, offered)
+        return rename_to_safe(value, schemas, self._shapes, offered)
 
     def _credential_place(self, scheme_id: str) -> tuple[str, str]:
         scheme = self._schemes.get(scheme_id)
@@ -149,7 +171,7 @@ class Calls:
         is_header = scheme.location == "header"
         return (scheme.location, scheme.name.lower() if is_header else scheme.name)
 
-    def _value(self, parameter: Parameter, which: Which, taken: list[JsonValue]) -> JsonValue:
+    def _choose_value(self, parameter: Parameter, which: Which, taken: _TakenValues) -> JsonValue:
         """A value that can travel, unlike those of other arguments where there is room for that.
 
         A value that is empty would not be sent at all, or not as itself.
@@ -159,10 +181,10 @@ class Calls:
         wishes: tuple[Which, ...] = (which, "example")
         for wish in wishes:
             for variant in range(_VARIANTS):
-                value = self._filled(self._sample(parameter, schema, wish, variant), schema)
+                value = self._drop_empty(self._sample(parameter, schema, wish, variant), schema)
                 if travels(parameter, value):
                     fallback.append(value)
-                    if not any(is_same(value, other) for other in taken):
+                    if value not in taken:
                         return value
         if fallback:
             return fallback[0]
@@ -170,9 +192,9 @@ class Calls:
             f"no value of the {parameter.location} parameter `{parameter.name}` can travel there"
         )
 
-    def _filled(self, value: JsonValue, schema: JsonSchema) -> JsonValue:
+    def _drop_empty(self, value: JsonValue, schema: JsonSchema) -> JsonValue:
         """A value without members that are empty, where it may be without them."""
-        filled = without_empty(value) if has_empty(value) else value
+        filled = remove_empty(value) if has_empty(value) else value
         return filled if filled is value or self.sent.checker(schema)(filled) else value
 
     def _sample(
@@ -202,13 +224,13 @@ class Calls:
         if isinstance(value, dict):
             settings = {name: item for name, item in fixed.items() if item.setting}
             value = {**value, **{name: self.settings.value(it) for name, it in settings.items()}}
-        media_type = _one_of_range(chosen.media_type)
+        media_type = _choose_from_range(chosen.media_type)
         if chosen is not tool.body[0] or media_type != chosen.media_type:
             call.arguments[names["content_type"]] = media_type
         call.request["body"] = value
         call.request["content_type"] = media_type
         if tool.operation.declared is not None:
-            call.arguments |= arguments_in(tool.operation.declared.body, value)
+            call.arguments |= extract_arguments(tool.operation.declared.body, value)
             return
         given = value
         if (fixed or left_out) and isinstance(value, dict):
@@ -216,7 +238,7 @@ class Calls:
             given = {name: member for name, member in value.items() if name not in absent}
         is_needed = any(it.location == "body" and it.default is UNSET for it in tool.arguments)
         if given or is_needed:
-            call.arguments[names["body"]] = self.offered(tool, names["body"], given)
+            call.arguments[names["body"]] = self.rename_members(tool, names["body"], given)
 
     def body(self, media_type: MediaType, which: Which) -> JsonValue:
         """A value for a body of this media type, which it can carry whole.
@@ -225,38 +247,38 @@ class Calls:
             CannotSampleError: there is none.
         """
         schema = self.body_schema(media_type)
-        if kind_of_body(media_type) <= Kind.OTHER_JSON:
+        if classify_body(media_type) <= Kind.OTHER_JSON:
             return self.sent.sample(schema, which, seed="body")
-        if kind_of_body(media_type) is Kind.TEXT:
-            return self._text_body(media_type, which)
-        if kind_of_body(media_type) not in STRUCTURED:
+        if classify_body(media_type) is Kind.TEXT:
+            return self._make_text_body(media_type, which)
+        if classify_body(media_type) not in STRUCTURED:
             return "dGV4dA=="
-        if kind_of_body(media_type) is Kind.XML:
-            return self._xml_body(schema, which)
+        if classify_body(media_type) is Kind.XML:
+            return self._make_xml_body(schema, which)
         wishes: tuple[Which, ...] = (which, "example", "largest")
         for wish in wishes:  # a form does not carry what is empty
             value = self.sent.sample(schema, wish, seed="body")
-            if kind_of_body(media_type) in (Kind.FORM, Kind.MULTIPART):
-                value = self._filled(_without_nulls(value), schema)
-            is_list = kind_of_body(media_type) is Kind.MULTIPART and isinstance(value, list)
+            if classify_body(media_type) in (Kind.FORM, Kind.MULTIPART):
+                value = self._drop_empty(_remove_nulls(value), schema)
+            is_list = classify_body(media_type) is Kind.MULTIPART and isinstance(value, list)
             if is_list and value and not has_empty(value) and not has_null(value):
                 return value
-            if kind_of_body(media_type) is Kind.LINES or _fits_a_form(value):
+            if classify_body(media_type) is Kind.LINES or _fits_a_form(value):
                 return value
         raise CannotSampleError(
             "no body found that a form can carry: an object without empty lists and objects"
         )
 
-    def _xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
+    def _make_xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
         """A value that XML carries whole: it has no empty lists, and no null in an attribute."""
         wishes: tuple[Which, ...] = (which, "example", "largest", "smallest")
         for wish in wishes:
-            value = self._filled(self.sent.sample(schema, wish, seed="body"), schema)
+            value = self._drop_empty(self.sent.sample(schema, wish, seed="body"), schema)
             if value and not has_empty(value) and not has_null(value):
                 return value
         raise CannotSampleError("no body found that XML can carry: one without what is empty")
 
-    def _text_body(self, media_type: MediaType, which: Which) -> JsonValue:
+    def _make_text_body(self, media_type: MediaType, which: Which) -> JsonValue:
         schema = self.body_schema(media_type)
         is_xml = base_type(media_type.media_type).endswith("xml")
         if is_xml and self.sent.checker(schema)("<text/>"):
@@ -268,7 +290,7 @@ class Calls:
         return body_schema(media_type, self._shapes.of)
 
 
-def _one_of_range(media_type: str) -> str:
+def _choose_from_range(media_type: str) -> str:
     """A media type within a range; any other as it is."""
     kind = base_type(media_type)
     if not is_range(kind):
@@ -277,7 +299,7 @@ def _one_of_range(media_type: str) -> str:
     return common.get(kind, kind.replace("*", "vnd.example" if "+" in kind else "octet-stream"))
 
 
-def first_requirement(operation: Operation) -> tuple[str, ...]:
+def choose_requirement(operation: Operation) -> tuple[str, ...]:
     """The credentials that are sent where all are configured: the first alternative with any."""
     for requirement in operation.security:
         if requirement:
@@ -285,12 +307,12 @@ def first_requirement(operation: Operation) -> tuple[str, ...]:
     return ()
 
 
-def schema_of(media_type: MediaType) -> JsonSchema:
+def get_schema(media_type: MediaType) -> JsonSchema:
     """The schema of a media type; one without any allows everything."""
     return True if media_type.schema is None else media_type.schema
 
 
-def _without_nulls(value: JsonValue) -> JsonValue:
+def _remove_nulls(value: JsonValue) -> JsonValue:
     """An object without the members that are null, which no form can tell from a text."""
     if not isinstance(value, dict):
         return value

@@ -1,23 +1,24 @@
-"""What `tests/generated/cases.json` says of each tool (`mcpgen.runtime.testing.cases` reads it)."""
+"""Entries of `tests/generated/cases.json`, one per tool (read by `mcpgen.testing.suite.cases`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from mcpgen.contract import failures
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import MediaType, Operation, SecurityScheme
-from mcpgen.ir.json_types import JsonObject, JsonSchema
 from mcpgen.ir.manifest import PollEntry
-from mcpgen.ir.tool_plan import ServerPlan, Shaping, ToolPlan
-from mcpgen.plan.cases.calls import PLACES, Call, Calls, first_requirement, schema_of
+from mcpgen.ir.tool_plan import ResultPolicies, ServerPlan, ToolPlan
+from mcpgen.jsonschema.samples import CannotSampleError
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.plan.arguments.media_types import is_json
+from mcpgen.plan.cases.calls import PLACES, Call, Calls, choose_requirement, get_schema
 from mcpgen.plan.cases.pages import Pages
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
 from mcpgen.plan.cases.variations import Variations
-from mcpgen.plan.media_types import is_json
-from mcpgen.plan.shapes import Shapes
-from mcpgen.plan.tool_schema import response_schemas
-from mcpgen.runtime.testing import failures
-from mcpgen.runtime.testing.samples import CannotSampleError
+from mcpgen.plan.schemas.shapes import Shapes
+from mcpgen.plan.schemas.tool_schema import response_schemas
+from mcpgen.text.media_types import essence_of
 
 _SHOWN_RULES = 5
 _RULES, _MORE_RULES = "rules", "more rules"
@@ -26,6 +27,7 @@ _TEST_BY_HAND = "write a test in `tests/` if one of these rules matters"
 _HELP = {_RULES: _TEST_BY_HAND, _MORE_RULES: _TEST_BY_HAND}
 _UNHEARD_OF = "application/x-unheard-of"
 _CREDENTIAL_PARTS = frozenset({"access_token", "certificate_file", "password", "username", "value"})
+_MAX_OMITTED = 50  # requirements of a tool, and schemes of each, that are omitted in turn
 _CLIENT_PARTS = frozenset({"client_id", "client_secret"})
 
 
@@ -64,7 +66,9 @@ class _Making:
         self._refusals = Refusals(self._calls, shapes)
         self._answered = self._calls.answered
         self._pages = Pages(shapes, self._calls, self._answered)
-        asked_for = {scheme.id: _asked_for(scheme) for scheme in plan.api.security_schemes}
+        asked_for = {
+            scheme.id: _find_requested_parts(scheme) for scheme in plan.api.security_schemes
+        }
         self._configured: dict[str, list[str]] = {}  # variables by scheme
         self._asked_for: dict[str, list[str]] = {}
         for variable in plan.environment:
@@ -80,32 +84,34 @@ class _Making:
         if tool.operation.source:  # then its key does not begin with it
             entry["method"] = tool.operation.method
         untested: list[JsonObject] = []
-        if reason := self._why_unanswerable(tool.operation):
+        if reason := self._explain_unanswerable(tool.operation):
             entry["reply"] = {"status": _success_status(tool.operation), "text": ""}
-            untested.append(_told("result", f"no sample of the response: {reason}"))
-        elif tool.shaping.poll is not None:
-            entry["reply"] = self._awaited(tool.operation, tool.shaping.poll)
-        entry |= _shaped(tool.shaping)
+            untested.append(_make_untested("result", f"no sample of the response: {reason}"))
+        elif tool.policies.poll is not None:
+            entry["reply"] = self._make_awaited_reply(tool.operation, tool.policies.poll)
+        entry |= _describe_policies(tool.policies)
+        if tool.idempotency_header:
+            entry["has_key"] = True
         try:
             smallest = self._calls.call(tool, "smallest")
         except CannotSampleError as error:
-            untested.append(_told("smallest arguments", str(error)))
+            untested.append(_make_untested("smallest arguments", str(error)))
         else:
-            fullest = self._fullest(tool, smallest, untested)
-            entry |= self._settings(tool)
-            entry["calls"] = list(self._made(tool, smallest, fullest))
-            entry["refused"] = self._refused(tool, smallest, fullest, untested)
-            entry |= self._paged(tool, smallest, untested)
-            entry["failures"] = list(_failures(tool))
-            if first_requirement(tool.operation):
-                used = first_requirement(tool.operation)
-                entry["variables"] = _of_all(used, self._configured)
-                entry["credentials"] = list(self._credentials(tool))
+            fullest = self._make_fullest(tool, smallest, untested)
+            entry |= self._collect_settings(tool)
+            entry["calls"] = list(self._iterate_calls(tool, smallest, fullest))
+            entry["refused"] = self._collect_refusals(tool, smallest, fullest, untested)
+            entry |= self._make_pages(tool, smallest, untested)
+            entry["failures"] = list(_iterate_failures(tool))
+            if choose_requirement(tool.operation):
+                used = choose_requirement(tool.operation)
+                entry["variables"] = _collect_variables(used, self._configured)
+                entry["credentials"] = list(self._iterate_credential_cases(tool))
         if untested:
             entry["untested"] = untested
         return {key: value for key, value in entry.items() if value != []}
 
-    def _settings(self, tool: ToolPlan) -> JsonObject:
+    def _collect_settings(self, tool: ToolPlan) -> JsonObject:
         """Give the values of the settings that a tool reads, and which of them it needs."""
         used = [fixed.setting for fixed in tool.fixed if fixed.setting is not None]
         if not used:
@@ -116,59 +122,59 @@ class _Making:
             "needed_settings": needed,
         }
 
-    def _fullest(self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]) -> Call:
+    def _make_fullest(self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]) -> Call:
         """The largest call, or the smallest where there is none."""
         try:
             return self._calls.call(tool, "largest")
         except CannotSampleError as error:
-            untested.append(_told("largest arguments", str(error)))
+            untested.append(_make_untested("largest arguments", str(error)))
             return smallest
 
-    def _made(self, tool: ToolPlan, smallest: Call, fullest: Call) -> Iterator[JsonObject]:
-        yield _call("smallest arguments", smallest)
+    def _iterate_calls(self, tool: ToolPlan, smallest: Call, fullest: Call) -> Iterator[JsonObject]:
+        yield _format_call("smallest arguments", smallest)
         if fullest.arguments != smallest.arguments:
-            yield _call("largest arguments", fullest.beyond(smallest))
+            yield _format_call("largest arguments", fullest.beyond(smallest))
         for what, call in self._variations.of(tool, fullest):
-            yield _call(what, call)
+            yield _format_call(what, call)
 
-    def _refused(
+    def _collect_refusals(
         self, tool: ToolPlan, smallest: Call, fullest: Call, untested: list[JsonObject]
     ) -> list[JsonObject]:
         found, unbroken = self._refusals.of(tool, smallest, fullest)
         if unbroken:
             shown = ", ".join(unbroken[:_SHOWN_RULES])
             more = f" and {len(unbroken) - _SHOWN_RULES} more" * (len(unbroken) > _SHOWN_RULES)
-            untested.append(_told(_RULES, f"no value was found that breaks {shown}{more}"))
+            untested.append(_make_untested(_RULES, f"no value was found that breaks {shown}{more}"))
         if len(found) > MOST_REFUSALS:
             rest = len(found) - MOST_REFUSALS
             untested.append(
-                _told(
+                _make_untested(
                     _MORE_RULES, f"only {MOST_REFUSALS} rules of a tool are tested; {rest} are not"
                 )
             )
         return found[:MOST_REFUSALS]
 
-    def _paged(
+    def _make_pages(
         self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]
     ) -> dict[str, JsonObject]:
         try:
             pages = self._pages.of(tool, smallest)
         except CannotSampleError as error:
-            untested.append(_told("pages", str(error)))
+            untested.append(_make_untested("pages", str(error)))
             return {}
         return {} if pages is None else {"pages": pages}
 
-    def _why_unanswerable(self, operation: Operation) -> str:
+    def _explain_unanswerable(self, operation: Operation) -> str:
         """Say why the mock has no answer of its own; "" where it has."""
         reasons = (
-            self._why_not_sampled(media_type)
+            self._explain_unsampled(media_type)
             for response in operation.responses
             for media_type in response.content
             if response.status.startswith("2") and is_json(media_type.media_type)
         )
         return next(filter(None, reasons), "")
 
-    def _awaited(self, operation: Operation, poll: PollEntry) -> JsonObject:
+    def _make_awaited_reply(self, operation: Operation, poll: PollEntry) -> JsonObject:
         """The answer that a tool waits for."""
         wanted: JsonSchema = {"const": poll.values[0]}
         for name in reversed(poll.until.split(".")):
@@ -177,40 +183,43 @@ class _Making:
         body = self._answered.sample({"allOf": [{"anyOf": schemas}, wanted]}, seed="awaited")
         return {"status": _success_status(operation), "body": body}
 
-    def _why_not_sampled(self, media_type: MediaType) -> str:
+    def _explain_unsampled(self, media_type: MediaType) -> str:
         try:
-            self._answered.exemplary(schema_of(media_type), media_type.examples)
+            self._answered.exemplary(get_schema(media_type), media_type.examples)
         except CannotSampleError as error:
             return str(error)
         return ""
 
-    def _credentials(self, tool: ToolPlan) -> Iterator[JsonObject]:
+    def _iterate_credential_cases(self, tool: ToolPlan) -> Iterator[JsonObject]:
         """Which credentials travel, or are asked for, where not all of them are configured."""
         alternatives = [
             tuple(use.scheme for use in requirement) for requirement in tool.operation.security
         ]
         settings: list[tuple[str, ...]] = [()]
-        for names in alternatives:
-            settings += [tuple(other for other in names if other != name) for name in names]
+        for names in alternatives[:_MAX_OMITTED]:
+            settings += [
+                tuple(other for other in names if other != name) for name in names[:_MAX_OMITTED]
+            ]
             if len(alternatives) > 1:
                 settings.append(names)
         for configured in dict.fromkeys(settings):
-            yield {"configured": list(configured), **self._outcome(configured, alternatives)}
+            yield {"configured": list(configured), **self._decide_outcome(configured, alternatives)}
 
-    def _outcome(
+    def _decide_outcome(
         self, configured: tuple[str, ...], alternatives: Sequence[tuple[str, ...]]
     ) -> JsonObject:
         """What travels: the first alternative that is configured, and nothing only if it may."""
+        available = set(configured)
         for names in alternatives:
-            if names and set(names) <= set(configured):
+            if names and available.issuperset(names):
                 return {"sends": list(names)}
         if () in alternatives:
             return {"sends": []}
-        missing = [name for name in alternatives[0] if name not in configured]
-        return {"needs": _of_all(missing, self._asked_for)}
+        missing = [name for name in alternatives[0] if name not in available]
+        return {"needs": _collect_variables(missing, self._asked_for)}
 
 
-def _asked_for(scheme: SecurityScheme) -> frozenset[str]:
+def _find_requested_parts(scheme: SecurityScheme) -> frozenset[str]:
     """The parts of a credential that a server asks for: a client's where that can fetch tokens."""
     can_fetch = scheme.openid_connect_url or scheme.flows.get("clientCredentials", {}).get(
         "tokenUrl"
@@ -218,56 +227,56 @@ def _asked_for(scheme: SecurityScheme) -> frozenset[str]:
     return _CLIENT_PARTS if can_fetch else _CREDENTIAL_PARTS
 
 
-def _of_all(schemes: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list[str]:
+def _collect_variables(schemes: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(name for scheme in schemes for name in variables.get(scheme, ())))
 
 
-def _shaped(shaping: Shaping) -> JsonObject:
+def _describe_policies(policies: ResultPolicies) -> JsonObject:
     """Say what a manifest changes of how a call goes: patience, and what of a result is kept."""
     kept = {
-        "select": dict(shaping.select) or None,
-        "max_items": shaping.max_items,
-        "max_bytes": shaping.max_bytes,
+        "select": dict(policies.select) or None,
+        "max_items": policies.max_items,
+        "max_bytes": policies.max_bytes,
     }
     entry = {
-        "attempts": shaping.attempts,
-        "timeout_seconds": shaping.timeout_seconds,
+        "attempts": policies.attempts,
+        "timeout_seconds": policies.timeout_seconds,
         "kept": {name: bound for name, bound in kept.items() if bound is not None} or None,
     }
     return {name: value for name, value in entry.items() if value is not None}
 
 
-def _call(what: str, call: Call) -> JsonObject:
+def _format_call(what: str, call: Call) -> JsonObject:
     request = {
         place: value for place, value in call.request.items() if place not in PLACES or value
     }
     return {"what": what, "arguments": call.arguments, "request": request}
 
 
-def _told(what: str, reason: str) -> JsonObject:
+def _make_untested(what: str, reason: str) -> JsonObject:
     return {"what": what, "why": reason}
 
 
-def _failures(tool: ToolPlan) -> Iterator[str]:
+def _iterate_failures(tool: ToolPlan) -> Iterator[str]:
     """What the API may do wrong: what the document says, and what any API does."""
     documented = (response.status for response in tool.operation.responses)
     statuses = {status for status in documented if status.isdigit() and int(status) >= 400}
     yield from sorted(statuses.union(failures.GENERAL_STATUSES), key=int)
     yield failures.REDIRECT
-    if first_requirement(tool.operation):
+    if choose_requirement(tool.operation):
         yield failures.ECHO
     if tool.operation.method != "HEAD":
         yield failures.BAD_JSON
         accepted = (*tool.accept, *tool.also_answered)
         if tool.returns.source != "None" and not any(map(_accepts_unheard_of, accepted)):
             yield failures.WRONG_MEDIA_TYPE
-    if tool.shaping.poll is None:  # else it is waited on
+    if tool.policies.poll is None:  # else it is waited on
         yield failures.NO_CONTENT
     yield from (failures.TIMEOUT, failures.REFUSED, failures.RESET)
 
 
 def _accepts_unheard_of(media_type: str) -> bool:
-    return media_type.partition(";")[0].strip().lower() in {"*/*", "application/*", _UNHEARD_OF}
+    return essence_of(media_type) in {"*/*", "application/*", _UNHEARD_OF}
 
 
 def _success_status(operation: Operation) -> int:

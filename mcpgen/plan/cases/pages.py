@@ -1,4 +1,4 @@
-"""What a paged list answers in turn, and the requests that must ask for it."""
+"""Test cases of paginated lists: the pages that the API returns, and the expected requests."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from copy import deepcopy
 
 from msgspec import Struct
 
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import Pagination, ToolPlan
+from mcpgen.jsonschema.samples import CannotSampleError, Samples, Which
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.cases.calls import Call, Calls
-from mcpgen.plan.pagination import ARGUMENT
-from mcpgen.plan.shapes import Shapes
-from mcpgen.plan.tool_schema import response_schemas
-from mcpgen.runtime.testing.samples import CannotSampleError, Samples, Which
+from mcpgen.plan.schemas.shapes import Shapes
+from mcpgen.plan.schemas.tool_schema import response_schemas
+from mcpgen.plan.tools.pagination import ARGUMENT
 
 _TRIES = 6
 _MOST_ITEMS = 10
@@ -25,7 +25,7 @@ class _Step(Struct, frozen=True):
     """A page of an answer, and what the request for it has beside the smallest one's."""
 
     query: JsonObject
-    answer: JsonObject  # a reply of `mcpgen.runtime.testing.cases`
+    answer: JsonObject  # a reply of `mcpgen.testing.suite.cases`
 
 
 class Pages:
@@ -41,7 +41,7 @@ class Pages:
         more. None for a tool whose list has no pages.
 
         Raises:
-            CannotSampleError: no valid pages could be made up.
+            CannotSampleError: no valid pages were generated.
         """
         if tool.pagination is None:
             return None
@@ -54,7 +54,7 @@ class Pages:
             "requests": [{"query": step.query} if step.query else {} for step in steps],
         }
 
-    def answers(self, schema: JsonSchema, items: str) -> tuple[JsonValue, JsonValue]:
+    def make_answers(self, schema: JsonSchema, items: str) -> tuple[JsonValue, JsonValue]:
         """Two answers that fit this schema: small ones, with `items` that can be told apart."""
 
         def answer(wish: Which, variant: int) -> JsonValue:
@@ -67,7 +67,7 @@ class Pages:
             first = answer(wish, 0)
         return first, answer(wish, 1)
 
-    def checked(self, schema: JsonSchema, value: JsonValue) -> JsonValue:
+    def check(self, schema: JsonSchema, value: JsonValue) -> JsonValue:
         """Give an answer back that fits its schema.
 
         Raises:
@@ -77,7 +77,7 @@ class Pages:
             raise CannotSampleError("a page that says whether more follow does not fit its schema")
         return value
 
-    def values(self, schema: JsonSchema) -> Iterator[JsonValue]:
+    def iterate_values(self, schema: JsonSchema) -> Iterator[JsonValue]:
         """Distinct values that a parameter of this schema may have."""
         found: list[JsonValue] = []
         for variant in range(_TRIES):
@@ -86,9 +86,9 @@ class Pages:
                 found.append(value)
                 yield value
 
-    def later_value(self, schema: JsonSchema) -> JsonValue:
+    def choose_later_value(self, schema: JsonSchema) -> JsonValue:
         """A value that leads on: of a number, the next one if it may be that; None without any."""
-        value = next(self.values(schema), None)
+        value = next(self.iterate_values(schema), None)
         return value + 1 if isinstance(value, int) and self.may_be(schema, value + 1) else value
 
     def may_be(self, schema: JsonSchema, value: JsonValue) -> bool:
@@ -121,33 +121,33 @@ class _Making:
                 "properties": {rule.items: wanted},
                 "required": [rule.items],
             }
-        self._answers = pages.answers({"allOf": [self._schema, wanted]}, rule.items)
+        self._answers = pages.make_answers({"allOf": [self._schema, wanted]}, rule.items)
 
     def steps(self) -> Iterator[_Step]:
         """Give two pages, each with what asked for it, and the end where one shows that."""
         if self._rule.kind == "link":
-            yield from self._linked()
+            yield from self._iterate_linked()
         elif self._rule.kind in ("page", "offset"):
-            yield from self._counted()
+            yield from self._iterate_counted()
         else:
-            yield from self._by_cursor()
+            yield from self._iterate_by_cursor()
 
-    def _linked(self) -> Iterator[_Step]:
-        moved = self._moved()
-        yield _Step({}, {"link": moved, "body": self._page(0)})
-        yield _Step(moved, {"body": self._page(1)})
+    def _iterate_linked(self) -> Iterator[_Step]:
+        moved = self._choose_link_query()
+        yield _Step({}, {"link": moved, "body": self._copy_page(0)})
+        yield _Step(moved, {"body": self._copy_page(1)})
 
-    def _moved(self) -> JsonObject:
+    def _choose_link_query(self) -> JsonObject:
         """What a link adds to the query: a parameter that says where to go on, if there is one."""
         for parameter in self._tool.operation.parameters:
             is_free = parameter.location == "query" and parameter.name not in self._query
             leads_on = parameter.name in _NAMES_IN_LINKS
             if is_free and leads_on and self._pages.is_scalar(parameter.schema):
-                value = self._pages.later_value(parameter.schema)
+                value = self._pages.choose_later_value(parameter.schema)
                 return {} if value is None else {parameter.name: value}
         return {}
 
-    def _counted(self) -> Iterator[_Step]:
+    def _iterate_counted(self) -> Iterator[_Step]:
         step = self._count if self._rule.kind == "offset" else 1
         first = self._query.get(self._rule.parameter, self._rule.first)
         schema = self._parameter_schema()
@@ -156,40 +156,40 @@ class _Making:
             if number and not self._pages.may_be(schema, at):
                 raise CannotSampleError(f"`{self._rule.parameter}` may not be {at}")
             asked = {self._rule.parameter: at} if number else {}
-            page = self._page(number) if number < 2 else self._empty()
+            page = self._copy_page(number) if number < 2 else self._make_empty_page()
             yield _Step(asked, {"body": page})
 
-    def _by_cursor(self) -> Iterator[_Step]:
+    def _iterate_by_cursor(self) -> Iterator[_Step]:
         taken = self._query.get(self._rule.parameter)
-        values = self._pages.values(self._parameter_schema())
+        values = self._pages.iterate_values(self._parameter_schema())
         cursor = next((value for value in values if value != taken), None)
         if not isinstance(cursor, str | int) or isinstance(cursor, bool):
             raise CannotSampleError(f"`{self._rule.parameter}` has no second value")
-        page = self._page(0)
+        page = self._copy_page(0)
         if self._rule.kind == "cursor":
             _put(page, self._rule.cursor, cursor)
         else:
             page[self._rule.items][-1]["id"] = cursor
-        yield _Step({}, {"body": self._telling(page, goes_on=True)})
-        yield _Step({self._rule.parameter: cursor}, {"body": self._last()})
+        yield _Step({}, {"body": self._mark_more(page, goes_on=True)})
+        yield _Step({self._rule.parameter: cursor}, {"body": self._make_last_page()})
 
-    def _last(self) -> JsonValue:
+    def _make_last_page(self) -> JsonValue:
         """A page after which nothing follows, as far as its schema lets it say so."""
-        page = self._page(1)
+        page = self._copy_page(1)
         if self._rule.kind == "cursor" and not self._rule.more:
             for end in (None, ""):
                 _put(page, self._rule.cursor, end)
                 try:
-                    return self._pages.checked(self._schema, page)
+                    return self._pages.check(self._schema, page)
                 except CannotSampleError:
                     continue
             _drop(page, self._rule.cursor)
-        return self._telling(page, goes_on=False)
+        return self._mark_more(page, goes_on=False)
 
-    def _telling(self, page: JsonValue, *, goes_on: bool) -> JsonValue:
+    def _mark_more(self, page: JsonValue, *, goes_on: bool) -> JsonValue:
         if self._rule.more:
             page[self._rule.more] = goes_on
-        return self._pages.checked(self._schema, page)
+        return self._pages.check(self._schema, page)
 
     def _parameter_schema(self) -> JsonSchema:
         return next(
@@ -198,14 +198,14 @@ class _Making:
             if (parameter.location, parameter.name) == ("query", self._rule.parameter)
         )
 
-    def _page(self, number: int) -> JsonValue:
+    def _copy_page(self, number: int) -> JsonValue:
         return deepcopy(self._answers[number])  # which is kept for who asks the same
 
-    def _empty(self) -> JsonValue:
+    def _make_empty_page(self) -> JsonValue:
         page: JsonValue = []
         if self._rule.items:
-            page = {**self._page(1), self._rule.items: []}
-        return self._pages.checked(self._schema, page)
+            page = {**self._copy_page(1), self._rule.items: []}
+        return self._pages.check(self._schema, page)
 
 
 def _put(page: JsonObject, path: tuple[str, ...], value: JsonValue) -> None:

@@ -1,4 +1,4 @@
-"""Arguments that must stop a call: each rule of the operation's schemas, broken once."""
+"""Invalid arguments for generated tests: each rule of the operation's schemas violated once."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import partial
 
 from msgspec import UNSET, Struct, UnsetType
 
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ToolPlan
-from mcpgen.plan.adjusting import with_optional_members
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.travelling import travels
 from mcpgen.plan.cases.violations import Violations
-from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.schemas.shapes import Shapes
 
 MOST_REFUSALS = 60
 """How many rules of one tool are tried; those that come after, deep inside a body, are counted."""
@@ -44,10 +44,10 @@ class Refusals:
                 "says": _UNKNOWN_ARGUMENT,
             }
         ]
-        found += _missing(tool, smallest)
+        found += _iterate_missing(tool, smallest)
         unbroken: list[str] = []
         for given in self._arguments(tool, fullest):
-            found += self._refused(tool, given, unbroken)
+            found += self._iterate_refused(tool, given, unbroken)
         return found, unbroken
 
     def _arguments(self, tool: ToolPlan, call: Call) -> Iterator[_Given]:
@@ -64,18 +64,20 @@ class Refusals:
         body = names.get(("body", ""))
         if body in call.arguments and "body" in call.request:
             schemas = [
-                with_optional_members(self._calls.body_schema(item), tool.members, self._shapes.of)
+                make_members_optional(self._calls.body_schema(item), tool.members, self._shapes.of)
                 for item in tool.body
             ]
             yield _Given(body, call.request["body"], schemas, lambda _: True)
 
-    def _refused(self, tool: ToolPlan, given: _Given, unbroken: list[str]) -> Iterator[JsonObject]:
-        broken = self._broken(tool, given)
+    def _iterate_refused(
+        self, tool: ToolPlan, given: _Given, unbroken: list[str]
+    ) -> Iterator[JsonObject]:
+        broken = self._find_breaking_values(tool, given)
         for (place, rule), value in broken.items():
             if value is not UNSET:
                 yield {
                     "what": f"`/{given.name}{place}` breaks `{rule}`",
-                    "arguments": {given.name: self._calls.offered(tool, given.name, value)},
+                    "arguments": {given.name: self._calls.rename_members(tool, given.name, value)},
                     "says": f"/{given.name}",
                 }
         unbroken += [
@@ -84,7 +86,7 @@ class Refusals:
             if value is UNSET and rule not in _NEVER_REFUSED
         ]
 
-    def _broken(
+    def _find_breaking_values(
         self, tool: ToolPlan, given: _Given
     ) -> dict[tuple[str, str], JsonValue | UnsetType]:
         """A value that breaks each rule, by the rule's place and name; UNSET where none was found.
@@ -107,7 +109,7 @@ class Refusals:
                 settled.add(rule)
             elif before is not UNSET:
                 continue
-            broken[rule] = _without(violation.value, fixed, given.name)
+            broken[rule] = _drop_fixed(violation.value, fixed, given.name)
         return broken
 
 
@@ -120,7 +122,7 @@ class _Given(Struct, frozen=True):
     could_travel: Callable[[JsonValue], bool]  # were the schemas not there
 
 
-def _missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
+def _iterate_missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
     """What the operation requires, left out."""
     body = tool.operation.request_body
     required = {(item.location, item.name) for item in tool.operation.parameters if item.required}
@@ -135,7 +137,7 @@ def _missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
             }
 
 
-def _without(value: JsonValue, fixed: set[str], name: str) -> JsonValue:
+def _drop_fixed(value: JsonValue, fixed: set[str], name: str) -> JsonValue:
     """What a caller gives of a body: not the members that are fixed."""
     if name != "body" or not isinstance(value, dict):
         return value

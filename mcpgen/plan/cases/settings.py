@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mcpgen.ir.json_types import JsonObject, JsonValue
+from mcpgen.contract.placeholders import sample_setting, text_of_setting
 from mcpgen.ir.tool_plan import Fixed, ServerPlan, ToolPlan
-from mcpgen.runtime.testing.samples import Samples
-from mcpgen.runtime.testing.settings import sample_setting, text_of_setting
+from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.types import JsonObject, JsonValue
 
 
 class SettingSamples:

@@ -1,23 +1,23 @@
-"""What can travel where, and be told apart from everything else when it arrives."""
+"""Values that a parameter can carry without ambiguity, by location and style."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from mcpgen.ir.api import Operation, Parameter
-from mcpgen.ir.json_types import JsonSchema, JsonValue
-from mcpgen.plan.media_types import is_json
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.plan.arguments.media_types import is_json
 
 _DELIMITERS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"}
 
 
 def travels(parameter: Parameter, value: JsonValue) -> bool:
-    """Whether a value can be told apart from others where it travels."""
+    """Check whether a parameter can carry a value without ambiguity."""
     if is_json(parameter.content_type):
         return True
     if has_empty(value):
         return False
-    texts = list(_texts(value))
+    texts = list(_iterate_texts(value))
     is_composite = isinstance(value, list | dict)
     delimiter = _DELIMITERS.get(parameter.style, "")
     if parameter.location == "path":
@@ -50,7 +50,7 @@ def is_mistaken_for_others(
         if other is not parameter and other.location == parameter.location:
             others.add(other.name)
             if _is_spread(other):
-                others |= _declared(other.schema, schemas)
+                others |= _collect_properties(other.schema, schemas)
     return not others.isdisjoint(value)
 
 
@@ -58,14 +58,16 @@ def _is_spread(parameter: Parameter) -> bool:
     return parameter.explode and parameter.style in ("form", "cookie")
 
 
-def _declared(schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 5) -> set[str]:
+def _collect_properties(
+    schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 5
+) -> set[str]:
     """The names of the properties of an object's schema."""
     if not isinstance(schema, dict) or not depth:
         return set()
     parts = [schemas.get(schema.get("$ref", "").removeprefix("#/$defs/"), {})]
     parts += [part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ())]
     return set(schema.get("properties", ())).union(
-        *(_declared(part, schemas, depth - 1) for part in parts)
+        *(_collect_properties(part, schemas, depth - 1) for part in parts)
     )
 
 
@@ -78,13 +80,13 @@ def has_empty(value: JsonValue) -> bool:
     return False
 
 
-def without_empty(value: JsonValue) -> JsonValue:
+def remove_empty(value: JsonValue) -> JsonValue:
     """A value without the empty lists and objects that are members of its objects."""
     if isinstance(value, list):
-        return [without_empty(item) for item in value]
+        return [remove_empty(item) for item in value]
     if not isinstance(value, dict):
         return value
-    members = ((name, without_empty(item)) for name, item in value.items())
+    members = ((name, remove_empty(item)) for name, item in value.items())
     return {name: item for name, item in members if item not in ({}, [])}
 
 
@@ -95,23 +97,18 @@ def has_null(value: JsonValue) -> bool:
     return any(map(has_null, value)) if isinstance(value, list) else value is None
 
 
-def _texts(value: JsonValue) -> Iterator[str]:
+def _iterate_texts(value: JsonValue) -> Iterator[str]:
     if isinstance(value, dict):
         for name, item in value.items():
             yield name
-            yield from _texts(item)
+            yield from _iterate_texts(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _iterate_texts(item)
     elif isinstance(value, str):
         yield value
 
 
-def is_same(one: JsonValue, other: JsonValue) -> bool:
-    """Whether two JSON scalars are equal; Python takes true for 1."""
-    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
-
-
-def folded(parameter: Parameter) -> str:
+def fold_parameter_name(parameter: Parameter) -> str:
     """The name by which a parameter is compared: case means nothing in headers."""
     return parameter.name.lower() if parameter.location == "header" else parameter.name

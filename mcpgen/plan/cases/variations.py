@@ -1,21 +1,21 @@
-"""Calls with values that are easily lost or torn apart on the way: what encodings are for."""
+"""Calls with values that encodings easily corrupt: reserved characters, Unicode, empty values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 
 from mcpgen.ir.api import MediaType, Parameter
-from mcpgen.ir.json_types import JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.jsonschema.samples import CannotSampleError
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.plan.arguments.media_types import Kind, classify_body, is_range
 from mcpgen.plan.cases.calls import PLACES, Call, Calls
 from mcpgen.plan.cases.travelling import has_empty, travels
-from mcpgen.plan.media_types import Kind, is_range, kind_of_body
-from mcpgen.plan.shapes import Shape, Shapes
-from mcpgen.runtime.testing.samples import CannotSampleError
+from mcpgen.plan.schemas.shapes import Shape, Shapes
 
 _MOST_LEAVES = 40
 _MOST_CHOICES = 4  # inside each other
@@ -76,6 +76,8 @@ class Variations:
     def __init__(self, calls: Calls, shapes: Shapes) -> None:
         self._calls = calls
         self._shapes = shapes
+        self._named_tool: ToolPlan | None = None
+        self._named: dict[tuple[str, str], list[str]] = {}
 
     def of(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
         """Give each call with what it is about, as far as it differs from the smallest one.
@@ -89,34 +91,42 @@ class Variations:
             self._vary_body(tool, kind, call)
             if call.arguments:
                 yield kind.what, call
-        yield from self._single_items(tool, fullest)
-        yield from self._as_other_types(tool)
+        yield from self._iterate_single_items(tool, fullest)
+        yield from self._iterate_other_types(tool)
 
     def _vary_parameter(
         self, tool: ToolPlan, parameter: Parameter, kind: _Kind, fullest: Call, call: Call
     ) -> None:
-        value = _sent(parameter, fullest)
+        value = _find_sent_value(parameter, fullest)
         if value is None:
             return
         allowed = self._calls.sent.checker(parameter.schema)
-        varied = _varied(value, kind, lambda new: allowed(new) and travels(parameter, new))
+        varied = _vary(value, kind, lambda new: allowed(new) and travels(parameter, new))
         self._give(tool, parameter, value, varied, call)
 
     def _give(
         self, tool: ToolPlan, parameter: Parameter, old: JsonValue, new: JsonValue, call: Call
     ) -> None:
         """Give a parameter its new value, where it is one and the tool has an argument for it."""
-        place = (parameter.location, parameter.name)
-        for item in tool.arguments:
-            if (item.location, item.wire_name) == place and repr(new) != repr(old):
-                call.arguments[item.name] = self._calls.offered(tool, item.name, new)
-                call.send(parameter, new)
+        if repr(new) == repr(old):
+            return
+        for name in self._names(tool).get((parameter.location, parameter.name), ()):
+            call.arguments[name] = self._calls.rename_members(tool, name, new)
+            call.send(parameter, new)
+
+    def _names(self, tool: ToolPlan) -> Mapping[tuple[str, str], list[str]]:
+        """Return the names of a tool's arguments by their place; tools come one after the other."""
+        if self._named_tool is not tool:
+            self._named_tool, self._named = tool, {}
+            for item in tool.arguments:
+                self._named.setdefault((item.location, item.wire_name), []).append(item.name)
+        return self._named
 
     def _vary_body(self, tool: ToolPlan, kind: _Kind, call: Call) -> None:
         if not tool.body or any(item.location == "body" for item in tool.fixed):
             return
         media_type = tool.body[0]
-        told = kind_of_body(media_type)
+        told = classify_body(media_type)
         if not _can_carry(kind, media_type, told):
             return
         try:
@@ -127,13 +137,13 @@ class Variations:
         if told in _WITH_PARTS:
             if not isinstance(value, dict):
                 return  # parts without names are files
-            kept = self._kept(media_type, told)
+            kept = self._find_constant_members(media_type, told)
         allowed = self._calls.sent.checker(self._calls.body_schema(media_type))
-        varied = _varied(value, kind, lambda new: allowed(new) and not _is_lost(new, told), kept)
+        varied = _vary(value, kind, lambda new: allowed(new) and not _is_lost(new, told), kept)
         if repr(varied) != repr(value):
             self._calls.give_body(tool, call, varied, media_type)
 
-    def _kept(self, media_type: MediaType, told: Kind) -> frozenset[str]:
+    def _find_constant_members(self, media_type: MediaType, told: Kind) -> frozenset[str]:
         """The members of a form that stay: those with separators, and what are files, or may be."""
         if told is Kind.FORM:
             styles = {name: encoding.style for name, encoding in media_type.encoding.items()}
@@ -167,11 +177,11 @@ class Variations:
             for option in keywords.get(choice, ()):
                 yield from self._members(option)
 
-    def _single_items(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
+    def _iterate_single_items(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
         """Lists of one item, which some encodings cannot tell from the item alone."""
         call = Call()
         for parameter in tool.operation.parameters:
-            value = _sent(parameter, fullest)
+            value = _find_sent_value(parameter, fullest)
             if isinstance(value, list) and len(value) > 1:
                 single = value[:1]
                 if self._calls.sent.checker(parameter.schema)(single):
@@ -179,7 +189,7 @@ class Variations:
         if call.arguments:
             yield "lists of one item", call
 
-    def _as_other_types(self, tool: ToolPlan) -> Iterator[tuple[str, Call]]:
+    def _iterate_other_types(self, tool: ToolPlan) -> Iterator[tuple[str, Call]]:
         """The body in each media type that neither the smallest nor the largest call uses."""
         for media_type in tool.body[1:-1]:
             try:
@@ -191,7 +201,7 @@ class Variations:
             yield f"a body of {media_type.media_type}", call
 
 
-def _sent(parameter: Parameter, call: Call) -> JsonValue:
+def _find_sent_value(parameter: Parameter, call: Call) -> JsonValue:
     if parameter.location not in PLACES:
         return None
     return call.request[parameter.location].get(parameter.name)
@@ -213,11 +223,11 @@ def _is_lost(value: JsonValue, kind: Kind) -> bool:
     return kind in (Kind.FORM, Kind.MULTIPART, Kind.XML) and has_empty(value)
 
 
-def _varied(
+def _vary(
     value: JsonValue, kind: _Kind, fits: _Fits, kept: frozenset[str] = frozenset()
 ) -> JsonValue:
     """`value` with as many of its leaves replaced as its schema allows, but the `kept` members."""
-    holder: list[Any] = [_copied(value)]
+    holder: list[Any] = [_copy(value)]
     for container, key in islice(_leaves(holder, kept), _MOST_LEAVES):
         before = container[key]
         for new in kind.tries(before):
@@ -228,11 +238,11 @@ def _varied(
     return holder[0]
 
 
-def _copied(value: JsonValue) -> JsonValue:
+def _copy(value: JsonValue) -> JsonValue:
     """A copy that shares nothing with `value` that could be changed."""
     if isinstance(value, dict):
-        return {name: _copied(member) for name, member in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value
+        return {name: _copy(member) for name, member in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def _leaves(container: Any, kept: frozenset[str], depth: int = 0) -> Iterator[tuple[Any, Any]]:

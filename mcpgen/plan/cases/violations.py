@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
-from mcpgen.plan.shapes import Shapes, json_type, referred_name
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.schemas.shapes import Shapes, find_reference, json_type
 
 _MAX_DEPTH = 6
 _LONGEST_TEXT = 2000
@@ -54,12 +54,12 @@ class Violations:
     def _of(
         self, schema: JsonSchema, value: JsonValue, place: str, put: _Put, inside: frozenset[str]
     ) -> Iterator[Violation]:
-        name = referred_name(schema)
+        name = find_reference(schema)
         if name in inside or place.count("/") > _MAX_DEPTH:
             return
         inside |= {name} if name else set()
         keywords = self._shapes.of(schema).keywords
-        for rule, broken in _broken(keywords, value):
+        for rule, broken in _iterate_breaking(keywords, value):
             yield Violation(place, rule, put(broken))
         if isinstance(value, dict):
             yield from self._members(keywords, value, place, put, inside)
@@ -90,11 +90,11 @@ def _token(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _broken(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Each rule that a schema has for values of this type, with what should break it."""
     yield from (("type", other) for other in _of_other_type(keywords))
     if "enum" in keywords:
-        yield "enum", _not_listed(keywords["enum"])
+        yield "enum", _find_unlisted(keywords["enum"])
     for types, rules in _RULES_OF_TYPES:
         if json_type(value) in types:
             for rule in rules:
@@ -114,7 +114,7 @@ def _of_other_type(keywords: JsonObject) -> list[JsonValue]:
     return [other for other in _OF_EACH_TYPE if json_type(other) not in allowed][:1]
 
 
-def _not_listed(values: list[JsonValue]) -> JsonValue:
+def _find_unlisted(values: list[JsonValue]) -> JsonValue:
     """A value of the type of the listed ones that is not among them."""
     numbers = [item for item in values if json_type(item) in _NUMBERS]
     if numbers and len(numbers) == len(values):

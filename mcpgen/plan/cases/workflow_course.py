@@ -1,4 +1,4 @@
-"""How a workflow goes: its steps gone through with what the API is said to answer."""
+"""Simulation of a workflow with sample responses of the API."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from mcpgen.ir.json_types import JsonObject
+from mcpgen.absent import ABSENT
 from mcpgen.ir.tool_plan import StepPlan, WorkflowPlan
 from mcpgen.ir.workflow import (
     Action,
@@ -26,9 +26,9 @@ from mcpgen.ir.workflow import (
     Truth,
     Value,
 )
-from mcpgen.runtime.absent import ABSENT
-from mcpgen.runtime.testing.samples import CannotSampleError
-from mcpgen.runtime.workflow_values import compare, value_at, without_absent
+from mcpgen.jsonschema.samples import CannotSampleError
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.jsonschema.values import compare, value_at, without_absent
 
 _NO_STEP = ""
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from msgspec import UNSET
 
+from mcpgen.absent import ABSENT
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Operation
-from mcpgen.ir.json_types import JsonObject, JsonSchema, JsonValue
 from mcpgen.ir.tool_plan import ServerPlan, StepPlan, ToolPlan, WorkflowPlan
 from mcpgen.ir.workflow import (
     Action,
@@ -25,14 +25,14 @@ from mcpgen.ir.workflow import (
     Negation,
     ResponseValue,
 )
-from mcpgen.plan.cases.calls import PLACES, first_requirement, schema_of
+from mcpgen.jsonschema.samples import CannotSampleError, Which, both_ways
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.values import without_absent
+from mcpgen.plan.arguments.input_refs import INPUT, compose_body
+from mcpgen.plan.arguments.media_types import is_json
+from mcpgen.plan.cases.calls import PLACES, choose_requirement, get_schema
 from mcpgen.plan.cases.settings import SettingSamples
 from mcpgen.plan.cases.workflow_course import Course, Fault
-from mcpgen.plan.media_types import is_json
-from mcpgen.plan.wiring import INPUT, composed
-from mcpgen.runtime.absent import ABSENT
-from mcpgen.runtime.testing.samples import CannotSampleError, Which, both_ways
-from mcpgen.runtime.workflow_values import without_absent
 
 _LEADS_TO_RETRIES = frozenset({401, 403, 408, 425, 429})
 _USUAL_ERRORS = (404, 409, 422, 429, 500, 503)
@@ -83,7 +83,7 @@ class _Making:
             try:
                 course = Course(
                     workflow,
-                    self._inputs(workflow, wish),
+                    self._sample_inputs(workflow, wish),
                     self._replies(workflow, wish),
                     self._request,
                 ).go()
@@ -109,7 +109,7 @@ class _Making:
             "replies": course.replies,
             "requests": course.requests,
             "result": course.result(),
-            "failure": self._failure(course),
+            "failure": self._find_failure(course),
         }
         used = [self._tools[step.tool] for step in course.workflow.steps]
         if settings := self._settings.environment(used):
@@ -123,43 +123,43 @@ class _Making:
             }
             for other in others
         ]
-        if detours := [*detours, *self._detours(course)]:
+        if detours := [*detours, *self._iterate_detours(course)]:
             entry["detours"] = detours
         return entry
 
-    def _failure(self, course: Course) -> JsonObject:
+    def _find_failure(self, course: Course) -> JsonObject:
         """The last step that an error ends the workflow at; {} where none does."""
         for at in reversed(range(len(course.requests))):
-            for failing in self._with_errors(course, at, times=_ALWAYS):
+            for failing in self._iterate_with_errors(course, at, times=_ALWAYS):
                 if failing.failed == course.steps[at]:
                     return {
-                        **_fault(failing),
+                        **_describe_fault(failing),
                         "step": failing.failed,
                         "took_effect": list(dict.fromkeys(failing.steps[:at])),
                     }
         return {}
 
-    def _detours(self, course: Course) -> Iterator[JsonObject]:
+    def _iterate_detours(self, course: Course) -> Iterator[JsonObject]:
         """For each action after a failure, an error that it is taken at, and how it goes on."""
         shown: list[Action] = []
         for at, step_id in enumerate(course.steps):
             for times in (1, _ALWAYS):  # tried again with success, and never
-                for going in self._with_errors(course, at, times=times):
+                for going in self._iterate_with_errors(course, at, times=times):
                     new = [action for action in going.taken if action not in shown]
                     if going.failed or not new or step_id in course.steps[:at]:
                         continue
                     shown += new
                     yield {
-                        **_fault(going),
+                        **_describe_fault(going),
                         "requests": going.requests,
                         "result": going.result(),
                         "waits_seconds": going.waited_seconds,
                     }
 
-    def _with_errors(self, course: Course, at: int, *, times: int) -> Iterator[Course]:
+    def _iterate_with_errors(self, course: Course, at: int, *, times: int) -> Iterator[Course]:
         """The same course where the request at an index is answered with one error or another."""
         step = next(step for step in course.workflow.steps if step.id == course.steps[at])
-        for status in _error_statuses(step, self._tools[step.tool].operation):
+        for status in _choose_error_statuses(step, self._tools[step.tool].operation):
             fault = Fault(step.id, at, status, times)
             with suppress(CannotSampleError):  # what follows lacks what the step would have given
                 yield replace(course, fault=fault).go()
@@ -178,7 +178,7 @@ class _Making:
             status = int(response.status) if response.status.isdigit() else 200
             for media_type in response.content:
                 if is_json(media_type.media_type):
-                    schema, examples = schema_of(media_type), media_type.examples
+                    schema, examples = get_schema(media_type), media_type.examples
                     body = (
                         self._answered.exemplary(schema, examples)
                         if wish == "example"
@@ -188,9 +188,9 @@ class _Making:
             return {"status": status}
         return {"status": 200}
 
-    def _inputs(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
+    def _sample_inputs(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
         """An argument for each input, such that the operations take it as well."""
-        wanted = dict(self._uses(workflow))
+        wanted = dict(self._iterate_uses(workflow))
         found: JsonObject = {}
         for argument in workflow.arguments:
             schema: JsonSchema = argument.schema
@@ -199,7 +199,7 @@ class _Making:
             found[argument.name] = self._sent.sample(schema, wish, seed=argument.name)
         return found
 
-    def _uses(self, workflow: WorkflowPlan) -> Iterator[tuple[str, JsonSchema]]:
+    def _iterate_uses(self, workflow: WorkflowPlan) -> Iterator[tuple[str, JsonSchema]]:
         """The inputs that are an argument as they stand, and what that argument must be."""
         for step in workflow.steps:
             schemas = {item.name: item.schema for item in self._tools[step.tool].arguments}
@@ -209,8 +209,8 @@ class _Making:
 
     def _request(self, step: StepPlan, arguments: JsonObject) -> JsonObject:
         tool = self._tools[step.tool]
-        shaping = tool.shaping
-        if shaping.confirm or shaping.poll is not None:
+        policies = tool.policies
+        if policies.confirm or policies.poll is not None:
             raise CannotSampleError(f"`{step.id}` waits for a user, or for the API")
         if tool.wire_names or tool.body[1:] or "max_pages" in arguments:
             raise CannotSampleError(f"what `{step.id}` sends depends on more than its arguments")
@@ -221,11 +221,11 @@ class _Making:
             if value is not UNSET and (problem := self._sent.problem(argument.schema, value)):
                 raise CannotSampleError(f"`{argument.name}` of `{step.id}`: {problem}")
         return {
-            "operation": tool.operation.key, **_sent(tool, arguments, self._settings)
+            "operation": tool.operation.key, **_build_request(tool, arguments, self._settings)
         }  # fmt: skip
 
 
-def _sent(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> JsonObject:
+def _build_request(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> JsonObject:
     """What the request of these arguments has, by the API's own names."""
     request: JsonObject = {place: {} for place in PLACES}
     placed: JsonObject = {}
@@ -241,7 +241,7 @@ def _sent(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> Js
             request[argument.location] = value
     declared = tool.operation.declared
     if declared is not None and declared.body is not UNSET:
-        body = composed(declared.body, placed)
+        body = compose_body(declared.body, placed)
         if body is not ABSENT:
             request["body"] = without_absent(body)
     if tool.members and isinstance(request.get("body"), dict):
@@ -252,18 +252,18 @@ def _sent(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> Js
         }  # fmt: skip
     if "body" in request:
         request["content_type"] = tool.body[0].media_type
-    request["security"] = list(first_requirement(tool.operation))
+    request["security"] = list(choose_requirement(tool.operation))
     return {key: value for key, value in request.items() if key not in PLACES or value}
 
 
-def _fault(course: Course) -> JsonObject:
+def _describe_fault(course: Course) -> JsonObject:
     """Which requests are answered with an error, and with which."""
     if course.fault is None:
         raise ValueError("a course without an error")
     return {"at": course.fault.at, "times": course.faults, "status": course.fault.status}
 
 
-def _error_statuses(step: StepPlan, operation: Operation) -> list[int]:
+def _choose_error_statuses(step: StepPlan, operation: Operation) -> list[int]:
     """Documented errors, those that the step's actions name, and some usual ones.
 
     None that a client would try to get around by itself.

@@ -1,1 +1,1 @@
-"""Credentials from the environment to the place where a security scheme wants them."""
+"""Credentials of the server towards the API: values from the environment, per security scheme."""

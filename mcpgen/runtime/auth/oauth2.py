@@ -1,8 +1,7 @@
-"""OAuth 2 towards the API: tokens of the server itself, fetched when needed, kept in memory."""
+"""OAuth 2 client of the server: fetches access tokens when needed and caches them in memory."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -11,15 +10,18 @@ from urllib.parse import quote_plus, urlencode, urljoin, urlsplit
 
 import msgspec
 
-from mcpgen.runtime.auth.credentials import AppliedCredentials
-from mcpgen.runtime.auth.schemes import bearer_header
+from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
+from mcpgen.contract.needs import sufficient_parts
+from mcpgen.runtime.auth.schemes import make_bearer_header
+from mcpgen.runtime.auth.security_scheme import AppliedCredentials
 from mcpgen.runtime.auth.values import TOKEN, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
-from mcpgen.runtime.needs import sufficient_parts
 from mcpgen.runtime.upstream.errors import UpstreamError
-from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
+from mcpgen.runtime.upstream.resilience.concurrency_limit import ConcurrencyLimit
 
+_MAX_ANSWER_BYTES = 64 * 1024
 _DEFAULT_LIFETIME = 300.0  # of a token whose issuer does not tell
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _WELL_KNOWN = "/.well-known/openid-configuration"
@@ -39,17 +41,21 @@ class OAuth2Scheme:
         variables: Mapping[str, str],
         environ: Mapping[str, str],
         *,
-        base_url: Callable[[], str],
+        base_urls: BaseUrls,
+        name: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Read the settings; `base_url` resolves a relative token URL.
+        """Read the settings; `base_urls` are those of the API, `name` is the scheme's.
+
+        The base URL resolves a relative token URL.
 
         Raises:
             ConfigurationError: a setting has characters that cannot travel.
         """
         self._description = description
         self._names = variables
-        self._base_url = base_url
+        self._base_urls = base_urls
+        self._name = name
         self._clock = clock
         values = {
             part: read_value(description, part, name, environ) for part, name in variables.items()
@@ -62,7 +68,7 @@ class OAuth2Scheme:
         self._client_id = values.get("client_id", "")
         self._client_secret = values.get("client_secret", "")
         self._tokens: dict[str, tuple[str, float]] = {}  # by scopes: token, when to renew it
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._turns: dict[str, ConcurrencyLimit] = {}  # by scopes; one fetch at a time
         self._discovered = ""
 
     @property
@@ -96,7 +102,7 @@ class OAuth2Scheme:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Every secret and every token held."""
+        """Every secret and every fetched token."""
         fetched = (token for token, _ in self._tokens.values())
         return (self._access_token, self._refresh_token, self._client_secret, *fetched)
 
@@ -120,22 +126,27 @@ class OAuth2Scheme:
         return ""
 
     async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:
-        """A bearer token that is good for these scopes.
+        """Return the header with an access token for these scopes.
 
         Raises:
-            ToolError: the issuer gave none.
+            ToolError: the issuer returned no token.
         """
         if self._access_token:
-            return bearer_header(self._access_token)
+            return make_bearer_header(self._access_token)
         scope = " ".join(sorted(scopes))
-        async with self._locks.setdefault(scope, asyncio.Lock()):
+        # A limit and not a lock: calls that wait for a slow issuer must not pile up.
+        turns = self._turns.setdefault(scope, ConcurrencyLimit(concurrent=1))
+        await turns.acquire()
+        try:
             token, renew_at = self._tokens.get(scope, ("", 0.0))
             if not token or self._clock() >= renew_at:
                 token = await self._fetch(send, scope)
-        return bearer_header(token)
+        finally:
+            turns.release()
+        return make_bearer_header(token)
 
     def forget(self) -> bool:
-        """Drop what was fetched; a configured access token stays, being all there is."""
+        """Drop fetched tokens; return False for a configured access token, which stays."""
         if self._access_token:
             return False
         had_tokens = bool(self._tokens)
@@ -159,18 +170,30 @@ class OAuth2Scheme:
             headers.append(("Authorization", f"Basic {b64encode(pair.encode()).decode()}"))
         elif self._client_id:
             form["client_id"] = self._client_id
-        request = HttpRequest("POST", url, tuple(headers), urlencode(form).encode())
-        answer = _granted(await _sent(send, request), self.variables)
+        request = HttpRequest(
+            "POST",
+            url,
+            tuple(headers),
+            urlencode(form).encode(),
+            private_addresses_setting=self._base_urls.private_addresses_setting_of(url),
+        )
+        answer = _read_grant(await _send(send, request), self.variables)
         token: str = answer["access_token"]
         # Some issuers give a new refresh token each time, and then only that one is good.
         rotated = answer.get("refresh_token")
         if self._refresh_token and isinstance(rotated, str) and rotated:
             self._refresh_token = rotated
-        lifetime = _lifetime(answer)
+        lifetime = _read_lifetime(answer)
         self._tokens[scope] = (token, self._clock() + lifetime - min(60.0, lifetime / 5))
         return token
 
     async def _token_url(self, send: Sender) -> str:
+        """Return the URL that the secrets go to.
+
+        Raises:
+            ConfigurationError: the owner did not confirm its origin, or secrets may not go there.
+            ToolError: discovery did not name it.
+        """
         url = self._discovered
         if not url and self._refresh_token:
             url = self._refresh_url
@@ -178,12 +201,41 @@ class OAuth2Scheme:
             url = self._flows.get("clientCredentials", {}).get("tokenUrl", "")
         if not url:
             url = self._discovered = await self._discover(send)
-        return _secured(urljoin(f"{self._base_url()}/", url) if "://" not in url else url)
+        if "://" not in url:
+            url = urljoin(f"{self._base_urls.base_url()}/", url)
+        _check_token_url(url)
+        self._check_confirmed(url)
+        return url
+
+    def _check_confirmed(self, url: str) -> None:
+        if not self._base_urls.is_confirmed(url):
+            subject = f"the token request of `{self._name}`" if self._name else "the token request"
+            raise UnconfirmedOriginError(subject, url)
+
+    @property
+    def unconfirmed_url(self) -> str:
+        """The URL that a token request would use, and the owner did not confirm; "" for none.
+
+        Of discovery it is the URL of the metadata, since what it names is not known yet.
+        """
+        if not self.fetches_tokens:
+            return ""
+        url = self._refresh_url if self._refresh_token else ""
+        url = url or self._flows.get("clientCredentials", {}).get("tokenUrl", "")
+        url = url or self._discovery_url
+        return url if "://" in url and not self._base_urls.is_confirmed(url) else ""
 
     async def _discover(self, send: Sender) -> str:
-        request = HttpRequest("GET", _secured(self._discovery_url))
-        response = await _sent(send, request)
-        metadata = _object(response) if response.status == 200 else {}
+        self._check_confirmed(self._discovery_url)
+        request = HttpRequest(
+            "GET",
+            _check_token_url(self._discovery_url),
+            private_addresses_setting=self._base_urls.private_addresses_setting_of(
+                self._discovery_url
+            ),
+        )
+        response = await _send(send, request)
+        metadata = _decode_object(response) if response.status == 200 else {}
         url = metadata.get("token_endpoint")
         if not isinstance(url, str):
             raise ToolError(
@@ -193,13 +245,19 @@ class OAuth2Scheme:
         return url
 
 
-def _secured(url: str) -> str:
-    """Give a URL back when credentials may go there: https, or this machine.
+def _check_token_url(url: str) -> str:
+    """Return a URL that may receive credentials: https, or this machine.
 
     Raises:
         ConfigurationError: they may not.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        is_valid = url.isascii() and url.isprintable() and " " not in url and parts.port != 0
+    except ValueError:  # an unfinished IPv6 address, a port that is no number or too large
+        is_valid = False
+    if not is_valid:
+        raise ConfigurationError("the token URL of the API is invalid")
     is_local = parts.scheme == "http" and parts.hostname in _LOCAL_HOSTS
     if not is_local and (parts.scheme != "https" or not parts.hostname):
         raise ConfigurationError(
@@ -211,7 +269,7 @@ def _secured(url: str) -> str:
 
 
 def _check_issuer(discovery_url: str, issuer: object) -> None:
-    """Hold metadata to the issuer whose they must be (OpenID Connect Discovery 1.0, section 4.3).
+    """Check the issuer of discovery metadata (OpenID Connect Discovery 1.0, section 4.3).
 
     A "/" that ends an issuer is not in its discovery URL (section 4.1), and a URL that is not
     made from an issuer tells of none.
@@ -229,14 +287,16 @@ def _check_issuer(discovery_url: str, issuer: object) -> None:
         )
 
 
-async def _sent(send: Sender, request: HttpRequest) -> HttpResponse:
+async def _send(send: Sender, request: HttpRequest) -> HttpResponse:
     try:
         return await send(request)
     except UpstreamError as error:
-        raise ToolError(f"No access token could be had: the request for it {error}") from None
+        raise ToolError(f"No access token: the token request {error}") from None
 
 
-def _object(response: HttpResponse) -> dict[str, Any]:
+def _decode_object(response: HttpResponse) -> dict[str, Any]:
+    if len(response.body) > _MAX_ANSWER_BYTES:
+        return {}
     try:
         decoded = msgspec.json.decode(response.body)
     except (ValueError, RecursionError):
@@ -244,13 +304,13 @@ def _object(response: HttpResponse) -> dict[str, Any]:
     return decoded if isinstance(decoded, dict) else {}
 
 
-def _granted(response: HttpResponse, variables: tuple[str, ...]) -> dict[str, Any]:
-    """The issuer's answer, once it holds a token that can travel (RFC 6749, section 5).
+def _read_grant(response: HttpResponse, variables: tuple[str, ...]) -> dict[str, Any]:
+    """Return the token response if it contains a valid token (RFC 6749, section 5).
 
     Raises:
         ToolError: it does not.
     """
-    answer = _object(response)
+    answer = _decode_object(response)
     token = answer.get("access_token")
     if response.status == 200 and isinstance(token, str) and token and TOKEN.match(token):
         return answer
@@ -258,12 +318,12 @@ def _granted(response: HttpResponse, variables: tuple[str, ...]) -> dict[str, An
     is_code = isinstance(code, str) and code.isascii() and code.isprintable() and len(code) < 50
     told = f" (`{code}`)" if is_code else ""
     raise ToolError(
-        f"No access token could be had: its issuer answered {response.status}{told}. Whoever runs "
-        f"this server can check {' and '.join(variables)}."
+        f"No access token: its issuer returned status {response.status}{told}. The operator "
+        f"of this server can check {' and '.join(variables)}."
     )
 
 
-def _lifetime(answer: Mapping[str, Any]) -> float:
+def _read_lifetime(answer: Mapping[str, Any]) -> float:
     try:
         lifetime = float(answer.get("expires_in", _DEFAULT_LIFETIME))
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Security schemes that need nothing but what the environment gives: keys, passwords, tokens."""
+"""Static security schemes: API keys, HTTP authentication and client certificates."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcpgen.runtime.auth.credentials import AppliedCredentials, Scheme
+from mcpgen.runtime.auth.security_scheme import AppliedCredentials, SecurityScheme
 from mcpgen.runtime.auth.values import is_set, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.upstream.http import ClientCertificate, Sender
+from mcpgen.runtime.upstream.http.messages import ClientCertificate, Sender
 
 
 def make_scheme(
     description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
-) -> Scheme:
+) -> SecurityScheme:
     """Make a scheme of its Security Scheme Object; `variables` are names, by part.
 
     Raises:
@@ -24,11 +24,11 @@ def make_scheme(
     """
     kind = description["type"]
     if kind == "apiKey":
-        return _api_key(description, variables, environ)
+        return _make_api_key(description, variables, environ)
     if kind == "http":
-        return _http(description, variables, environ)
+        return _make_http(description, variables, environ)
     if kind == "mutualTLS":
-        return _mutual_tls(description, variables, environ)
+        return _make_mutual_tls(description, variables, environ)
     raise ConfigurationError(f"security schemes of type `{kind}` are not known")
 
 
@@ -50,16 +50,21 @@ class StaticScheme:
         """Whether it is configured so that `apply` requests a token: never."""
         return False
 
+    @property
+    def unconfirmed_url(self) -> str:
+        """The URL that `apply` would send secrets to without confirmation: none."""
+        return ""
+
     async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:  # noqa: ARG002  (the protocol's shape)
-        """What the scheme adds to any request."""
+        """Return the credentials, which are the same for every request."""
         return self.applied or AppliedCredentials()
 
     def forget(self) -> bool:
-        """Nothing was fetched, so nothing fresh can be had."""
+        """Return False: a static scheme has no token to renew."""
         return False
 
 
-def _api_key(
+def _make_api_key(
     description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
 ) -> StaticScheme:
     variable, place, name = variables["value"], description["in"], description["name"]
@@ -72,26 +77,26 @@ def _api_key(
     return StaticScheme((variable,), make(value) if value else None, (value,) if value else ())
 
 
-def _http(
+def _make_http(
     description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
 ) -> StaticScheme:
     scheme: str = description["scheme"]
     if scheme.lower() == "basic":
-        return _basic(description, variables, environ)
+        return _make_basic(description, variables, environ)
     variable = variables["value"]
     value = read_value(description, "value", variable, environ)
     if scheme.lower() == "bearer":
-        return StaticScheme((variable,), bearer_header(value) if value else None, (value,))
+        return StaticScheme((variable,), make_bearer_header(value) if value else None, (value,))
     header = (("Authorization", f"{scheme} {value}"),)
     return StaticScheme((variable,), AppliedCredentials(header) if value else None, (value,))
 
 
-def bearer_header(token: str) -> AppliedCredentials:
-    """A bearer token as it travels (RFC 6750, section 2.1)."""
+def make_bearer_header(token: str) -> AppliedCredentials:
+    """Return the Authorization header for a bearer token (RFC 6750, section 2.1)."""
     return AppliedCredentials(headers=(("Authorization", f"Bearer {token}"),))
 
 
-def _basic(
+def _make_basic(
     description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
 ) -> StaticScheme:
     """HTTP Basic (RFC 7617)."""
@@ -107,7 +112,7 @@ def _basic(
     return StaticScheme(names, AppliedCredentials(header), (password or username, pair))
 
 
-def _mutual_tls(
+def _make_mutual_tls(
     description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
 ) -> StaticScheme:
     parts = ("certificate_file", "key_file")

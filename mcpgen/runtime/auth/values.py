@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from mcpgen.contract.credential_names import find_scheme_fault
 from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.text.flags import is_true
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +20,17 @@ if TYPE_CHECKING:
 _VISIBLE = re.compile(r"[\x20-\x7e]*\Z")
 TOKEN = re.compile(r"[\x21-\x7e]*\Z")
 _COOKIE_VALUE = re.compile(r"[\x21-\x2b\x2d-\x3a\x3c-\x7e]*\Z")
-TEXT = re.compile(r"[^\x00-\x1f\x7f]*\Z")
+TEXT = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*\Z")  # surrogates: bytes that are not UTF-8
 
 
 def is_set(variable: str, part: str, environ: Mapping[str, str]) -> bool:
-    """Whether the environment has a value for a setting.
+    """Return whether the environment has a value for a setting.
 
-    An empty password is a password: some APIs take a key as the user name (RFC 7617).
+    An empty password is a password: some APIs take a key as the user name (RFC 7617). A switch that
+    is off counts as not set.
     """
+    if part == "switch":
+        return is_true(environ.get(variable, ""))
     return variable in environ if part == "password" else bool(environ.get(variable, "").strip())
 
 
@@ -40,8 +45,8 @@ def setting(
     value = environ.get(variable, "").strip()
     if not allowed.match(value):
         raise ConfigurationError(
-            f"{variable} has a character that cannot be sent: a line break, a control or, where "
-            "these separate things, a space or a semicolon",
+            f"{variable} has a character that cannot be sent: a line break, a control, bytes that"
+            " are not UTF-8 or, where these separate things, a space or a semicolon",
             setting=variable,
         )
     return value
@@ -55,15 +60,27 @@ def read_value(
     `description` is the scheme's entry in the contract.
 
     Raises:
-        ConfigurationError: the value cannot be sent; names the variable only.
+        ConfigurationError: the value cannot be sent, or not under the name that the contract has
+            for it; names the variable only.
     """
-    value = setting(environ, variable, allowed=_allowed_characters(description, part))
+    fault = find_scheme_fault(
+        description["type"],
+        location=description.get("in", ""),
+        name=description.get("name", ""),
+        http_scheme=description.get("scheme", ""),
+    )
+    if fault:
+        raise ConfigurationError(
+            f"{variable} cannot be sent: the security scheme is invalid, since {fault}",
+            setting=variable,
+        )
+    value = setting(environ, variable, allowed=_select_pattern(description, part))
     if part == "username" and ":" in value:
         raise ConfigurationError(f"{variable} must not have a colon (RFC 7617)", setting=variable)
     return value
 
 
-def _allowed_characters(description: JsonObject, part: str) -> re.Pattern[str]:
+def _select_pattern(description: JsonObject, part: str) -> re.Pattern[str]:
     kind = description["type"]
     if kind in ("oauth2", "openIdConnect"):
         return TOKEN

@@ -1,4 +1,4 @@
-"""What a server may ask of a client, and whether this client can."""
+"""Check whether a client declared the capability that a request to it requires."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _CAPABILITY: Final = {
 def check_client_can(
     method: str, params: JsonObject, revision: Revision, capabilities: JsonObject
 ) -> None:
-    """Return if the client declared what this request needs.
+    """Check that the client declared the capability for a request.
 
     Raises:
-        ClientCannotError: it did not; the error holds what it would have to declare.
+        ClientCannotError: it did not; `required` contains the missing capability.
     """
     if method not in revision.client_requests:
         raise ClientCannotError(
-            f"MCP {revision.name}, which this client speaks, has no {method}",
-            _needed(method, params),
+            f"MCP {revision.name}, the revision of this client, has no {method}",
+            _make_requirement(method, params),
         )
     if method == "ping":
         return
@@ -37,7 +37,7 @@ def check_client_can(
     if not isinstance(declared, dict):
         raise ClientCannotError(
             f"this client did not declare `{capability}`, which {method} needs",
-            _needed(method, params),
+            _make_requirement(method, params),
         )
     if method == "elicitation/create":
         _check_mode(params.get("mode", "form"), revision, declared)
@@ -46,19 +46,19 @@ def check_client_can(
 
 
 def check_form(schema: JsonObject, revision: Revision) -> None:
-    """Return if a form has no fields but those that this revision knows.
+    """Check that this revision supports every field of a form.
 
     Raises:
-        ClientCannotError: a newer revision would have to be spoken.
-        ValueError: no revision has such a field.
+        ClientCannotError: only a newer revision supports a field.
+        ValueError: no revision supports a field.
     """
     for name, field in schema.get("properties", {}).items():
         kind = field.get("type") if isinstance(field, dict) else None
         if not isinstance(kind, str) or kind not in REVISION_2026_07_28.form_field_types:
-            raise ValueError(f"the field {name!r} of a form has the type {kind!r}")
+            raise ValueError(f"invalid type {kind!r} of the form field {name!r}")
         if kind not in revision.form_field_types:
             raise ClientCannotError(
-                f"forms of MCP {revision.name}, which this client speaks, have no {kind}",
+                f"forms of MCP {revision.name}, the revision of this client, have no {kind}",
                 {"elicitation": {"form": {}}},
             )
 
@@ -87,7 +87,7 @@ def _check_tools(revision: Revision, declared: JsonObject) -> None:
         )
 
 
-def _needed(method: str, params: JsonObject) -> JsonObject:
+def _make_requirement(method: str, params: JsonObject) -> JsonObject:
     capability = _CAPABILITY[method]
     if method == "elicitation/create" and params.get("mode") == "url":
         return {capability: {"url": {}}}

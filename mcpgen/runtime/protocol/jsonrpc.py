@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as MCP narrows it: ids, error codes, encoding."""
+"""JSON-RPC 2.0 with the restrictions of MCP: ids, error codes, encoding."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode compactly with the standard library, whose import is the cheapest.
+    """Encode compactly with the standard library, which is the cheapest to import.
 
     Raises:
-        ValueError: `value` holds NaN, an infinity or a lone surrogate.
-        TypeError: `value` holds something that JSON has no form for.
+        ValueError: `value` contains NaN, an infinity or a lone surrogate.
+        TypeError: `value` contains an object that JSON cannot represent.
     """
     return _encoder.encode(value).encode()
 
 
 def http_status(code: int) -> int:
-    """Give the HTTP status that goes with an error code (MCP 2026-07-28, "Transports")."""
+    """Return the HTTP status for an error code (MCP 2026-07-28, "Transports")."""
     return _HTTP_STATUS.get(code, 200)
 
 
-def as_id(value: object) -> RequestId | None:
-    """Give a value as an id (or progress token) if MCP allows it: a string or an integer."""
+def parse_id(value: object) -> RequestId | None:
+    """Return an id or a progress token as a string or an integer; None if it is invalid."""
     if type(value) is str or type(value) is int:
         return value
     if type(value) is float and value.is_integer():
@@ -71,6 +71,23 @@ def as_id(value: object) -> RequestId | None:
     return None
 
 
-def readable_id(message: object) -> RequestId | None:
-    """Give the id of whatever was received, if it has one that MCP allows."""
-    return as_id(message.get("id")) if isinstance(message, dict) else None
+def read_id(message: object) -> RequestId | None:
+    """Return the id of a decoded message; None if it has no valid one."""
+    return parse_id(message.get("id")) if isinstance(message, dict) else None
+
+
+def error_message(
+    code: int, message: str, data: Any = None, request_id: RequestId | None = None
+) -> JsonObject:
+    """Return an error response, without `id` if the request has no readable one.
+
+    JSON-RPC 2.0 requires null in that case, which no schema of MCP allows.
+    """
+    error: JsonObject = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    response: JsonObject = {"jsonrpc": "2.0"}
+    if request_id is not None:
+        response["id"] = request_id
+    response["error"] = error
+    return response

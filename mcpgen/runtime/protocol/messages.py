@@ -1,4 +1,4 @@
-"""What passes between the protocol core and whoever drives it."""
+"""Messages to send, the streams that carry them, and changes that clients subscribe to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from mcpgen.runtime.protocol.call import Call
-
 Stream: TypeAlias = Hashable
-"""The transport's own name for where a message came from and its answers go; None is the
-connection as a whole (stdio's pipe; over HTTP the legacy GET stream)."""
+"""The transport's name of the stream that carried a request and carries its response. None is the
+connection as a whole: the pipe of stdio, or the legacy GET stream of HTTP."""
 
 
 class Outgoing:
@@ -25,57 +23,41 @@ class Outgoing:
     def __init__(
         self, data: bytes, stream: Stream = None, is_last: bool = False, http_status: int = 200
     ) -> None:
-        # No line break inside. Empty: nothing to write, the stream has only ended, or (where
-        # `is_last` is not set) the client is to come back for the rest: SSE polling.
+        # Without line breaks. If empty, nothing is written: the stream has ended, or (unless
+        # `is_last`) the client has to fetch the rest over another connection (SSE polling).
         self.data = data
         self.stream = stream
-        self.is_last = is_last  # all requests of the stream are answered: close it after this
+        self.is_last = is_last  # every request of the stream is answered: close it after this
         self.http_status = http_status  # if nothing was written on the stream before
 
 
-class CallCancelled:
-    """A call whose handler must stop; nothing more is sent for it."""
+class Batch:
+    """The responses to the elements of one JSON array (2025-03-26), until all are present."""
 
-    __slots__ = ("call", "reason")
+    __slots__ = ("pending", "responses", "stream")
 
-    def __init__(self, call: Call, reason: str = "") -> None:
-        self.call = call
-        self.reason = reason
-
-
-class ClientAnswer:
-    """The client's response to a request of ours: `result` or `error`, never both."""
-
-    __slots__ = ("error", "request_id", "result")
-
-    def __init__(
-        self,
-        request_id: RequestId,
-        result: JsonObject | None = None,
-        error: JsonObject | None = None,
-    ) -> None:
-        self.request_id = request_id
-        self.result = result
-        self.error = error
+    def __init__(self, stream: Stream, pending: int) -> None:
+        self.stream = stream
+        self.pending = pending
+        self.responses: list[bytes] = []
 
 
-class SessionOpened:
-    """`initialize` was answered; over HTTP the moment to mint a session id."""
+class Subscription:
+    """An open `subscriptions/listen` request; `notifications` is the filter that is honoured."""
 
-    __slots__ = ()
+    __slots__ = ("id", "notifications", "stream")
 
-
-class RootsChanged:
-    """The client's roots are not what they were."""
-
-    __slots__ = ()
+    def __init__(self, id: RequestId, stream: Stream, notifications: JsonObject) -> None:
+        self.id = id
+        self.stream = stream
+        self.notifications = notifications
 
 
 class Change:
-    """What changed in the server, for whoever listens; two strings, so that processes can share it.
+    """A change in the server that clients subscribe to; two strings, to be sent across processes.
 
-    `kind` is "tools", "prompts" or "resources" (the list changed), "resource" (the one at the URI
-    `subject` did) or "elicitation" (the user has finished, at its URL, the one with this id).
+    `kind` is "tools", "prompts" or "resources" (the list changed), "resource" (the resource at the
+    URI `subject` changed) or "elicitation" (the user completed the one with the id `subject`).
     """
 
     __slots__ = ("kind", "subject")
@@ -83,6 +65,3 @@ class Change:
     def __init__(self, kind: str, subject: str = "") -> None:
         self.kind = kind
         self.subject = subject
-
-
-Event: TypeAlias = "Call | CallCancelled | ClientAnswer | SessionOpened | RootsChanged"

@@ -1,7 +1,7 @@
-"""What each request method does: answer at once, or ask for a handler.
+"""Request methods of MCP: answer a request at once, or check it for a handler.
 
-Each function takes the call, either answers it and gives False, or gives True: a handler must.
-A `ProtocolError` that it raises becomes the answer.
+Each function returns False if it has answered the request, and True if a handler must do that. A
+`ProtocolError` that it raises becomes the response.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from mcpgen.runtime.errors import ProtocolError
-from mcpgen.runtime.protocol.call import Call
 from mcpgen.runtime.protocol.jsonrpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVELS,
     JsonObject,
 )
-from mcpgen.runtime.protocol.listing import Listing
-from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.protocol.messages import Subscription
+from mcpgen.runtime.protocol.prepared_list import PreparedList
+from mcpgen.runtime.protocol.request import Request
+from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import Revision
 
@@ -26,239 +27,292 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final, TypeAlias
 
-MAX_SUBSCRIPTIONS: Final = 1000  # to resources, of a legacy session
-MAX_LISTENS: Final = 1000  # of a connection; over HTTP each has its own
+MAX_SUBSCRIPTIONS: Final = 1000  # to resources, per legacy session
+MAX_URI_CHARACTERS: Final = 2048  # in a subscription
+MAX_CLIENT_BYTES: Final = 4096  # of a client's capabilities, as JSON
+MAX_CLIENT_VALUES: Final = 100
+_MAX_NAME_CHARACTERS: Final = 200
+MAX_LISTENS: Final = 1000  # `subscriptions/listen` per connection; over HTTP each has its own
 
-Method: TypeAlias = "Callable[[Call], bool]"
+Method: TypeAlias = "Callable[[Request], bool]"
 
 
 @lru_cache(maxsize=16)
-def methods_of(offering: Offering, revision: Revision) -> Mapping[str, Method]:
-    """Give the methods that a revision has and whose capability the server declares."""
+def select_methods(definition: ServerDefinition, revision: Revision) -> Mapping[str, Method]:
+    """Return the methods of a revision whose capability the server declares."""
     return {
         name: method
         for name, method in _METHODS.items()
         if name in revision.request_methods
-        and (name not in _CONDITIONS or _CONDITIONS[name](offering))
+        and (name not in _CONDITIONS or _CONDITIONS[name](definition))
     }
 
 
-def _initialize(call: Call) -> bool:
-    protocol = call.protocol
-    offering = protocol.offering
-    requested = _string(call.params, "protocolVersion")
-    capabilities = call.params.get("capabilities")
-    client_info = call.params.get("clientInfo")
-    revision = next((row for row in offering.legacy if row.name == requested), offering.legacy[0])
-    former = protocol.session
+def _initialize(request: Request) -> bool:
+    connection = request.connection
+    definition = connection.definition
+    requested = _require_string(request.params, "protocolVersion")
+    capabilities = request.params.get("capabilities")
+    client_info = request.params.get("clientInfo")
+    revision = next(
+        (row for row in definition.legacy if row.name == requested), definition.legacy[0]
+    )
+    former = connection.session
     session = LegacySession(
         revision,
-        client_capabilities=capabilities if type(capabilities) is dict else {},
-        client_info=client_info if type(client_info) is dict else {},
+        client_capabilities=_check_capabilities(request, capabilities),
+        client_info=_shorten_client_info(client_info),
     )
     if former is not None:
         session.next_request_id = former.next_request_id
-    protocol.session = session
-    call.revision = revision
+    connection.session = session
+    request.revision = revision
     result: JsonObject = {
         "protocolVersion": revision.name,
-        "capabilities": offering.capabilities(revision),
-        "serverInfo": offering.implementation(revision),
+        "capabilities": definition.capabilities(revision),
+        "serverInfo": definition.implementation(revision),
     }
-    if offering.instructions:
-        result["instructions"] = offering.instructions
-    call.answer(result)
+    if definition.instructions:
+        result["instructions"] = definition.instructions
+    request.answer(result)
     return False
 
 
-def _discover(call: Call) -> bool:
-    offering = call.protocol.offering
+def _check_capabilities(request: Request, capabilities: object) -> JsonObject:
+    """Return the client's capabilities, which its session stores.
+
+    Raises:
+        ProtocolError: they are too large to store for 10,000 sessions.
+    """
+    if type(capabilities) is not dict:
+        return {}
+    text = request.connection.encode(capabilities)
+    values = text.count(b",") + text.count(b"{") + text.count(b"[")
+    if len(text) > MAX_CLIENT_BYTES or values > MAX_CLIENT_VALUES:
+        raise ProtocolError(
+            INVALID_PARAMS,
+            f"`capabilities` is too large: expected at most {MAX_CLIENT_BYTES:,} bytes and "
+            f"{MAX_CLIENT_VALUES} values",
+        )
+    return capabilities
+
+
+def _shorten_client_info(client_info: object) -> JsonObject:
+    """Return the client's name and version; its session needs no icons."""
+    if type(client_info) is not dict:
+        return {}
+    texts = ((key, client_info.get(key)) for key in ("name", "version"))
+    return {key: text[:_MAX_NAME_CHARACTERS] for key, text in texts if type(text) is str}
+
+
+def _discover(request: Request) -> bool:
+    definition = request.connection.definition
     result: JsonObject = {
-        "supportedVersions": offering.version_names,
-        "capabilities": offering.capabilities(call.revision),
+        "supportedVersions": definition.version_names,
+        "capabilities": definition.capabilities(request.revision),
     }
-    if offering.instructions:
-        result["instructions"] = offering.instructions
-    call.answer(result)
+    if definition.instructions:
+        result["instructions"] = definition.instructions
+    request.answer(result)
     return False
 
 
-def _ping(call: Call) -> bool:
-    call.answer({})
+def _ping(request: Request) -> bool:
+    request.answer({})
     return False
 
 
-def _list(listing_of: Callable[[Offering], Listing | None]) -> Method:
-    def answer_list(call: Call) -> bool:
-        protocol = call.protocol
-        listing = listing_of(protocol.offering)
-        page = b"" if listing is None else listing.page(call.revision, call.params.get("cursor"))
+def _make_list_method(get_list: Callable[[ServerDefinition], PreparedList | None]) -> Method:
+    def answer_list(request: Request) -> bool:
+        connection = request.connection
+        items = get_list(connection.definition)
+        page = b"" if items is None else items.page(request.revision, request.params.get("cursor"))
         envelope: JsonObject = {}
-        if call.revision.is_modern:
-            protocol.envelop(envelope, call.method)
-        pieces = (  # joined once: a page may have megabytes
+        if request.revision.is_modern:
+            connection.add_envelope(envelope, request.method)
+        pieces = (  # joined once: a page may have several megabytes
             b'{"jsonrpc":"2.0","id":',
-            protocol.encode(call.id),
+            connection.encode(request.id),
             b',"result":{',
             page,
             b"," if envelope else b"",
-            protocol.encode(envelope)[1:],
+            connection.encode(envelope)[1:],
             b"}",
         )
-        protocol.respond(call, b"".join(pieces))
+        request.respond(b"".join(pieces))
         return False
 
     return answer_list
 
 
-def _set_level(call: Call) -> bool:
-    level = call.params.get("level")
+def _set_level(request: Request) -> bool:
+    level = request.params.get("level")
     if level not in LOG_LEVELS:
-        raise ProtocolError(INVALID_PARAMS, f"`level` is one of {', '.join(LOG_LEVELS)}")
-    if call.protocol.session is not None:
-        call.protocol.session.log_level = level
-    call.answer({})
+        raise ProtocolError(
+            INVALID_PARAMS, f"invalid `level`: expected one of {', '.join(LOG_LEVELS)}"
+        )
+    if request.connection.session is not None:
+        request.connection.session.log_level = level
+    request.answer({})
     return False
 
 
-def _subscribe(call: Call) -> bool:
-    uri = _uri(call.params)
-    if not call.protocol.offering.knows_resource(uri):
+def _subscribe(request: Request) -> bool:
+    uri = _require_uri(request.params)
+    if not request.connection.definition.has_resource(uri):
         raise ProtocolError(
-            call.revision.resource_not_found, f"no resource is at {uri}", {"uri": uri}
+            request.revision.resource_not_found, f"no resource is at {uri}", {"uri": uri}
         )
-    session = call.protocol.session
+    if len(uri) > MAX_URI_CHARACTERS:
+        raise ProtocolError(
+            INVALID_PARAMS, f"`uri` is too long: expected at most {MAX_URI_CHARACTERS} characters"
+        )
+    session = request.connection.session
     if session is not None and uri not in session.subscribed_uris:
         if len(session.subscribed_uris) >= MAX_SUBSCRIPTIONS:
             raise ProtocolError(
-                INVALID_REQUEST, f"a session subscribes to at most {MAX_SUBSCRIPTIONS} resources"
+                INVALID_REQUEST, f"too many subscriptions: a session may have {MAX_SUBSCRIPTIONS}"
             )
         session.subscribed_uris |= {uri}
-    call.answer({})
+    request.answer({})
     return False
 
 
-def _unsubscribe(call: Call) -> bool:
-    uri = _uri(call.params)
-    if call.protocol.session is not None:
-        call.protocol.session.subscribed_uris -= {uri}
-    call.answer({})
+def _unsubscribe(request: Request) -> bool:
+    uri = _require_uri(request.params)
+    if request.connection.session is not None:
+        request.connection.session.subscribed_uris -= {uri}
+    request.answer({})
     return False
 
 
-def _listen(call: Call) -> bool:
-    offering = call.protocol.offering
-    if call.protocol.open_listens >= MAX_LISTENS:
-        raise ProtocolError(INVALID_REQUEST, f"at most {MAX_LISTENS} subscriptions are open")
-    wanted = call.params.get("notifications")
-    if type(wanted) is not dict:
+def _listen(request: Request) -> bool:
+    definition = request.connection.definition
+    if request.connection.open_subscriptions >= MAX_LISTENS:
+        raise ProtocolError(
+            INVALID_REQUEST, f"too many subscriptions: a connection may have {MAX_LISTENS}"
+        )
+    requested = request.params.get("notifications")
+    if type(requested) is not dict:
         raise ProtocolError(INVALID_PARAMS, "`notifications` must be an object")
     honoured: JsonObject = {}
     for kind in ("tools", "prompts", "resources"):
         key = f"{kind}ListChanged"
-        if type(wanted.get(key, False)) is not bool:
+        if type(requested.get(key, False)) is not bool:
             raise ProtocolError(INVALID_PARAMS, f"`notifications.{key}` must be a boolean")
-        if wanted.get(key) and kind in offering.changing_lists:
+        if requested.get(key) and kind in definition.changing_lists:
             honoured[key] = True
-    uris = wanted.get("resourceSubscriptions", [])
+    uris = requested.get("resourceSubscriptions", [])
     if type(uris) is not list or not all(type(uri) is str for uri in uris):
-        raise ProtocolError(INVALID_PARAMS, "`notifications.resourceSubscriptions` must be URIs")
-    if uris and offering.offers_subscriptions:
+        raise ProtocolError(
+            INVALID_PARAMS, "`notifications.resourceSubscriptions` must be an array of strings"
+        )
+    if len(uris) > MAX_SUBSCRIPTIONS or any(len(uri) > MAX_URI_CHARACTERS for uri in uris):
+        raise ProtocolError(
+            INVALID_PARAMS,
+            "`notifications.resourceSubscriptions` is too large: expected at most "
+            f"{MAX_SUBSCRIPTIONS} URIs of at most {MAX_URI_CHARACTERS} characters",
+        )
+    if uris and definition.has_subscriptions:
         honoured["resourceSubscriptions"] = uris
-    call.protocol.listen(call, honoured)
+    request.connection.subscribe(Subscription(request.id, request.stream, honoured))
     return False
 
 
-def _call_tool(call: Call) -> bool:
-    params = call.params
+def _call_tool(request: Request) -> bool:
+    params = request.params
     if type(params.get("name")) is not str:
         raise ProtocolError(INVALID_PARAMS, "`name` must be a string")
     if type(params.get("arguments", {})) is not dict:
         raise ProtocolError(INVALID_PARAMS, "`arguments` must be an object")
-    _read_input(call)
+    _read_input(request)
     return True
 
 
-def _get_prompt(call: Call) -> bool:
-    name = _string(call.params, "name")
-    prompts = call.protocol.offering.prompts
+def _get_prompt(request: Request) -> bool:
+    name = _require_string(request.params, "name")
+    prompts = request.connection.definition.prompts
     prompt = prompts.items.get(name) if prompts is not None else None
     if prompt is None:
-        raise ProtocolError(INVALID_PARAMS, f"no prompt is named {name[:100]!r}")
-    given = call.params.get("arguments", {})
-    if type(given) is not dict or not all(type(value) is str for value in given.values()):
+        raise ProtocolError(INVALID_PARAMS, f"unknown prompt {name[:100]!r}")
+    arguments = request.params.get("arguments", {})
+    if type(arguments) is not dict or not all(type(value) is str for value in arguments.values()):
         raise ProtocolError(INVALID_PARAMS, "`arguments` must be an object of strings")
     declared = {argument["name"]: argument for argument in prompt.get("arguments", ())}
-    for name in given:
+    for name in arguments:
         if name not in declared:
-            raise ProtocolError(INVALID_PARAMS, f"the prompt has no argument {name[:100]!r}")
+            raise ProtocolError(INVALID_PARAMS, f"unknown prompt argument {name[:100]!r}")
     for name, argument in declared.items():
-        if argument.get("required") and name not in given:
-            raise ProtocolError(INVALID_PARAMS, f"the prompt's argument {name!r} is required")
-    _read_input(call)
+        if argument.get("required") and name not in arguments:
+            raise ProtocolError(INVALID_PARAMS, f"missing prompt argument {name!r}")
+    _read_input(request)
     return True
 
 
-def _read_resource(call: Call) -> bool:
-    _uri(call.params)
-    _read_input(call)
+def _read_resource(request: Request) -> bool:
+    _require_uri(request.params)
+    _read_input(request)
     return True
 
 
-def _complete(call: Call) -> bool:
-    offering = call.protocol.offering
-    reference = call.params.get("ref")
-    argument = call.params.get("argument")
+def _complete(request: Request) -> bool:
+    definition = request.connection.definition
+    reference = request.params.get("ref")
+    argument = request.params.get("argument")
     if type(reference) is not dict or type(argument) is not dict:
         raise ProtocolError(INVALID_PARAMS, "`ref` and `argument` must be objects")
-    _string(argument, "name")
-    _string(argument, "value")
+    _require_string(argument, "name")
+    _require_string(argument, "value")
     if reference.get("type") == "ref/prompt":
-        listing, key = offering.prompts, _string(reference, "name")
+        items, key = definition.prompts, _require_string(reference, "name")
     elif reference.get("type") == "ref/resource":
-        listing, key = offering.resource_templates, _string(reference, "uri")
+        items, key = definition.resource_templates, _require_string(reference, "uri")
     else:
-        raise ProtocolError(INVALID_PARAMS, "`ref.type` is `ref/prompt` or `ref/resource`")
-    if listing is None or key not in listing.items:
-        raise ProtocolError(INVALID_PARAMS, f"nothing is known as {key[:100]!r}")
-    context = call.params.get("context", {})
+        raise ProtocolError(
+            INVALID_PARAMS, "invalid `ref.type`: expected `ref/prompt` or `ref/resource`"
+        )
+    if items is None or key not in items.items:
+        raise ProtocolError(INVALID_PARAMS, f"unknown `ref`: {key[:100]!r}")
+    context = request.params.get("context", {})
     others = context.get("arguments", {}) if type(context) is dict else None
     if type(others) is not dict or not all(type(value) is str for value in others.values()):
         raise ProtocolError(INVALID_PARAMS, "`context.arguments` must be an object of strings")
     return True
 
 
-def _read_input(call: Call) -> None:
-    """Take the second half of a multi-round-trip request (MCP 2026-07-28)."""
-    if not call.revision.is_modern:
+def _read_input(request: Request) -> None:
+    """Read the client's input of a repeated request (MCP 2026-07-28, multi-round-trip requests)."""
+    if not request.revision.is_modern:
         return
-    responses = call.params.get("inputResponses")
+    responses = request.params.get("inputResponses")
     if responses is not None:
         if type(responses) is not dict or not all(type(it) is dict for it in responses.values()):
             raise ProtocolError(INVALID_PARAMS, "`inputResponses` must be an object of objects")
-        call.input_responses = responses
-    state = call.params.get("requestState")
+        request.input_responses = responses
+    state = request.params.get("requestState")
     if state is not None:
         if type(state) is not str:
             raise ProtocolError(INVALID_PARAMS, "`requestState` must be a string")
-        call.request_state = state
+        request.request_state = state
 
 
-def _string(params: JsonObject, key: str) -> str:
+def _require_string(params: JsonObject, key: str) -> str:
     value = params.get(key)
     if type(value) is not str:
         raise ProtocolError(INVALID_PARAMS, f"`{key}` must be a string")
     return value
 
 
-def _uri(params: JsonObject) -> str:
-    uri = _string(params, "uri")
+def _require_uri(params: JsonObject) -> str:
+    uri = _require_string(params, "uri")
     scheme, colon, _ = uri.partition(":")
     legal = scheme.replace("+", "a").replace("-", "a").replace(".", "a")
     if not (colon and legal.isascii() and legal.isalnum() and scheme[0].isalpha()):
         raise ProtocolError(INVALID_PARAMS, "`uri` must be an absolute URI")
     if any(ord(character) <= 0x20 or ord(character) == 0x7F for character in uri):
-        raise ProtocolError(INVALID_PARAMS, "`uri` has characters that no URI has")
+        raise ProtocolError(
+            INVALID_PARAMS, "`uri` contains characters that are not allowed in a URI"
+        )
     return uri
 
 
@@ -268,31 +322,31 @@ _METHODS: Final[dict[str, Method]] = {
     "logging/setLevel": _set_level,
     "ping": _ping,
     "prompts/get": _get_prompt,
-    "prompts/list": _list(lambda offering: offering.prompts),
-    "resources/list": _list(lambda offering: offering.resources),
+    "prompts/list": _make_list_method(lambda definition: definition.prompts),
+    "resources/list": _make_list_method(lambda definition: definition.resources),
     "resources/read": _read_resource,
     "resources/subscribe": _subscribe,
-    "resources/templates/list": _list(lambda offering: offering.resource_templates),
+    "resources/templates/list": _make_list_method(lambda definition: definition.resource_templates),
     "resources/unsubscribe": _unsubscribe,
     "server/discover": _discover,
     "subscriptions/listen": _listen,
     "tools/call": _call_tool,
-    "tools/list": _list(lambda offering: offering.tools),
+    "tools/list": _make_list_method(lambda definition: definition.tools),
 }
 
-_CONDITIONS: Final[dict[str, Callable[[Offering], bool]]] = {
-    "completion/complete": lambda offering: offering.offers_completions,
-    "logging/setLevel": lambda offering: offering.offers_logging,
-    "prompts/get": lambda offering: offering.prompts is not None,
-    "prompts/list": lambda offering: offering.prompts is not None,
-    "resources/list": lambda offering: offering.resources is not None,
-    "resources/read": lambda offering: offering.resources is not None,
-    "resources/subscribe": lambda offering: offering.offers_subscriptions,
-    "resources/templates/list": lambda offering: offering.resources is not None,
-    "resources/unsubscribe": lambda offering: offering.offers_subscriptions,
-    "subscriptions/listen": lambda offering: bool(
-        offering.changing_lists or offering.offers_subscriptions
+_CONDITIONS: Final[dict[str, Callable[[ServerDefinition], bool]]] = {
+    "completion/complete": lambda definition: definition.has_completions,
+    "logging/setLevel": lambda definition: definition.has_logging,
+    "prompts/get": lambda definition: definition.prompts is not None,
+    "prompts/list": lambda definition: definition.prompts is not None,
+    "resources/list": lambda definition: definition.resources is not None,
+    "resources/read": lambda definition: definition.resources is not None,
+    "resources/subscribe": lambda definition: definition.has_subscriptions,
+    "resources/templates/list": lambda definition: definition.resources is not None,
+    "resources/unsubscribe": lambda definition: definition.has_subscriptions,
+    "subscriptions/listen": lambda definition: bool(
+        definition.changing_lists or definition.has_subscriptions
     ),
-    "tools/call": lambda offering: offering.tools is not None,
-    "tools/list": lambda offering: offering.tools is not None,
+    "tools/call": lambda definition: definition.tools is not None,
+    "tools/list": lambda definition: definition.tools is not None,
 }

@@ -1,7 +1,7 @@
 """Agreement between HTTP headers and body on 2026-07-28 (Streamable HTTP, "Request headers").
 
-Whatever stands between client and server may route on these headers, so a request whose headers
-say another thing than its body is refused.
+Proxies may route requests by these headers, so that a request whose headers differ from its body
+is refused.
 """
 
 from __future__ import annotations
@@ -58,81 +58,81 @@ class RoutingHeaders:
 
     @property
     def version(self) -> str | None:
-        """What `MCP-Protocol-Version` says; where it comes twice, the last."""
+        """The value of `MCP-Protocol-Version`; the last one if it is repeated."""
         value = self._values.get(_VERSION)
         return None if value is None else value.strip(b" \t").decode("latin-1")
 
     def check_unrepeated(self) -> None:
-        """Hold that no routing header comes twice.
+        """Check that no routing header is repeated.
 
         Raises:
-            ProtocolError: one does.
+            ProtocolError: a header is repeated.
         """
         if len(self._values) == len(self._headers):
             return
         seen: set[bytes] = set()
         for name, _ in self._headers:
             if name in seen and (name in _SPELLING or name.startswith(_PARAMETER)):
-                raise _mismatch(f"the header {_spelling(name)} comes twice")
+                raise _make_mismatch(f"duplicate header {_spell(name)}")
             seen.add(name)
 
     def check_request(self, method: str, params: JsonObject, version: str) -> None:
-        """Hold version, method and name against the body.
+        """Compare version, method and name with the body.
 
         Raises:
-            ProtocolError: a header is missing, cannot be read, or says another thing.
+            ProtocolError: a header is missing, invalid, or different from the body.
         """
         named_by = _NAMED_BY.get(method)
         named = None if named_by is None else params.get(named_by)
         if (method, named, version) == self._agreed:
             return
         for name, expected in ((_VERSION, version), (_METHOD, method)):
-            if self._given(name).decode("latin-1") != expected:
-                raise _differs(name)
+            if self._require(name).decode("latin-1") != expected:
+                raise _make_difference(name)
         if type(named) is not str:
             return
-        if _decoded(self._given(_NAME), _SPELLING[_NAME]) != named:
-            raise _differs(_NAME)
+        if _decode(self._require(_NAME), _SPELLING[_NAME]) != named:
+            raise _make_difference(_NAME)
         self._agreed = (method, named, version)
 
     def check_notification(self, method: str, version: object) -> None:
-        """Hold version and method against the body of a notification, as far as it has them.
+        """Compare version and method with the body of a notification, where both are present.
 
         Raises:
             ProtocolError: as `check_request`.
         """
         self.check_unrepeated()
-        if version is not None and self._given(_VERSION).decode("latin-1") != version:
-            raise _differs(_VERSION)
-        if _METHOD in self._values and self._given(_METHOD).decode("latin-1") != method:
-            raise _differs(_METHOD)
+        if version is not None and self._require(_VERSION).decode("latin-1") != version:
+            raise _make_difference(_VERSION)
+        if _METHOD in self._values and self._require(_METHOD).decode("latin-1") != method:
+            raise _make_difference(_METHOD)
 
     def check_arguments(self, rules: Mapping[bytes, HeaderRule], arguments: JsonObject) -> None:
-        """Hold `Mcp-Param-*` against the arguments of a tool call.
+        """Compare `Mcp-Param-*` with the arguments of a tool call.
 
         Raises:
             ProtocolError: as `check_request`.
         """
         for name, rule in rules.items():
-            expected = _value_at(rule.path, arguments)
+            expected = _find_value(rule.path, arguments)
             given = self._values.get(_PARAMETER + name)
             spelled = f"Mcp-Param-{name.decode()}"
             if expected is None:
                 if given is not None:
-                    raise _mismatch(f"the header {spelled} has a value, its argument has none")
+                    raise _make_mismatch(f"unexpected header {spelled}: its argument is absent")
             elif given is None:
-                raise _mismatch(f"the header {spelled} is missing: it repeats an argument")
-            elif not _agree(_decoded(given, spelled), expected):
-                raise _mismatch(f"the header {spelled} and its argument differ")
+                raise _make_mismatch(f"missing header {spelled}: it must repeat its argument")
+            elif not _agree(_decode(given, spelled), expected):
+                raise _make_mismatch(f"the header {spelled} does not match its argument")
 
-    def _given(self, name: bytes) -> bytes:
+    def _require(self, name: bytes) -> bytes:
         value = self._values.get(name)
         if value is None:
-            raise _mismatch(f"the header {_SPELLING[name]} is missing")
+            raise _make_mismatch(f"missing header {_SPELLING[name]}")
         return value.strip(b" \t")
 
 
-def rules_in(input_schema: JsonObject) -> dict[bytes, HeaderRule]:
+def find_header_rules(input_schema: JsonObject) -> dict[bytes, HeaderRule]:
     """Find the `x-mcp-header` annotations of a tool's input schema, by header name in lower case.
 
     They count only where a chain of `properties` leads to them.
@@ -155,10 +155,10 @@ def rules_in(input_schema: JsonObject) -> dict[bytes, HeaderRule]:
     return rules
 
 
-def _decoded(value: bytes, spelled: str) -> str:
+def _decode(value: bytes, spelled: str) -> str:
     value = value.strip(b" \t")
     if value.translate(None, _SAFE):
-        raise _mismatch(f"the header {spelled} has characters that need the base64 form")
+        raise _make_mismatch(f"invalid header {spelled}: its characters require the base64 form")
     text = value.decode("ascii")
     if not (text.startswith(_SENTINEL_START) and text.endswith(_SENTINEL_END)):
         return text
@@ -166,7 +166,7 @@ def _decoded(value: bytes, spelled: str) -> str:
     try:
         return a2b_base64(inner.encode("ascii"), strict_mode=True).decode("utf-8")
     except (Base64Error, UnicodeDecodeError):
-        raise _mismatch(f"the header {spelled} is not base64 of UTF-8") from None
+        raise _make_mismatch(f"invalid header {spelled}: expected base64 of UTF-8") from None
 
 
 def _agree(text: str, expected: object) -> bool:
@@ -178,7 +178,7 @@ def _agree(text: str, expected: object) -> bool:
 
 
 def _is_number(text: str, expected: float) -> bool:
-    """Tell whether a text is this number in another spelling: `42.0` is 42."""
+    """Return whether a text is another spelling of this number: `42.0` is 42."""
     from decimal import Decimal, InvalidOperation  # exact beyond 2**53, which floats are not
 
     try:
@@ -187,7 +187,7 @@ def _is_number(text: str, expected: float) -> bool:
         return False
 
 
-def _value_at(path: tuple[str, ...], arguments: JsonObject) -> object:
+def _find_value(path: tuple[str, ...], arguments: JsonObject) -> object:
     value: object = arguments
     for name in path:
         if not isinstance(value, dict):
@@ -196,13 +196,13 @@ def _value_at(path: tuple[str, ...], arguments: JsonObject) -> object:
     return value
 
 
-def _spelling(name: bytes) -> str:
+def _spell(name: bytes) -> str:
     return _SPELLING.get(name) or "Mcp-Param-" + name.removeprefix(_PARAMETER).decode("latin-1")
 
 
-def _differs(name: bytes) -> ProtocolError:
-    return _mismatch(f"the header {_SPELLING[name]} and the body differ")
+def _make_difference(name: bytes) -> ProtocolError:
+    return _make_mismatch(f"the header {_SPELLING[name]} does not match the body")
 
 
-def _mismatch(message: str) -> ProtocolError:
+def _make_mismatch(message: str) -> ProtocolError:
     return ProtocolError(HEADER_MISMATCH, message)

@@ -1,4 +1,4 @@
-"""What a server knows of a client that shook hands (revisions before 2026-07-28)."""
+"""Session of a legacy client: what the handshake negotiated (revisions before 2026-07-28)."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ class LegacySession:
         self.next_request_id = 1  # for requests to the client; never reused
 
     def expect_elicitation(self, elicitation_id: str) -> None:
-        """Note that this client, and no other, is to hear when the user is done at a URL."""
+        """Remember an elicitation at a URL, whose end only this client is notified of."""
         self.elicitation_ids = (*self.elicitation_ids, elicitation_id)[-MAX_OPEN_ELICITATIONS:]
 
     def finish_elicitation(self, elicitation_id: str) -> bool:
-        """Tell whether this client is to hear that the user is done, which it is once."""
+        """Forget an elicitation; return whether it belonged to this client."""
         still_open = tuple(each for each in self.elicitation_ids if each != elicitation_id)
         is_ours = len(still_open) < len(self.elicitation_ids)
         self.elicitation_ids = still_open
         return is_ours
 
     def to_json(self) -> JsonObject:
-        """Give the session as JSON, for a store that several processes share."""
+        """Return the session as JSON, for a store that several processes share."""
         return {
             "revision": self.revision.name,
             "clientCapabilities": self.client_capabilities,
@@ -69,7 +69,7 @@ class LegacySession:
 
     @classmethod
     def from_json(cls, stored: JsonObject) -> LegacySession:
-        """Restore what `to_json` gave."""
+        """Restore a session from the result of `to_json`."""
         session = cls(
             BY_NAME[stored["revision"]],
             client_capabilities=stored["clientCapabilities"],

@@ -1,4 +1,4 @@
-"""Results as a revision's schema allows them: what it does not know becomes text or is left out."""
+"""Conversion of results to the shape of a revision: unknown content becomes text or is omitted."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ MAX_COMPLETION_VALUES: Final = 100
 
 
 def shape(result: object, revision: Revision) -> JsonObject:
-    """Give a handler's result as the JSON object that `revision` has for it.
+    """Convert a handler's result to the JSON object of a revision.
 
     Raises:
-        TypeError: a handler gave something that is no result.
+        TypeError: the value is not a result.
     """
     shaper = _RESULTS.get(type(result))
     if shaper is None:
-        raise TypeError(f"a handler gave {type(result).__name__}, which is no result")
+        raise TypeError(f"invalid result of a handler: {type(result).__name__}")
     return shaper(result, revision)
 
 
-def _content_block(block: Content, revision: Revision) -> JsonObject:
-    """Give one content block; text where `revision` has no such block."""
-    return _block(block, revision, revision.content_types)
+def _shape_content(block: Content, revision: Revision) -> JsonObject:
+    """Convert a content block; to text if the revision does not have its type."""
+    return _shape_block(block, revision, revision.content_types)
 
 
-def model_messages(messages: Sequence[ModelMessage], revision: Revision) -> list[JsonObject]:
-    """Give the messages to the client's model; text where it takes no such block.
+def shape_model_messages(messages: Sequence[ModelMessage], revision: Revision) -> list[JsonObject]:
+    """Convert the messages for the client's model; unsupported blocks become text.
 
-    A message of several blocks is several messages where `revision` has one block in each.
+    A message of several blocks becomes several messages if the revision allows one block each.
 
     Raises:
-        ClientCannotError: models of this revision use no tools.
-        ValueError: what tools gave does not follow on what the model wants of them.
+        ClientCannotError: this revision does not support tools in sampling.
+        ValueError: the tool results do not match the tool uses before them.
     """
     blocks_of = [(role, it if isinstance(it, tuple) else (it,)) for role, it in messages]
     _check_tool_results(blocks_of)
     shaped: list[JsonObject] = []
     for role, blocks in blocks_of:
-        contents = [_sampling_content(block, revision) for block in blocks]
+        contents = [_shape_sampling_content(block, revision) for block in blocks]
         if len(contents) > 1 and revision.has_sampling_tools:
             shaped.append({"role": role, "content": contents})
         else:
@@ -70,7 +70,7 @@ def model_messages(messages: Sequence[ModelMessage], revision: Revision) -> list
 
 
 def _check_tool_results(messages: Iterable[tuple[str, Sequence[SamplingContent]]]) -> None:
-    """Hold the order of a conversation with tools (MCP 2025-11-25, "Sampling", Message Content)."""
+    """Check the order of tool uses and results (MCP 2025-11-25, "Sampling", Message Content)."""
     wanted: list[str] = []
     for role, blocks in messages:
         given = [block.tool_use_id for block in blocks if isinstance(block, ToolUseResult)]
@@ -80,28 +80,28 @@ def _check_tool_results(messages: Iterable[tuple[str, Sequence[SamplingContent]]
                 f" each: {wanted or 'none'} are to be answered, and {given or 'none'} are"
             )
         if given and len(given) < len(blocks):
-            raise ValueError("a message with results of tools holds nothing else")
+            raise ValueError("a message with tool results must contain nothing else")
         wanted = [block.id for block in blocks if isinstance(block, ToolUse)]
         if wanted and role != "assistant":
-            raise ValueError("tools are used by the model, so in a message of the assistant")
+            raise ValueError("a tool use must be in a message of the assistant")
     if wanted:
-        raise ValueError(f"the model waits for the results of its tool uses: {wanted}")
+        raise ValueError(f"missing tool results for the tool uses {wanted}")
 
 
-def _sampling_content(block: SamplingContent, revision: Revision) -> JsonObject:
+def _shape_sampling_content(block: SamplingContent, revision: Revision) -> JsonObject:
     if isinstance(block, ToolUse | ToolUseResult):
         if not revision.has_sampling_tools:
             raise ClientCannotError(
-                f"models of MCP {revision.name}, which this client speaks, use no tools",
+                f"MCP {revision.name}, the revision of this client, has no tools in sampling",
                 {"sampling": {"tools": {}}},
             )
         if isinstance(block, ToolUse):
-            return _tool_use(block)
-        return _tool_use_result(block, revision)
-    return _block(block, revision, revision.sampling_content_types)
+            return _shape_tool_use(block)
+        return _shape_tool_use_result(block, revision)
+    return _shape_block(block, revision, revision.sampling_content_types)
 
 
-def _tool_use(block: ToolUse) -> JsonObject:
+def _shape_tool_use(block: ToolUse) -> JsonObject:
     shaped: JsonObject = {
         "type": "tool_use",
         "id": block.id,
@@ -113,11 +113,11 @@ def _tool_use(block: ToolUse) -> JsonObject:
     return shaped
 
 
-def _tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObject:
+def _shape_tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObject:
     shaped: JsonObject = {
         "type": "tool_result",
         "toolUseId": block.tool_use_id,
-        "content": [_content_block(content, revision) for content in block.content],
+        "content": [_shape_content(content, revision) for content in block.content],
     }
     if block.structured_content is not None:
         shaped["structuredContent"] = block.structured_content
@@ -126,23 +126,26 @@ def _tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObject:
     return shaped
 
 
-def _block(block: Content, revision: Revision, types: frozenset[str]) -> JsonObject:
+def _shape_block(block: Content, revision: Revision, types: frozenset[str]) -> JsonObject:
     if type(block) is Text:  # by far the most frequent
         shaped: JsonObject = {"type": "text", "text": block.text}
     else:
         shaped = _BLOCKS[type(block)](block)
         if shaped["type"] not in types:
-            return {"type": "text", "text": _as_text(block)}
+            return {"type": "text", "text": _convert_to_text(block)}
     if block.annotations is not None:
-        shaped["annotations"] = _annotations(block.annotations, revision)
+        shaped["annotations"] = _shape_annotations(block.annotations, revision)
     return shaped
 
 
-def _tool_result(result: ToolResult, revision: Revision) -> JsonObject:
-    shaped: JsonObject = {"content": [_content_block(block, revision) for block in result.content]}
+def _shape_tool_result(result: ToolResult, revision: Revision) -> JsonObject:
+    types = revision.content_types
+    shaped: JsonObject = {
+        "content": [_shape_block(block, revision, types) for block in result.content]
+    }
     if result.structured_content is not None and revision.has_structured_content:
         if type(result.structured_content) is not dict:
-            raise TypeError("structured content that is no object")
+            raise TypeError("structured content must be an object")
         shaped["structuredContent"] = result.structured_content
     if result.is_error:
         shaped["isError"] = True
@@ -151,10 +154,10 @@ def _tool_result(result: ToolResult, revision: Revision) -> JsonObject:
     return shaped
 
 
-def _prompt_result(result: PromptResult, revision: Revision) -> JsonObject:
+def _shape_prompt(result: PromptResult, revision: Revision) -> JsonObject:
     shaped: JsonObject = {
         "messages": [
-            {"role": message.role, "content": _content_block(message.content, revision)}
+            {"role": message.role, "content": _shape_content(message.content, revision)}
             for message in result.messages
         ]
     }
@@ -163,28 +166,28 @@ def _prompt_result(result: PromptResult, revision: Revision) -> JsonObject:
     return shaped
 
 
-def _resource_result(result: ResourceResult, _: Revision) -> JsonObject:
-    return {"contents": [_contents(contents) for contents in result.contents]}
+def _shape_resource(result: ResourceResult, _: Revision) -> JsonObject:
+    return {"contents": [_shape_contents(contents) for contents in result.contents]}
 
 
-def _completion(result: Completion, _: Revision) -> JsonObject:
+def _shape_completion(result: Completion, _: Revision) -> JsonObject:
     values = list(result.values[:MAX_COMPLETION_VALUES])
     total = len(result.values) if result.total is None else result.total
     return {"completion": {"values": values, "total": total, "hasMore": total > len(values)}}
 
 
-def _contents(contents: ResourceContents | EmbeddedResource) -> JsonObject:
+def _shape_contents(contents: ResourceContents | EmbeddedResource) -> JsonObject:
     shaped: JsonObject = {"uri": contents.uri}
     if contents.mime_type:
         shaped["mimeType"] = contents.mime_type
     if contents.blob is not None:
-        shaped["blob"] = _base64(contents.blob)
+        shaped["blob"] = _encode_base64(contents.blob)
     else:
         shaped["text"] = contents.text or ""
     return shaped
 
 
-def _link(block: ResourceLink) -> JsonObject:
+def _shape_link(block: ResourceLink) -> JsonObject:
     shaped: JsonObject = {"type": "resource_link", "uri": block.uri, "name": block.name}
     if block.title:
         shaped["title"] = block.title
@@ -197,7 +200,7 @@ def _link(block: ResourceLink) -> JsonObject:
     return shaped
 
 
-def _as_text(block: Content) -> str:
+def _convert_to_text(block: Content) -> str:
     if isinstance(block, ResourceLink):
         told = f"{block.title or block.name}: {block.uri}"
         return f"{told}\n{block.description}" if block.description else told
@@ -210,7 +213,7 @@ def _as_text(block: Content) -> str:
     raise TypeError(f"{type(block).__name__} is in every revision")
 
 
-def _annotations(annotations: Annotations, revision: Revision) -> JsonObject:
+def _shape_annotations(annotations: Annotations, revision: Revision) -> JsonObject:
     shaped: JsonObject = {}
     if annotations.audience:
         shaped["audience"] = list(annotations.audience)
@@ -221,27 +224,27 @@ def _annotations(annotations: Annotations, revision: Revision) -> JsonObject:
     return shaped
 
 
-def _base64(data: bytes) -> str:
+def _encode_base64(data: bytes) -> str:
     return b2a_base64(data, newline=False).decode()
 
 
 _RESULTS: Final[dict[type, Callable[[Any, Revision], JsonObject]]] = {
-    ToolResult: _tool_result,
-    PromptResult: _prompt_result,
-    ResourceResult: _resource_result,
-    Completion: _completion,
+    ToolResult: _shape_tool_result,
+    PromptResult: _shape_prompt,
+    ResourceResult: _shape_resource,
+    Completion: _shape_completion,
 }
 _BLOCKS: Final[dict[type, Callable[[Any], JsonObject]]] = {
     Image: lambda block: {
         "type": "image",
-        "data": _base64(block.data),
+        "data": _encode_base64(block.data),
         "mimeType": block.mime_type,
     },
     Audio: lambda block: {
         "type": "audio",
-        "data": _base64(block.data),
+        "data": _encode_base64(block.data),
         "mimeType": block.mime_type,
     },
-    EmbeddedResource: lambda block: {"type": "resource", "resource": _contents(block)},
-    ResourceLink: _link,
+    EmbeddedResource: lambda block: {"type": "resource", "resource": _shape_contents(block)},
+    ResourceLink: _shape_link,
 }

@@ -1,4 +1,4 @@
-"""What each MCP revision allows, as tables: a new revision is a new row.
+"""Table of MCP revisions: the features and wire shapes of each one.
 
 Nothing else in the runtime compares revision dates. Code asks the row of the revision that it is
 serving (`call.revision.has_structured_content`), so that reading this module tells all that
@@ -260,4 +260,4 @@ REVISIONS: Final = (  # newest first
 BY_NAME: Final = {revision.name: revision for revision in REVISIONS}
 LEGACY_NAMES: Final = frozenset(revision.name for revision in REVISIONS if not revision.is_modern)
 ASSUMED_LEGACY: Final = REVISION_2025_03_26
-"""What an HTTP client speaks that names no version and has no session."""
+"""The revision of an HTTP client that names no version and has no session."""

@@ -1,4 +1,4 @@
-"""One decoded message from bytes, within bounds: hostile JSON is refused before it costs much."""
+"""JSON decoders for incoming messages. They reject hostile input before it costs much."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcpgen.runtime.protocol.jsonrpc import (
     PARSE_ERROR,
     RequestId,
     encode_json,
-    readable_id,
+    read_id,
 )
 
 TYPE_CHECKING = False
@@ -24,8 +24,17 @@ Decode: TypeAlias = "Callable[[bytes], Any]"
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
 MAX_DEPTH: Final = 128
 MAX_ELEMENTS: Final = 100_000
+MAX_DIGITS: Final = 400  # of an integer
 
 _STRING: Final = rb'"(?:[^"\\]+|\\.)*+"'  # compiled when first used, which most servers never do
+_EXPONENT: Final = rb"[0-9][eE][+-]?[0-9]"
+_LONG_NUMBER: Final = b"[0-9]{%d}" % (MAX_DIGITS + 1)
+# A level takes two bytes, and one of an object five: `{"":}`. A shorter text is not too deep, or
+# leaves its brackets open.
+_FLAT_BYTES: Final = 2 * MAX_DEPTH
+_FLAT_OBJECT_BYTES: Final = 5 * MAX_DEPTH
+_SHORT_BYTES: Final = 4 * 1024  # too short for numbers that take long to parse
+_FEW_EXPONENTS: Final = 100
 _BRACKET: Final = rb"[\[\]{}]"
 _BACKSLASH: Final = ord("\\")  # one byte is found 15 times faster than a sequence
 _ARRAY: Final = ord("[")
@@ -35,9 +44,9 @@ _SCALARS: Final = (  # the members of a message before the first that is an obje
 
 
 class UndecodableError(ValueError):
-    """Bytes that are no message; `code` is the JSON-RPC error to answer with.
+    """Input that is not a valid message.
 
-    `id` is the request's, if it could be read: whoever waits for an answer gets this one.
+    `code` is the JSON-RPC error code of the answer, and `id` the request id, None if unreadable.
     """
 
     def __init__(self, code: int, message: str, id: RequestId | None = None) -> None:
@@ -47,112 +56,139 @@ class UndecodableError(ValueError):
         self.id = id
 
 
-def leading_id(data: bytes) -> RequestId | None:
-    """Give the id of a request that is too much to decode, where it stands before the params."""
+def find_leading_id(data: bytes) -> RequestId | None:
+    """Return the id of a request that exceeds a bound, if the id precedes `params`."""
     found = re.match(_SCALARS, data)
     try:
-        return None if found is None else _request_id(json.loads(b"{%b}" % found[1][:-1]))
+        return None if found is None else _read_request_id(json.loads(b"{%b}" % found[1][:-1]))
     except ValueError:
         return None
 
 
 def decode_cold(data: bytes) -> Any:
-    """Decode with the standard library, whose import is the cheapest.
+    """Decode a message with the standard library, which is the cheapest to import.
 
     Raises:
-        UndecodableError: the bytes are no JSON (RFC 8259, UTF-8), or are over a bound.
+        UndecodableError: the bytes are not JSON (RFC 8259, UTF-8), or exceed a bound.
     """
     _check_bounds(data)
-    has_twins = False
+    has_duplicates = False
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal has_twins
+    def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal has_duplicates
         found = dict(pairs)
-        has_twins = has_twins or len(found) < len(pairs)
+        has_duplicates = has_duplicates or len(found) < len(pairs)
         return found
 
     decoder = json.JSONDecoder(
-        parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=members
+        parse_constant=_reject_constant,
+        parse_float=_parse_float,
+        parse_int=_parse_integer,
+        object_pairs_hook=build_object,
     )
     try:
         message = decoder.decode(data.decode())
         if b"\\u" in data:
-            encode_json(message)  # fails for half a surrogate pair, which nothing could repeat
+            encode_json(message)  # fails for a lone surrogate, which no answer could repeat
     except (ValueError, RecursionError) as error:
-        raise _not_json(error) from None
-    if has_twins:  # others on the way may have read another value than we would
-        raise UndecodableError(INVALID_REQUEST, "an object has a name twice", _request_id(message))
+        raise _make_parse_error(error) from None
+    if has_duplicates:  # a proxy may have read the other value
+        raise UndecodableError(
+            INVALID_REQUEST, "duplicate name in an object", _read_request_id(message)
+        )
     return message
 
 
-def hot_decoder() -> Decode:
-    """Give a faster decoder with the same bounds; importing it costs more than a cold start."""
+def make_hot_decoder() -> Decode:
+    """Return a faster decoder with the same bounds; its import is too slow for a cold start."""
     from msgspec.json import Decoder, Encoder
 
     decode, encode = Decoder().decode, Encoder().encode
+    # The decoder takes 14 microseconds for a number like `1e-308`, and Python's parser 1.
+    decode_exponents = Decoder(float_hook=_parse_float).decode
 
     def decode_hot(data: bytes) -> Any:
-        # A level takes two bytes, and one of an object five: `{"":}`. What is shorter is not too
-        # deep, or closes no bracket.
-        if len(data) > 2 * MAX_DEPTH and (len(data) > 5 * MAX_DEPTH or _ARRAY in data):
+        size = len(data)
+        if size > _FLAT_BYTES and (size > _FLAT_OBJECT_BYTES or _ARRAY in data):
             _check_bounds(data)
+        if size > MAX_DIGITS and _may_have_long_number(data):
+            return decode_cold(data)
         try:
-            message = decode(data)
+            is_slow = size > _SHORT_BYTES and len(re.findall(_EXPONENT, data)) > _FEW_EXPONENTS
+            message = decode_exponents(data) if is_slow else decode(data)
             encoded = encode(message)
             if encoded == data:
                 return message
-            # A member that a later one of its name has displaced took its colons along. Encoding
-            # keeps all others, and adds one only for what was spelled `\u003a`.
+            # A duplicate member was dropped together with its colons. Encoding keeps all other
+            # colons, and adds one only for an escape of the form `\u003a`.
             is_escaped = _BACKSLASH in data and b"\\u003" in data
             if not is_escaped and encoded.count(b":") == data.count(b":"):
                 return message
         except OverflowError:
-            pass  # an integer that is decoded but not encoded
+            pass  # an integer that msgspec decodes but cannot encode
         except (ValueError, RecursionError) as error:
-            raise _not_json(error) from None
+            raise _make_parse_error(error) from None
         return decode_cold(data)
 
     return decode_hot
 
 
 def _check_bounds(data: bytes) -> None:
-    """Refuse what is too deep or has too many elements.
+    """Reject input that is too deep or has too many elements.
 
-    Counting brackets and commas settles nearly every message; where it does not, the strings are
-    taken out first, since they may hold any number of either.
+    Counting brackets and commas is enough for nearly every message. Otherwise the strings, which
+    may contain any number of either, are removed before the exact count.
     """
     has_few_elements = len(data) <= MAX_ELEMENTS or data.count(b",") <= MAX_ELEMENTS
     if has_few_elements and data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
         return
     structure = re.sub(_STRING, b"", data)
-    if structure.count(b",") > MAX_ELEMENTS:
+    # Few arrays have no comma between them: they are nested, or the text is not JSON.
+    arrays = structure.count(b"[") + structure.count(b"{")
+    if structure.count(b",") > MAX_ELEMENTS or arrays > MAX_ELEMENTS + MAX_DEPTH:
         text = f"more than {MAX_ELEMENTS} elements"
-        raise UndecodableError(INVALID_REQUEST, text, leading_id(data))
+        raise UndecodableError(INVALID_REQUEST, text, find_leading_id(data))
     depth = 0
     for bracket in re.finditer(_BRACKET, structure):
         depth += 1 if bracket[0] in b"[{" else -1
         if depth > MAX_DEPTH:
             text = f"deeper than {MAX_DEPTH} levels"
-            raise UndecodableError(INVALID_REQUEST, text, leading_id(data))
+            raise UndecodableError(INVALID_REQUEST, text, find_leading_id(data))
 
 
-def _request_id(message: Any) -> RequestId | None:
-    # The id of a response is one of ours: in an answer it would be taken for one of the client's.
+def _may_have_long_number(data: bytes) -> bool:
+    """Return whether the input has more digits in a row than an integer may have.
+
+    Every 200th byte is checked first: a long number covers two of them in a row.
+    """
+    samples = data[:: MAX_DIGITS // 2]
+    return bool(re.search(b"[0-9]{2}", samples) and re.search(_LONG_NUMBER, data))
+
+
+def _read_request_id(message: Any) -> RequestId | None:
+    # The id of a response is one of the server's: an answer must not repeat it as the client's.
     is_request = isinstance(message, dict) and "method" in message
-    return readable_id(message) if is_request else None
+    return read_id(message) if is_request else None
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
         raise ValueError("a number is out of range")
     return number
 
 
-def _not_json(error: Exception) -> UndecodableError:
-    # The decoder's words tell where the fault is and hold nothing of the message itself.
+def _parse_integer(text: str) -> int:
+    # Comparing an integer takes time that grows with the square of its digits.
+    if len(text.removeprefix("-")) > MAX_DIGITS:
+        raise ValueError(f"an integer has more than {MAX_DIGITS} digits")
+    return int(text)
+
+
+def _make_parse_error(error: Exception) -> UndecodableError:
+    # The decoder's text states the position and quotes nothing of the message.
     return UndecodableError(PARSE_ERROR, f"not JSON: {error}"[:200])

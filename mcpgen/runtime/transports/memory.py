@@ -1,4 +1,4 @@
-"""A client and a server in one process, for tests: the same core, no pipe, no socket."""
+"""In-memory transport: a client and a server in one process, for tests."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 from msgspec.json import Encoder
 
-from mcpgen.runtime.calls import CallRunner
-from mcpgen.runtime.protocol.offering import Offering
+from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.protocol.server import ServerProtocol
-from mcpgen.runtime.transports.json_input import UndecodableError, hot_decoder
+from mcpgen.runtime.protocol.server_definition import ServerDefinition
+from mcpgen.runtime.transports.json_input import UndecodableError, make_hot_decoder
 
 
 class MemoryConnection:
     """The client's end of a connection to a server in this process.
 
-    Behaves as a pipe does: both eras may be spoken on it, answers come in the order in which
-    they are ready. To a package: `MemoryConnection(package.offering, package.make_runner(...))`.
+    It behaves like the stdio pipe: legacy and modern messages may be mixed, and answers arrive in
+    the order in which they are ready.
     """
 
-    def __init__(self, offering: Offering, runner: CallRunner) -> None:
-        self._runner = runner
-        self._decode = hot_decoder()
-        self._protocol = ServerProtocol(offering, encode=Encoder().encode)
+    def __init__(self, definition: ServerDefinition, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._decode = make_hot_decoder()
+        self._protocol = ServerProtocol(definition, encode=Encoder().encode)
         self._sent: asyncio.Queue[bytes] = asyncio.Queue()
-        runner.attach(self._protocol, self._flush)
+        dispatcher.attach(self._protocol, self._flush)
 
     async def send(self, message: Any) -> None:
-        """Give the server a message, decoded or as bytes."""
+        """Send a message to the server, decoded or as bytes."""
         protocol = self._protocol
         data = message if isinstance(message, bytes) else json.dumps(message).encode()
         try:
@@ -37,21 +37,21 @@ class MemoryConnection:
         except UndecodableError as error:
             protocol.refuse(error.code, error.message, id=error.id)
             events = []
-        self._runner.take(protocol, events, self._flush)
+        self._dispatcher.dispatch(protocol, events, self._flush)
         self._flush()
 
     async def receive(self) -> Any:
-        """Wait for the server's next message and give it, decoded."""
+        """Wait for the server's next message and return it, decoded."""
         return json.loads(await self._sent.get())
 
     async def close(self) -> None:
-        """End the connection as a server does that shuts down, and release what it used."""
-        self._runner.forget_client(self._protocol)
+        """End the connection as a server shutdown does, and release its resources."""
+        self._dispatcher.forget_client(self._protocol)
         events = self._protocol.close("the server is shutting down")
-        self._runner.take(self._protocol, events, self._flush)
+        self._dispatcher.dispatch(self._protocol, events, self._flush)
         self._flush()
-        self._runner.detach(self._protocol)
-        await self._runner.aclose()
+        self._dispatcher.detach(self._protocol)
+        await self._dispatcher.aclose()
 
     def _flush(self) -> None:
         for outgoing in self._protocol.messages_to_send():

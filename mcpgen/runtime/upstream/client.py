@@ -1,22 +1,18 @@
-"""The client of an API: from a handler's values to one HTTP exchange and back to a value."""
+"""Client of an API: it sends a handler's values as an HTTP request and decodes the response."""
 
 from __future__ import annotations
 
 import asyncio
-import random
-import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any, Final, TypeVar, overload
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, Protocol, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
-from mcpgen.runtime.absent import ABSENT, Absent
-from mcpgen.runtime.auth.credentials import (
-    AppliedCredentials,
-    Credentials,
-    credentials_from_environment,
-)
+from mcpgen.absent import ABSENT, Absent
+from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
+from mcpgen.runtime.auth.credentials import Credentials, credentials_from_environment
+from mcpgen.runtime.auth.security_scheme import AppliedCredentials
 from mcpgen.runtime.content import JsonObject, ResourceResult
 from mcpgen.runtime.errors import (
     ConfigurationError,
@@ -24,20 +20,26 @@ from mcpgen.runtime.errors import (
     ResourceNotFoundError,
     ToolError,
 )
-from mcpgen.runtime.settings import Settings
-from mcpgen.runtime.upstream.base_url import BaseUrls
-from mcpgen.runtime.upstream.building import RequestParts, build_parts
-from mcpgen.runtime.upstream.default_headers import DefaultHeaders
-from mcpgen.runtime.upstream.errors import TimeoutExceededError, UpstreamError
-from mcpgen.runtime.upstream.files import FileContent, FileReader, ResourceNeededError
-from mcpgen.runtime.upstream.http import HttpRequest, HttpResponse, Sender
-from mcpgen.runtime.upstream.load import CircuitBreaker, ConcurrencyLimit, OverloadedError
-from mcpgen.runtime.upstream.pagination import PaginationRule, Paging, Step
-from mcpgen.runtime.upstream.parameters import percent_encode
-from mcpgen.runtime.upstream.redaction import Redactor
-from mcpgen.runtime.upstream.responses import decode_response, status_error
-from mcpgen.runtime.upstream.retry import RetryBudget, RetryPolicy, retry_after_seconds
-from mcpgen.runtime.upstream.rules import RequestRules
+from mcpgen.runtime.process.memory_budget import LARGE_RESPONSE_BYTES
+from mcpgen.runtime.process.worker import LONG_RESPONSES, run_in_worker
+from mcpgen.runtime.startup.settings import Settings
+from mcpgen.runtime.upstream.api_call import ApiCall
+from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.upstream.errors import OverloadedError, TimeoutExceededError, UpstreamError
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
+from mcpgen.runtime.upstream.request.building import RequestParts, build_parts
+from mcpgen.runtime.upstream.request.default_headers import DefaultHeaders
+from mcpgen.runtime.upstream.request.files import FileContent, FileReader, ResourceNeededError
+from mcpgen.runtime.upstream.request.idempotency import with_idempotency_key
+from mcpgen.runtime.upstream.request.parameters import percent_encode
+from mcpgen.runtime.upstream.request.rules import RequestRules
+from mcpgen.runtime.upstream.resilience.origin_limits import Course, LimitsByOrigin
+from mcpgen.runtime.upstream.resilience.retry import RetryPolicy, parse_retry_after
+from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
+from mcpgen.runtime.upstream.response.pagination import PaginationRule, Paging, Step
+from mcpgen.runtime.upstream.response.redaction import Redactor
+from mcpgen.runtime.upstream.response.results import decode_response, make_status_error
+from mcpgen.text.origins import origin_of
 
 T = TypeVar("T")
 
@@ -46,18 +48,17 @@ _REQUIRED: Final = object()
 ResourceReader = Callable[[str], Awaitable[ResourceResult]]
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Time and chance, so that tests can decide them."""
+class ClientCall(Protocol):
+    """The call that sends requests; it owns the memory reserved for their responses."""
 
-    clock: Callable[[], float] = time.monotonic
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    chance: Callable[[], float] = random.random
-    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+    @property
+    def caller(self) -> str:
+        """The MCP client that waits: limits are shared fairly among clients."""
+        ...
 
 
 class ApiClient:
-    """Calls one API with the server's own settings. One a server; closed by `aclose`.
+    """Client of one API with the server's settings; each server has one and closes it.
 
     Base URL and credentials come from the environment, never from an argument.
     """
@@ -68,16 +69,16 @@ class ApiClient:
         environ: Mapping[str, str],
         *,
         send: Sender | None = None,
-        surroundings: Surroundings | None = None,
+        environment: Environment | None = None,
         deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
-        """Read the settings; nothing is connected, and the HTTP library is not imported, yet.
+        """Read the settings, without opening a connection.
 
         Raises:
-            ConfigurationError: a setting has a value that cannot be used.
+            ConfigurationError: a setting has an invalid value.
         """
         self._name: str = contract["name"]
-        self._surroundings = surroundings or Surroundings()
+        self._environment = environment or Environment()
         self._base_urls = {
             source: BaseUrls(contract, environ, source=source)
             for source in ("", *contract.get("sources", ()))
@@ -85,10 +86,12 @@ class ApiClient:
         self._credentials = credentials_from_environment(
             contract,
             environ,
-            base_url=lambda source: self._base_urls[source].base_url(),
-            clock=self._surroundings.clock,
+            base_urls=self._base_urls,
+            clock=self._environment.clock,
         )
         self._settings = Settings(contract, environ)
+        keys = environ.get(f"{contract['env_prefix']}STATE_KEYS", "").split(",")
+        self._fixed_secrets = (*self._settings.secrets, *filter(None, map(str.strip, keys)))
         self._headers = {
             source: DefaultHeaders(about.get("headers", {}), self._settings)
             for source, about in {"": contract, **contract.get("sources", {})}.items()
@@ -103,11 +106,11 @@ class ApiClient:
         )
         self._send = send
         self._owned_sender: Callable[[], Awaitable[None]] | None = None
-        self._redactor: Redactor | None = None
+        self._has_fixed_secrets = not self._credentials.scheme_that_fetches_tokens()
+        self._redacted: tuple[str, ...] = self._credentials.secrets
+        self._redactor = Redactor((*self._redacted, *self._fixed_secrets))
         self._policy = RetryPolicy()
-        self._budget = RetryBudget(self._surroundings.clock)
-        self._limit = ConcurrencyLimit()
-        self._breaker = CircuitBreaker(self._surroundings.clock, self._surroundings.chance)
+        self._limits = LimitsByOrigin(self._environment.clock, self._environment.chance)
         self._deadline_seconds = deadline_seconds
 
     @property
@@ -117,20 +120,22 @@ class ApiClient:
 
     @property
     def credentials(self) -> Credentials:
-        """What the environment gives for the security schemes."""
+        """The credentials of the security schemes, from the environment."""
         return self._credentials
 
     @property
-    def surroundings(self) -> Surroundings:
-        """The time that passes for this client."""
-        return self._surroundings
+    def environment(self) -> Environment:
+        """The clock, randomness and sleep of this client."""
+        return self._environment
 
     def redactor(self) -> Redactor:
-        """Masks what this client knows to be secret at the moment."""
-        # Fetched tokens are among those of the credentials.
-        secrets = (*self._credentials.secrets, *self._settings.secrets)
-        if self._redactor is None or self._redactor.secrets != secrets:
-            self._redactor = Redactor(secrets)
+        """Return a redactor of the current secrets, including fetched tokens."""
+        if self._has_fixed_secrets:  # every message of a call asks for this
+            return self._redactor
+        secrets = self._credentials.secrets  # with the tokens that were fetched so far
+        if secrets != self._redacted:
+            self._redacted = secrets
+            self._redactor = Redactor((*secrets, *self._fixed_secrets))
         return self._redactor
 
     def setting(self, name: str) -> Any:
@@ -139,135 +144,125 @@ class ApiClient:
         Raises:
             ConfigurationError: the server's contract has no such setting.
         """
-        return self._settings.value(name)
+        return self._settings.get(name)
 
     def paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
-        """The way through the pages that these arguments of a tool ask for."""
+        """Start the pagination that the arguments of a tool call request."""
         return Paging(rule, arguments.get(rule.argument), self._credential_queries)
 
     def base_url(self, rules: RequestRules) -> str:
-        """The base URL of an operation, without a slash at its end.
+        """Return the base URL of an operation, without a trailing slash.
 
         Raises:
-            ConfigurationError: none is configured or documented; says what to set.
+            ConfigurationError: no base URL is configured or documented.
         """
         return self._base_urls[rules.source].base_url(rules.servers)
 
+    def find_unconfirmed_origin(self, rules: RequestRules) -> str:
+        """Return the unconfirmed origin that would receive credentials; "" if there is none.
+
+        "" is also returned if a call would fail because another setting is missing.
+        """
+        operation = f"{rules.method} {rules.path}"
+        try:
+            requirement = self._requirement(operation, self.base_url(rules), rules)
+        except UnconfirmedOriginError as error:
+            return error.origin
+        except (ConfigurationError, ToolError):
+            return ""
+        return origin_of(self._credentials.unconfirmed_url(requirement))
+
     def bind(self, tool: str, rules: RequestRules) -> ToolApi:
-        """The view of this client that the handler of one tool gets as `ctx.api`."""
+        """Return the view of this client that is `ctx.api` in the handler of one tool."""
         return ToolApi(self, tool, rules)
 
     async def exchange(
-        self, rules: RequestRules, parts: RequestParts, accept: tuple[str, ...]
-    ) -> tuple[HttpResponse, Any]:
-        """Send a request and give back the response with its decoded value.
-
-        `accept` are the media types that the caller can use; () stands for any.
-
-        Raises:
-            ToolError: no credential is configured, or the API gave no usable answer.
-            ConfigurationError: the base URL is not configured.
-        """
-        parts = self._headers[rules.source].added_to(parts)
-        operation = f"{parts.method} {parts.path}"
-        base_url = self.base_url(rules)
-        timeout_seconds = rules.timeout_seconds or self._deadline_seconds
-        try:
-            async with asyncio.timeout(timeout_seconds) as deadline:
-                response, variables = await self._authorized(
-                    operation, base_url, rules, parts, deadline.when() or 0.0
-                )
-            if 200 <= response.status < 300:
-                return response, decode_response(response, accept, self.redactor())
-            raise status_error(
-                response,
-                self.redactor(),
-                retry_after=retry_after_seconds(response, self._surroundings.now()),
-                credential_variables=variables,
-            )
-        except TimeoutError:
-            self._breaker.record(failed=True)
-            raise TimeoutExceededError(
-                f"`{operation}` gave no complete answer within {timeout_seconds:g} seconds. "
-                "It may have taken effect all the same."
-            ) from None
-        except UpstreamError as error:
-            raise error.named_for(operation) from None
-
-    async def _authorized(
         self,
-        operation: str,
-        base_url: str,
         rules: RequestRules,
         parts: RequestParts,
-        deadline: float,
-    ) -> tuple[HttpResponse, tuple[str, ...]]:
-        """The response, and the variables of the credentials that were used."""
-        requirement = self._credentials.choose(operation, rules.security)
-        send = self._sender()
+        accept: tuple[str, ...],
+        *,
+        owner: ClientCall | None = None,
+    ) -> tuple[HttpResponse, Any]:
+        """Send a request and return the response with its decoded value.
+
+        `accept` contains the media types that the handler can use; () stands for any. `owner` is
+        the call that waits for the response.
+
+        Raises:
+            ToolError: no credential is configured, or the API sent no usable response.
+            ConfigurationError: the base URL is not configured.
+        """
+        parts = self._headers[rules.source].add_to(parts)
+        parts, has_key = with_idempotency_key(parts, rules, self._environment.idempotency_key)
+        operation = f"{parts.method} {parts.path}"
+        base_url = self.base_url(rules)
+        requirement = self._requirement(operation, base_url, rules)
+        private_setting = self._base_urls[rules.source].private_addresses_setting(rules.servers)
         policy = self._policy
         if rules.attempts is not None:
             policy = replace(policy, max_attempts=rules.attempts)
-
-        async def attempt() -> HttpResponse:
-            applied = await self._credentials.apply(requirement, send)
-            request = assemble(base_url, parts, applied)
-            return await self._with_retries(send, request, policy, deadline)
-
-        response = await attempt()
-        # A token may have been revoked before its time; a fresh one is tried once.
-        if response.status == 401 and self._credentials.forget(requirement):
-            response = await attempt()
-        return response, self._credentials.variables(requirement)
-
-    async def _with_retries(
-        self, send: Sender, request: HttpRequest, policy: RetryPolicy, deadline: float
-    ) -> HttpResponse:
-        around = self._surroundings
-        self._budget.count_request()
-        attempts = 0
-        while True:
-            outcome = await self._attempt(send, request)
-            if isinstance(outcome, HttpResponse) and outcome.status < 400:
-                return outcome
-            attempts += 1
-            delay = policy.delay_seconds(
-                request.method,
-                outcome,
-                attempts=attempts,
-                remaining_seconds=deadline - asyncio.get_running_loop().time(),
-                chance=around.chance(),
-                now=around.now(),
-            )
-            if delay is None or not self._budget.take():
-                if isinstance(outcome, UpstreamError):
-                    raise outcome
-                return outcome
-            await around.sleep(delay)
-
-    async def _attempt(self, send: Sender, request: HttpRequest) -> HttpResponse | UpstreamError:
-        """What came of sending a request once, if that is worth trying now."""
-        outcome: HttpResponse | UpstreamError
+        timeout_seconds = rules.timeout_seconds or self._deadline_seconds
+        deadline = asyncio.timeout(timeout_seconds)
+        caller = "" if owner is None else owner.caller
+        call = ApiCall(self._sender(), self._limits, self._environment, deadline, caller)
         try:
-            self._breaker.check()
-            async with self._limit:
-                outcome = await send(request)
-        except OverloadedError as refused:
-            return refused
+            async with deadline:
+                response = await call.run(
+                    base_url,
+                    requirement,
+                    self._credentials,
+                    partial(
+                        assemble,
+                        base_url,
+                        parts,
+                        private_addresses_setting=private_setting,
+                    ),
+                    policy,
+                    has_key=has_key,
+                )
+                if 200 <= response.status < 300:
+                    return await _decode(response, accept, self.redactor(), owner)
+            raise make_status_error(
+                response,
+                self.redactor(),
+                retry_after=parse_retry_after(response, self._environment.now()),
+                credential_variables=self._credentials.variables(requirement),
+            )
+        except TimeoutError:
+            raise _timeout_error(operation, timeout_seconds, call.course) from None
         except UpstreamError as error:
-            outcome = error
-        has_failed = isinstance(outcome, UpstreamError) or outcome.status >= 500
-        self._breaker.record(failed=has_failed)
-        return outcome
+            raise error.with_operation(operation) from None
+
+    def _requirement(
+        self, operation: str, base_url: str, rules: RequestRules
+    ) -> Mapping[str, Sequence[str]]:
+        """Choose the credentials of a request. Only confirmed origins may receive credentials.
+
+        If they are optional, a request to another origin is sent without them.
+
+        Raises:
+            ToolError: no alternative is configured.
+            ConfigurationError: the request would carry credentials to an unconfirmed origin.
+        """
+        requirement = self._credentials.choose(operation, rules.security)
+        own = rules.servers
+        if not own or self._base_urls[rules.source].is_confirmed(base_url, own):
+            return requirement
+        if any(not alternative for alternative in rules.security):
+            requirement = {}
+        if requirement or not self._settings.secret_names.isdisjoint(rules.settings):
+            raise UnconfirmedOriginError(f"`{operation}`", base_url)
+        return requirement
 
     def _sender(self) -> Sender:
         if self._send is None:
-            # Here, because importing an HTTP library takes longer than listing the tools.
-            from mcpgen.runtime.upstream.aiohttp_sender import AiohttpSender
-            from mcpgen.runtime.upstream.trust import Authority
+            # Imported here because `tools/list` does not need it.
+            from mcpgen.runtime.upstream.http.sender import HttpSender
+            from mcpgen.runtime.upstream.http.trust import Authority
 
             authority = Authority(self._ca_setting, self._ca_file)
-            sender = AiohttpSender(f"{self._name}-mcp", authority=authority)
+            sender = HttpSender(f"{self._name}-mcp", authority=authority)
             self._send, self._owned_sender = sender.send, sender.aclose
         return self._send
 
@@ -279,13 +274,14 @@ class ApiClient:
 
 
 class ToolApi:
-    """What a handler calls as `ctx.api`: the API, as the contract of one tool describes it."""
+    """The object `ctx.api` of a handler: the API, restricted to the contract of one tool."""
 
     last_response: HttpResponse | None = None
-    last_value: Any = None  # of that response, even where the handler wants none
-    paging: Paging | None = None  # set where several pages may be asked for
-    notes: tuple[str, ...] = ()  # what the model is told beside the result
-    read_resource: ResourceReader | None = None  # where the server has resources
+    last_value: Any = None  # of that response, even if the handler needs none
+    paging: Paging | None = None  # set if several pages may be requested
+    notes: tuple[str, ...] = ()  # added to the result for the model
+    read_resource: ResourceReader | None = None  # set if the server has resources
+    owner: ClientCall | None = None  # not the context, which refers to this object
 
     def __init__(self, client: ApiClient, tool: str, rules: RequestRules) -> None:
         self._client = client
@@ -293,7 +289,7 @@ class ToolApi:
         self._rules = rules
 
     def setting(self, name: str, default: Any = _REQUIRED) -> Any:
-        """Return the value of an environment variable that `mcpgen.yaml` takes a parameter from.
+        """Return the value of a setting that `mcpgen.yaml` binds to a parameter.
 
         `default` is returned if the variable is not set.
 
@@ -306,8 +302,8 @@ class ToolApi:
         if default is not _REQUIRED:
             return default
         raise ToolError(
-            f"`{self._tool}` needs the setting {name}, which this server does not have, so nothing"
-            f" was sent. The operator of the server can set {name}."
+            f"`{self._tool}` was not sent: the setting {name} is missing."
+            f" The operator of the server can set {name}."
         )
 
     @overload
@@ -356,16 +352,16 @@ class ToolApi:
         content_type: str | Absent = ABSENT,
         returns: Any,
     ) -> Any:
-        """Call the operation and give back what it answered, decoded.
+        """Call the operation and return its decoded response.
 
-        The maps are by wire name; a value that is ABSENT is not sent. How each one is spelled
-        stands in the tool's contract. `returns` types the result and converts nothing: JSON comes
-        as Python values, text as `str`, other bytes as `Media`, an empty answer as None.
+        The mappings are keyed by wire name; ABSENT values are not sent. The tool's contract
+        defines how each value is serialized. `returns` types the result and converts nothing: JSON
+        becomes Python values, text `str`, other bytes `Media`, and an empty response None.
 
         Raises:
-            InvalidArgumentsError: a value cannot travel where it belongs; nothing was sent.
+            InvalidArgumentsError: a value cannot be serialized; nothing was sent.
             UpstreamStatusError: the API answered with an error status.
-            UpstreamError: it did not answer, or not with what the operation promises.
+            UpstreamError: there is no response, or one that the operation does not declare.
         """
         rules = self._rules
         accept = () if returns is None else (*rules.accept, *rules.also_answered)
@@ -376,8 +372,8 @@ class ToolApi:
             "cookie": cookies or {},
         }
 
-        async def spelled() -> RequestParts:
-            while True:  # once more for each resource that is to be sent
+        async def build() -> RequestParts:
+            while True:  # once more for each resource that is a file argument
                 try:
                     return build_parts(
                         self._tool,
@@ -392,18 +388,19 @@ class ToolApi:
                     )
                 except ResourceNeededError as needed:
                     file = await self._file_of_resource(needed.uri)
-                    self._client.files = self._client.files.holding(needed.uri, file)
+                    self._client.files = self._client.files.with_resource(needed.uri, file)
 
-        response, value = await self._client.exchange(rules, await spelled(), accept)
+        exchange = partial(self._client.exchange, rules, accept=accept, owner=self.owner)
+        response, value = await exchange(await build())
         if self.paging is not None:
             given = {name: item for name, item in values["query"].items() if item is not ABSENT}
 
             async def send(step: Step) -> tuple[HttpResponse, Any]:
                 if isinstance(step, tuple):
-                    parts = replace(await spelled(), query=step)
-                    return await self._client.exchange(rules, parts, accept)
+                    parts = replace(await build(), query=step)
+                    return await exchange(parts)
                 values["query"] = {**values["query"], **step}
-                return await self._client.exchange(rules, await spelled(), accept)
+                return await exchange(await build())
 
             response, value = await self.paging.gather(response, value, given, send)
             self.notes = (*self.notes, *self.paging.notes)
@@ -411,7 +408,7 @@ class ToolApi:
         return None if returns is None else value
 
     async def _file_of_resource(self, uri: str) -> FileContent | None:
-        """The content of one of the server's own resources; None where nothing has this URI."""
+        """Read one of the server's own resources; return None if none has this URI."""
         if self.read_resource is None:
             return None
         try:
@@ -423,14 +420,44 @@ class ToolApi:
         return FileContent(content, unquote(name), found.mime_type)
 
 
-def assemble(base_url: str, parts: RequestParts, applied: AppliedCredentials) -> HttpRequest:
-    """Join a request's parts under the base URL; credentials win over arguments of the same name.
+def _timeout_error(operation: str, seconds: float, course: Course) -> UpstreamError:
+    if course.requests_sent:
+        return TimeoutExceededError(
+            f"`{operation}` returned no complete answer within {seconds:g} seconds. "
+            "The request may still have taken effect."
+        )
+    # The wait was for earlier calls of this API, or for an access token.
+    return OverloadedError(
+        f"`{operation}` was not sent: it waited for more than {seconds:g} seconds. "
+        "Try again in a moment."
+    )
+
+
+async def _decode(
+    response: HttpResponse, accept: tuple[str, ...], redactor: Redactor, owner: ClientCall | None
+) -> tuple[HttpResponse, Any]:
+    if len(response.body) <= LONG_BYTES:
+        return response, decode_response(response, accept, redactor)
+    if owner is not None and len(response.body) > LARGE_RESPONSE_BYTES:
+        await LONG_RESPONSES.take(owner, len(response.body))
+    return response, await run_in_worker(decode_response, response, accept, redactor)
+
+
+def assemble(
+    base_url: str,
+    parts: RequestParts,
+    applied: AppliedCredentials,
+    private_addresses_setting: str = "",
+) -> HttpRequest:
+    """Join a request's parts with the base URL and credentials, which override arguments.
+
+    `private_addresses_setting` is that of the request (`HttpRequest`).
 
     Raises:
-        InvalidArgumentsError: an argument spells the query parameter of a credential.
-        ConfigurationError: the URL would leave the base URL.
+        InvalidArgumentsError: an argument has the name of a credential's query parameter or cookie.
+        ConfigurationError: the URL would be outside of the base URL.
     """
-    _refuse_spoofed_credentials(parts, applied)
+    _reject_spoofed_credentials(parts, applied)
     secured = [f"{percent_encode(name)}={percent_encode(value)}" for name, value in applied.query]
     query = "&".join([*parts.query, *secured])
     url = f"{base_url}{parts.path}{'?' if query else ''}{query}"
@@ -447,11 +474,12 @@ def assemble(base_url: str, parts: RequestParts, applied: AppliedCredentials) ->
         tuple(headers),
         parts.body,
         client_certificate=applied.client_certificate,
+        private_addresses_setting=private_addresses_setting,
     )
 
 
-def _refuse_spoofed_credentials(parts: RequestParts, applied: AppliedCredentials) -> None:
-    """An exploded object chooses its own names; none of them may be a credential's."""
+def _reject_spoofed_credentials(parts: RequestParts, applied: AppliedCredentials) -> None:
+    """Reject members of exploded objects that have the name of a credential."""
     if not applied.query and not applied.cookies:
         return
     reserved = {percent_encode(name) for name, _ in applied.query}
@@ -465,10 +493,10 @@ def _refuse_spoofed_credentials(parts: RequestParts, applied: AppliedCredentials
 
 
 def _check_inside(url: str, base_url: str) -> None:
-    """Whatever the arguments were, the request goes to the configured origin and prefix."""
+    """Check that the URL is below the base URL, whatever the arguments are."""
     target, base = urlsplit(url), urlsplit(base_url)
     is_inside = (target.scheme, target.netloc) == (base.scheme, base.netloc) and (
         target.path.startswith(f"{base.path}/")
     )
     if not is_inside or target.fragment:
-        raise ConfigurationError("a request would have left the configured base URL")
+        raise ConfigurationError("invalid request URL: it is outside of the configured base URL")

@@ -1,7 +1,7 @@
-"""Why the API gave no answer that a tool can use; every text is safe to show to a model.
+"""Errors of requests to an API, with texts that are safe to show to a model.
 
-A sender does not know which operation it serves, so it raises these without the name; the client
-puts "`GET /pets`" in front with `named_for`.
+A sender does not know the operation. It raises an error without it, and the client prepends
+"`GET /pets`" with `with_operation`.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 from typing import Any
 
 from mcpgen.runtime.errors import ToolError
-from mcpgen.runtime.upstream.http import HeaderFields
+from mcpgen.runtime.upstream.http.messages import HeaderFields
 
 
 class UpstreamError(ToolError):
-    """No usable response came back.
+    """There is no usable response.
 
-    `request_sent` is False only when it is certain that no byte of the request left, which makes
-    even a POST safe to repeat. `is_transient` says whether another attempt may fare better.
+    `request_sent` is False only if certainly no byte of the request was sent, so that even a POST
+    is safe to repeat. `is_transient` states whether another attempt may succeed.
     """
 
     request_sent = True
     is_transient = False
 
-    def named_for(self, operation: str) -> UpstreamError:
-        """This error, with the request that it is about in front of its text: "GET /pets/7"."""
+    def with_operation(self, operation: str) -> UpstreamError:
+        """Prepend the operation, such as "GET /pets/7", to the text; return the same error."""
         self.args = (f"`{operation}` {self}",)
         return self
 
 
 class ConnectError(UpstreamError):
-    """No connection came about: refused, unreachable, unknown host, or a certificate refused."""
+    """No connection: refused, unreachable, unknown host, or an untrusted certificate."""
 
     request_sent = False
     is_transient = True
@@ -42,22 +42,28 @@ class DisconnectedError(UpstreamError):
 
 
 class TimeoutExceededError(UpstreamError):
-    """The deadline of the call passed."""
+    """The deadline of the call expired."""
+
+
+class OverloadedError(UpstreamError):
+    """Nothing was sent: too many requests are under way, or the API failed too often recently."""
+
+    request_sent = False
 
 
 class MalformedResponseError(UpstreamError):
-    """What came back is not HTTP, or cannot be decompressed or decoded."""
+    """The response is not HTTP, or cannot be decompressed or decoded."""
 
 
 class ResponseTooLargeError(UpstreamError):
-    """The response went over its bound and was cut off."""
+    """The response exceeded its bound and was cut off."""
 
 
 class UpstreamStatusError(UpstreamError):
-    """The API answered, and said no.
+    """The API answered with an error status.
 
-    `problem` is the decoded body when it is a JSON object (often problem+json, RFC 9457), cleaned
-    of configured secrets, and `retry_after_seconds` what `Retry-After` asked for.
+    `problem` is the decoded body if it is a JSON object (often problem+json, RFC 9457), and
+    `retry_after_seconds` is the value of `Retry-After`.
     """
 
     def __init__(
@@ -77,7 +83,7 @@ class UpstreamStatusError(UpstreamError):
 
     @property
     def retry_after_ms(self) -> int | None:
-        """The same wait in milliseconds, rounded up, as it is reported to clients."""
+        """`retry_after_seconds` in milliseconds, rounded up, as it is reported to clients."""
         if self.retry_after_seconds is None:
             return None
         return -int(-self.retry_after_seconds * 1000 // 1)

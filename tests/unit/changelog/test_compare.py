@@ -1,4 +1,4 @@
-"""Each case of the changelog gives its level (regeneration.md 3.7; section 5, item 9)."""
+"""Each kind of change has its level in the changelog."""
 
 from __future__ import annotations
 

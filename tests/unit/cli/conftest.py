@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[3]
+from tests.support.paths import EXAMPLES
 
 
 @pytest.fixture
 def petstore(tmp_path: Path) -> Path:
     """A copy of the petstore's server, as it is committed."""
-    committed = REPOSITORY / "generated_examples" / "petstore-mcp"
+    committed = EXAMPLES / "petstore-mcp"
     return Path(shutil.copytree(committed, tmp_path / "petstore-mcp"))

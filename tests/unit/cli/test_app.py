@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-import mcpgen.cli
+import mcpgen.cli.commands
 from mcpgen.cli.app import run
 
 
 @pytest.fixture
 def pipeline(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Stand in for the generator, so that only the command line is tested."""
-    stand_in = ModuleType("mcpgen.pipeline.check")
-    monkeypatch.setitem(sys.modules, "mcpgen.pipeline.check", stand_in)
+    stand_in = ModuleType("mcpgen.pipeline.commands.check")
+    monkeypatch.setitem(sys.modules, "mcpgen.pipeline.commands.check", stand_in)
     return stand_in
 
 
@@ -46,8 +46,10 @@ def test_no_command_shows_the_help_and_is_wrong_usage(
 def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     shown = capsys.readouterr().out
-    modules = [path.stem for path in Path(mcpgen.cli.__path__[0]).glob("*.py")]
-    commands = [name for name in modules if hasattr(import_module(f"mcpgen.cli.{name}"), "add_to")]
+    modules = [path.stem for path in Path(mcpgen.cli.commands.__path__[0]).glob("*.py")]
+    commands = [
+        name for name in modules if hasattr(import_module(f"mcpgen.cli.commands.{name}"), "add_to")
+    ]
     assert len(commands) >= 15
     assert [name for name in commands if f" {name} " not in shown] == []
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.arguments import TypedArguments
-from mcpgen.cli.misuse import MisuseError
+from mcpgen.cli.usage_error import MisuseError
 
 SCHEMA = {
     "properties": {

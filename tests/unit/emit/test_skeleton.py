@@ -13,14 +13,14 @@ import yaml
 from mcpgen.diagnostics import Problems
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
 from mcpgen.ir.file_set import Owner
-from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.manifest import Manifest, SelectRule, ServerEntry, SourceEntry
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.manifest.manifest import read_manifest
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.runtime.serving import DEFAULT_PORT
-from mcpgen.spec.manifest import read_manifest
-from tests.unit.plans import server_plan, with_text
+from mcpgen.text.identifiers import Identifier
+from tests.support.plans import server_plan, with_text
 
 PACKAGE = Identifier("petstore_mcp")
 HOSTILE = (

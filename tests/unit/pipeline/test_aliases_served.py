@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcpgen.cli.packages import find_package
-from mcpgen.pipeline import commands as pipeline
-from mcpgen.runtime.testing import MockUpstream
-from mcpgen.runtime.testing.client import Client
+from mcpgen.pipeline import run as pipeline
+from mcpgen.testing import MockUpstream
+from mcpgen.testing.client.client import Client
 
 
 def test_the_old_name_works_and_is_not_listed(
@@ -24,7 +24,7 @@ def test_the_old_name_works_and_is_not_listed(
         manifest.write(
             'operations:\n  "GET /pets/{petId}": {name: fetch_pet, aliases: [get_pet]}\n'
         )
-    assert regenerate().exit_code == 0
+    assert regenerate().outcome == "done"
     locked = json.loads((project / "mcpgen.lock").read_bytes())["operations"]
     assert locked["openapi.yaml GET /pets/{petId}"]["tool"] == "fetch_pet"
 

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.emit.merge import merge
-from mcpgen.ir import hand_written
-from mcpgen.pipeline import commands as pipeline
-from mcpgen.runtime import extras
-from tests.unit.pipeline.conftest import silent
+from mcpgen.emit.merge.merge import merge
+from mcpgen.pipeline import run as pipeline
+from tests.support.projects import silent
 
 Regenerate = Callable[..., pipeline.Report]
 CONFIRM = '\noperations:\n  listOrders: {confirm: "Really?"}\n'
@@ -57,13 +55,13 @@ def test_confirm_adds_its_extra_and_its_end_removes_it(
 
     report = regenerate()
 
-    assert report.exit_code == 0
+    assert report.outcome == "done"
     assert dependencies(project) == ["mcpgen[seal]>=0.4,<0.5"]
     assert contract(project)["extras"] == {"seal": ["list_orders"]}
     assert "PET_SHOP_STATE_KEYS=" in (project / ".env.example").read_text()
 
     (project / "mcpgen.yaml").write_text(manifest)
-    assert regenerate().exit_code == 0
+    assert regenerate().outcome == "done"
     assert dependencies(project) == ["mcpgen>=0.4,<0.5"]
     assert "extras" not in contract(project)
 
@@ -78,7 +76,7 @@ def test_confirm_needs_no_extra_where_only_older_clients_are_served(
 
     report = regenerate()
 
-    assert report.exit_code == 0, list(report.problems)
+    assert report.outcome == "done", list(report.problems)
     assert dependencies(project) == ["mcpgen>=0.4,<0.5"]
     assert "extras" not in contract(project)
 
@@ -92,11 +90,11 @@ def test_the_extra_is_added_to_what_the_user_changed(project: Path, regenerate: 
     pyproject.write_text(mine)
     manifest = append(project / "mcpgen.yaml", CONFIRM)
 
-    assert regenerate().exit_code == 0
+    assert regenerate().outcome == "done"
     assert dependencies(project) == ["mcpgen[otel,seal]==0.4.0", "rich"]
 
     (project / "mcpgen.yaml").write_text(manifest)
-    assert regenerate().exit_code == 0
+    assert regenerate().outcome == "done"
     assert pyproject.read_text() == mine
 
 
@@ -109,7 +107,7 @@ def test_a_handler_that_asks_needs_the_extra(project: Path, regenerate: Regenera
 
     handler.write_text(ASKING.replace("    await ctx.elicit", "    # await ctx.elicit"))
     append(project / "mcpgen.yaml", "\n# Without a change of an input nothing is generated.\n")
-    assert regenerate().exit_code == 0
+    assert regenerate().outcome == "done"
     assert dependencies(project) == ["mcpgen>=0.4,<0.5"]
 
 
@@ -118,13 +116,13 @@ def test_check_reports_a_handler_that_asks_without_the_extra(
 ) -> None:
     (project / "src/pet_shop_mcp/handlers/orders.py").write_text(ASKING)
     regenerate()
-    assert pipeline.check(project).exit_code == 0
+    assert pipeline.check(project).outcome == "done"
 
     pyproject = project / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("[seal]", ""))
     report = pipeline.check(project)
 
-    assert report.exit_code == 1
+    assert report.outcome == "findings"
     (problem,) = report.problems
     assert problem.code == "missing-extra"
     assert problem.at is not None
@@ -133,13 +131,13 @@ def test_check_reports_a_handler_that_asks_without_the_extra(
     pyproject.write_text(
         pyproject.read_text().replace("dependencies = [", 'dependencies = ["cryptography", ', 1)
     )
-    assert pipeline.check(project).exit_code == 0
+    assert pipeline.check(project).outcome == "done"
 
 
 def test_a_server_of_hand_written_tools_has_the_extra_from_the_start(tmp_path: Path) -> None:
     report = pipeline.new_by_hand("by-hand", tmp_path / "by-hand-mcp", {}, silent)
 
-    assert report.exit_code == 0
+    assert report.outcome == "done"
     assert dependencies(tmp_path / "by-hand-mcp") == ["mcpgen[seal]>=0.4,<0.5"]
 
 
@@ -164,7 +162,3 @@ def test_a_requirement_is_merged_part_by_part(
     merged = merge("pyproject.toml", base.encode(), yours.encode(), ours.encode())
 
     assert tomllib.loads(merged.content.decode())["project"]["dependencies"] == [expected]
-
-
-def test_the_methods_that_ask_clients_are_those_of_the_runtime() -> None:
-    assert hand_written.ASKING_METHODS == extras.ASKING_METHODS

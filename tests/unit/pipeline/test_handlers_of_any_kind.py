@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import commands as pipeline
-from tests.unit.pipeline.conftest import silent
+from mcpgen.pipeline import run as pipeline
+from tests.support.projects import silent
 
 HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
 
@@ -24,9 +24,9 @@ HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
 )
 def test_what_is_no_file_is_passed_over(project, regenerate, take_over, place) -> None:
     place((project / HANDLERS).parent)
-    assert take_over().exit_code == 0
-    assert pipeline.check(project).exit_code == 0
-    assert regenerate().exit_code == 0
+    assert take_over().outcome == "done"
+    assert pipeline.check(project).outcome == "done"
+    assert regenerate().outcome == "done"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,11 @@ def test_a_module_that_cannot_be_added_to_is_told_and_left(project, take_over, c
     (project / HANDLERS).write_bytes(content)
     report = take_over()
     (problem,) = report.problems
-    assert (report.exit_code, problem.code, problem.at.file) == (1, "handler-unreadable", HANDLERS)
+    assert (report.outcome, problem.code, problem.at.file) == (
+        "findings",
+        "handler-unreadable",
+        HANDLERS,
+    )
     assert (project / HANDLERS).read_bytes() == content
 
 
@@ -61,7 +65,7 @@ def test_a_module_that_cannot_be_added_to_is_told_and_left(project, take_over, c
 )
 def test_a_stub_joins_a_text_of_any_kind(project, take_over, content) -> None:
     (project / HANDLERS).write_bytes(content)
-    assert take_over().exit_code == 0
+    assert take_over().outcome == "done"
     joined = (project / HANDLERS).read_bytes()
     assert ast.get_docstring(ast.parse(joined)) == ast.get_docstring(ast.parse(content))
     lines = iter(joined.splitlines())
@@ -69,7 +73,7 @@ def test_a_stub_joins_a_text_of_any_kind(project, take_over, content) -> None:
     assert joined.startswith(content.partition(b"\n")[0].rstrip(b"\r"))
     ends = {line[len(line.rstrip(b"\r\n")) :] for line in joined.splitlines(keepends=True)}
     assert ends == ({b"\r\n"} if b"\r" in content else {b"\n"})
-    assert pipeline.check(project).exit_code == 0
+    assert pipeline.check(project).outcome == "done"
 
 
 def test_a_function_never_takes_the_name_of_another(project, take_over) -> None:
@@ -96,5 +100,5 @@ def test_a_file_that_cannot_be_read_is_named(project, regenerate, cache, path) -
         reports.append(pipeline.pull(project, None, options, silent))
     for report in reports:
         (problem,) = report.problems
-        assert report.exit_code == 2
+        assert report.outcome == "usage"
         assert f"{path}: Too many levels of symbolic links" in problem.message

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mcpgen.plan.exact import ExactSchemas
-from mcpgen.plan.media_types import Kind, kind_of
-from mcpgen.plan.property_names import as_offered
-from mcpgen.plan.shapes import Shapes
+from mcpgen.plan.arguments.media_types import Kind, classify_media_type
+from mcpgen.plan.naming.property_names import rename_to_safe
+from mcpgen.plan.schemas.shapes import Shapes
+from mcpgen.plan.schemas.validation_schema import ValidationSchemas
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.upstream.bodies import BodyKind, kind_of_body
+from mcpgen.runtime.upstream.request.bodies import BodyKind, classify_body
 
 RESPONSES = {"204": {"description": "done"}}
 
@@ -146,6 +146,7 @@ def test_credentials_are_those_of_the_schemes_in_use(make: Any) -> None:
         "DEMO_ID_ACCESS_TOKEN",
         "DEMO_LOGIN_USERNAME",
         "DEMO_LOGIN_PASSWORD",
+        "DEMO_ALLOW_PRIVATE",
         "DEMO_CA_FILE",
     ]
     assert not any(variable.required for variable in found.values())
@@ -168,6 +169,14 @@ def test_schemes_with_equal_names_have_variables_of_their_own(make: Any) -> None
     )
     assert len([name for name in found if found[name].scheme]) == 3
     assert {variable.scheme for variable in found.values()} == {"", *schemes}
+
+
+@pytest.mark.parametrize("name", ["allow_private", "ca_file", "pre_stop_delay_seconds"])
+def test_credential_never_has_the_name_of_a_setting_of_every_server(make: Any, name: str) -> None:
+    schemes = {name: {"type": "http", "scheme": "bearer"}}
+    found = environment(make, components={"securitySchemes": schemes}, security=[{name: []}])
+    (credential,) = [variable for variable in found.values() if variable.secret]
+    assert credential.name.startswith(f"DEMO_{name.upper()}_")
 
 
 def test_base_url_is_required_where_the_document_names_none(make: Any) -> None:
@@ -209,11 +218,11 @@ def test_kinds_of_bodies_are_those_that_the_runtime_writes(media_type: str) -> N
         Kind.BINARY: BodyKind.BYTES,
     }
     try:
-        kind = kind_of_body(media_type)
+        kind = classify_body(media_type)
     except ConfigurationError:
-        assert kind_of(media_type) is Kind.UNSENDABLE
+        assert classify_media_type(media_type) is Kind.UNSENDABLE
     else:
-        assert written[kind_of(media_type)] is kind
+        assert written[classify_media_type(media_type)] is kind
 
 
 # Properties
@@ -386,7 +395,7 @@ def test_whatever_the_schema_what_is_listed_is_valid_and_self_contained(
         schemas=COMPONENTS,
     )
     plan = make(root).plan()
-    assert len(plan.tools) + len(plan.left_out) == 1
+    assert len(plan.tools) + len(plan.skipped) == 1
     for tool in plan.tools:
         for listed in (tool.input_schema, tool.full_input_schema, tool.output_schema):
             if listed is not None:
@@ -419,12 +428,12 @@ def test_what_is_listed_alone_says_what_the_document_says(
     lowered = make(make.with_body(schema, version="3.1.0", schemas=COMPONENTS))
     (tool,) = lowered.plan().tools
     requests = Shapes(lowered.api.schemas, "request")
-    (exact,), definitions = ExactSchemas(requests, {}).bundle([tool.arguments[0].schema])
+    (exact,), definitions = ValidationSchemas(requests, {}).bundle([tool.arguments[0].schema])
     judge = jsonschema_rs.validator_for({"allOf": [exact], "$defs": definitions})
     checked = jsonschema_rs.validator_for(tool.full_input_schema or tool.input_schema)
     offered = {wire_name: name for name, wire_name in tool.wire_names.items()}
     for value in values:
-        said = as_offered(value, [tool.arguments[0].schema], requests, offered)
+        said = rename_to_safe(value, [tool.arguments[0].schema], requests, offered)
         assert checked.is_valid({"body": said}) == judge.is_valid(value)
 
 

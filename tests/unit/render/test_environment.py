@@ -5,10 +5,10 @@ from __future__ import annotations
 import jinja2
 import pytest
 
-from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.templates import template_root
 from mcpgen.render.environment import UnsafeTextError, code_environment
 from mcpgen.render.filters import literal
+from mcpgen.text.identifiers import Identifier
 
 
 @pytest.mark.parametrize("raw", ["text", 1, None, ["a"]])

@@ -13,16 +13,14 @@ from markdown_it import MarkdownIt
 
 from mcpgen.render.filters import (
     doc_text,
-    first_sentence,
     identifier,
     literal,
     markdown_code,
     markdown_paragraph,
     markdown_text,
-    one_line,
     quoted,
-    shorten,
 )
+from mcpgen.text.prose import first_phrase, one_line, shorten
 
 ANY_TEXT = st.text(st.characters())
 SHOWN_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -155,7 +153,7 @@ def test_one_line_has_no_line_break_and_nothing_invisible(text: str) -> None:
     ],
 )
 def test_first_sentence(text: str, sentence: str) -> None:
-    assert first_sentence(text) == sentence
+    assert first_phrase(text) == sentence
 
 
 def test_shorten_cuts_at_a_word_and_says_so() -> None:

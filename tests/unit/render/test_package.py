@@ -11,7 +11,15 @@ from mcpgen.ir.api import Encoding, MediaType, Server
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.render.package import render, render_cases
-from tests.unit.plans import AT, argument, operation, parameter, petstore_tools, server_plan, tool
+from tests.support.plans import (
+    AT,
+    argument,
+    operation,
+    parameter,
+    petstore_tools,
+    server_plan,
+    tool,
+)
 
 GENERATED = "src/petstore_mcp/_generated"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from mcpgen.ir.identifiers import Identifier
 from mcpgen.ir.tool_plan import Annotation, ToolPlan
 from mcpgen.render.views import HandlerView, annotation_source, docstring, handler_module
-from tests.unit.plans import argument, operation, parameter, server_plan, tool
+from mcpgen.text.identifiers import Identifier
+from tests.support.plans import argument, operation, parameter, server_plan, tool
 
 GET_PETS = operation("GET", "/pets")
 

@@ -7,7 +7,7 @@ not edit. Tests of your own stand beside this folder.
 from pathlib import Path
 
 import pytest
-from mcpgen.runtime.testing import WorkflowCase, WorkflowSuite
+from mcpgen.testing import WorkflowCase, WorkflowSuite
 
 suite = WorkflowSuite("competitor_research_mcp", Path(__file__).parent)
 

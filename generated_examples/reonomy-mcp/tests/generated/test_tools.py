@@ -7,7 +7,7 @@ edit. Tests of your own stand beside this folder.
 from pathlib import Path
 
 import pytest
-from mcpgen.runtime.testing import Case, Suite
+from mcpgen.testing import Case, Suite
 
 suite = Suite("reonomy_mcp", Path(__file__).parent)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import commands as pipeline
-from tests.unit.pipeline.conftest import DOCUMENT, silent
+from mcpgen.pipeline import run as pipeline
+from tests.support.projects import DOCUMENT, silent
 
 SETTINGS = """\
 version: 1
@@ -29,9 +29,9 @@ def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """A server as `new` makes it, to be copied."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "petshop.yaml").write_text(DOCUMENT)
-    options = pipeline.Options(outside_judge=False, models=False, cache=cache / "mcpgen")
+    options = pipeline.Options(external_validator=False, models=False, cache=cache / "mcpgen")
     report = pipeline.new(str(folder / "petshop.yaml"), folder / "server", options, silent)
-    assert report.exit_code == 0, list(report.problems)
+    assert report.outcome == "done", list(report.problems)
     return folder / "server"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.workspace import tasks
-from mcpgen.pipeline import known_current
+from mcpgen.pipeline import user_cache
 from mcpgen.pipeline.options import CheckReport
 
 Ws = Callable[..., tuple[int, dict[str, Any]]]
@@ -231,8 +231,8 @@ def test_another_mcpgen_affects_every_server(
     ws("check", "--affected")
     changed = tmp_path / "changed.py"
     changed.write_text("# other code\n")
-    sources = [*known_current._sources(), changed]
-    monkeypatch.setattr(known_current, "_sources", lambda: sources)
+    sources = [*user_cache._sources(), changed]
+    monkeypatch.setattr(user_cache, "_sources", lambda: sources)
     assert len(ended(ws("check", "--affected")[1])) == 3
 
 

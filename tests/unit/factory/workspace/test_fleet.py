@@ -7,48 +7,49 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.factory.workspace.fleet import Outcome, longest_first, run_fleet
+from mcpgen.factory.workspace.fleet import ServerResult, longest_first, run_fleet
 from mcpgen.factory.workspace.members import Server
+from mcpgen.pipeline.outcome import Outcome
 
 SERVERS = [Server(name, Path(name)) for name in ("ant", "bee", "cat", "dog")]
 
 
-def name_process(server: Server) -> Outcome:
-    return Outcome(server.path, 0, str(os.getpid()))
+def name_process(server: Server) -> ServerResult:
+    return ServerResult(server.path, Outcome.DONE, str(os.getpid()))
 
 
-def raise_for_bee(server: Server) -> Outcome:
+def raise_for_bee(server: Server) -> ServerResult:
     if server.path == "bee":
         raise ZeroDivisionError
-    return Outcome(server.path, 0, "done")
+    return ServerResult(server.path, Outcome.DONE, "done")
 
 
-def die_for_bee(server: Server) -> Outcome:
+def die_for_bee(server: Server) -> ServerResult:
     if server.path == "bee":
         os._exit(9)
-    return Outcome(server.path, 0, "done")
+    return ServerResult(server.path, Outcome.DONE, "done")
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_outcomes_come_in_the_servers_order(jobs: int) -> None:
     heard: list[str] = []
-    outcomes = run_fleet(name_process, SERVERS, jobs, heard.append)
-    assert [outcome.server for outcome in outcomes] == ["ant", "bee", "cat", "dog"]
-    assert (outcomes[0].summary == str(os.getpid())) is (jobs == 1)
+    results = run_fleet(name_process, SERVERS, jobs, heard.append)
+    assert [each.server for each in results] == ["ant", "bee", "cat", "dog"]
+    assert (results[0].summary == str(os.getpid())) is (jobs == 1)
     assert [line for line in heard if line.startswith("4 of 4: ")]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_bug_in_one_leaves_the_others(jobs: int) -> None:
-    outcomes = run_fleet(raise_for_bee, SERVERS, jobs, lambda _: None)
-    assert [outcome.exit_code for outcome in outcomes] == [0, 70, 0, 0]
-    assert "ZeroDivisionError" in outcomes[1].traceback
+    results = run_fleet(raise_for_bee, SERVERS, jobs, lambda _: None)
+    assert [each.outcome for each in results] == ["done", "bug", "done", "done"]
+    assert "ZeroDivisionError" in results[1].traceback
 
 
 def test_a_process_that_dies_leaves_the_others() -> None:
-    outcomes = run_fleet(die_for_bee, SERVERS, 2, lambda _: None)
-    assert [outcome.exit_code for outcome in outcomes] == [0, 70, 0, 0]
-    assert "its process died" in outcomes[1].problems[0].message
+    results = run_fleet(die_for_bee, SERVERS, 2, lambda _: None)
+    assert [each.outcome for each in results] == ["done", "bug", "done", "done"]
+    assert "its process died" in results[1].problems[0].message
 
 
 def test_the_servers_that_hold_most_are_begun_first(tmp_path: Path) -> None:

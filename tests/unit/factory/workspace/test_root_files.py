@@ -10,8 +10,8 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.workspace.root_files import Block, MarkersError, with_block
-from mcpgen.pipeline import replace_whole as replacing
-from mcpgen.pipeline.workspace import markdown_table
+from mcpgen.pipeline.project import atomic_write as replacing
+from mcpgen.pipeline.project.workspace import markdown_table
 
 BLOCK = Block("README.md", "<!-- a -->", "<!-- /a -->", "one\ntwo")
 
@@ -149,6 +149,6 @@ def test_a_root_that_cannot_be_written_is_told(
     monkeypatch.setattr(replacing.tempfile, "mkstemp", refuse)
     assert run(["ws", "generate", "--jobs", "1", "--json"]) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
-    assert {finding["rule"] for finding in findings} == {"unwritable"}
-    assert run(["ws", "upgrade", "--to", "0.*", "--json"]) == 2
+    assert {finding["rule"] for finding in findings} == {"no-permission"}
+    assert run(["ws", "upgrade", "--to", "0.*", "--json"]) == 1
     assert (workspace / "README.md").read_text().count("Ours.") == 1

@@ -768,9 +768,7 @@ class PatchWebhooksWebhookIdCall(Protocol):
 
 
 class PostAgentsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: AgentDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Agent:
+    async def __call__(self, ctx: Context, *, body: AgentDraft) -> Agent:
         """`POST /agents`."""
         ...
 
@@ -782,17 +780,13 @@ class PostAudiencesPreviewCall(Protocol):
 
 
 class PostBotsBotIdDuplicateCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, bot_id: str, idempotency_key: str | Absent = ABSENT
-    ) -> Bot:
+    async def __call__(self, ctx: Context, *, bot_id: str) -> Bot:
         """`POST /bots/{bot_id}/duplicate`."""
         ...
 
 
 class PostBotsBotIdFlowsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, bot_id: str, body: FlowDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Flow:
+    async def __call__(self, ctx: Context, *, bot_id: str, body: FlowDraft) -> Flow:
         """`POST /bots/{bot_id}/flows`."""
         ...
 
@@ -811,13 +805,7 @@ class PostBotsBotIdFlowsFlowIdEnableCall(Protocol):
 
 class PostBotsBotIdFlowsFlowIdRunCall(Protocol):
     async def __call__(
-        self,
-        ctx: Context,
-        *,
-        bot_id: str,
-        flow_id: str,
-        body: FlowRun,
-        idempotency_key: str | Absent = ABSENT,
+        self, ctx: Context, *, bot_id: str, flow_id: str, body: FlowRun
     ) -> FlowRunState:
         """`POST /bots/{bot_id}/flows/{flow_id}/run`."""
         ...
@@ -830,26 +818,14 @@ class PostBotsBotIdFlowsFlowIdVersionsVersionRestoreCall(Protocol):
 
 
 class PostBotsBotIdKnowledgeCall(Protocol):
-    async def __call__(
-        self,
-        ctx: Context,
-        *,
-        bot_id: str,
-        body: KnowledgeDraft,
-        idempotency_key: str | Absent = ABSENT,
-    ) -> Knowledge:
+    async def __call__(self, ctx: Context, *, bot_id: str, body: KnowledgeDraft) -> Knowledge:
         """`POST /bots/{bot_id}/knowledge`."""
         ...
 
 
 class PostBotsBotIdKnowledgeFilesCall(Protocol):
     async def __call__(
-        self,
-        ctx: Context,
-        *,
-        bot_id: str,
-        body: UploadKnowledgeFileBody,
-        idempotency_key: str | Absent = ABSENT,
+        self, ctx: Context, *, bot_id: str, body: UploadKnowledgeFileBody
     ) -> Knowledge:
         """`POST /bots/{bot_id}/knowledge/files`."""
         ...
@@ -874,9 +850,7 @@ class PostBotsBotIdTestCall(Protocol):
 
 
 class PostBotsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: BotDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Bot:
+    async def __call__(self, ctx: Context, *, body: BotDraft) -> Bot:
         """`POST /bots`."""
         ...
 
@@ -894,49 +868,37 @@ class PostBroadcastsBroadcastIdScheduleCall(Protocol):
 
 
 class PostBroadcastsBroadcastIdSendCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, broadcast_id: str, idempotency_key: str | Absent = ABSENT
-    ) -> Broadcast:
+    async def __call__(self, ctx: Context, *, broadcast_id: str) -> Broadcast:
         """`POST /broadcasts/{broadcast_id}/send`."""
         ...
 
 
 class PostBroadcastsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: BroadcastDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Broadcast:
+    async def __call__(self, ctx: Context, *, body: BroadcastDraft) -> Broadcast:
         """`POST /broadcasts`."""
         ...
 
 
 class PostCompaniesCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: CompanyDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Company:
+    async def __call__(self, ctx: Context, *, body: CompanyDraft) -> Company:
         """`POST /companies`."""
         ...
 
 
 class PostContactsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: ContactDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Contact:
+    async def __call__(self, ctx: Context, *, body: ContactDraft) -> Contact:
         """`POST /contacts`."""
         ...
 
 
 class PostContactsContactIdForgetCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, contact_id: str, idempotency_key: str | Absent = ABSENT
-    ) -> Job:
+    async def __call__(self, ctx: Context, *, contact_id: str) -> Job:
         """`POST /contacts/{contact_id}/forget`."""
         ...
 
 
 class PostContactsImportCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: Import, idempotency_key: str | Absent = ABSENT
-    ) -> Job:
+    async def __call__(self, ctx: Context, *, body: Import) -> Job:
         """`POST /contacts/import`."""
         ...
 
@@ -948,9 +910,7 @@ class PostContactsMergeCall(Protocol):
 
 
 class PostConversationsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: ConversationDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Conversation:
+    async def __call__(self, ctx: Context, *, body: ConversationDraft) -> Conversation:
         """`POST /conversations`."""
         ...
 
@@ -965,12 +925,7 @@ class PostConversationsConversationIdAssignCall(Protocol):
 
 class PostConversationsConversationIdAttachmentsCall(Protocol):
     async def __call__(
-        self,
-        ctx: Context,
-        *,
-        conversation_id: str,
-        body: UploadAttachmentBody,
-        idempotency_key: str | Absent = ABSENT,
+        self, ctx: Context, *, conversation_id: str, body: UploadAttachmentBody
     ) -> Message:
         """`POST /conversations/{conversation_id}/attachments`."""
         ...
@@ -989,27 +944,13 @@ class PostConversationsConversationIdHandoffCall(Protocol):
 
 
 class PostConversationsConversationIdMessagesCall(Protocol):
-    async def __call__(
-        self,
-        ctx: Context,
-        *,
-        conversation_id: str,
-        body: MessageDraft,
-        idempotency_key: str | Absent = ABSENT,
-    ) -> Message:
+    async def __call__(self, ctx: Context, *, conversation_id: str, body: MessageDraft) -> Message:
         """`POST /conversations/{conversation_id}/messages`."""
         ...
 
 
 class PostConversationsConversationIdNotesCall(Protocol):
-    async def __call__(
-        self,
-        ctx: Context,
-        *,
-        conversation_id: str,
-        body: NoteDraft,
-        idempotency_key: str | Absent = ABSENT,
-    ) -> Message:
+    async def __call__(self, ctx: Context, *, conversation_id: str, body: NoteDraft) -> Message:
         """`POST /conversations/{conversation_id}/notes`."""
         ...
 
@@ -1027,9 +968,7 @@ class PostConversationsConversationIdSnoozeCall(Protocol):
 
 
 class PostDealsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: DealDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Deal:
+    async def __call__(self, ctx: Context, *, body: DealDraft) -> Deal:
         """`POST /deals`."""
         ...
 
@@ -1053,22 +992,13 @@ class PostDealsDealIdWinCall(Protocol):
 
 
 class PostLeadsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: LeadDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Lead:
+    async def __call__(self, ctx: Context, *, body: LeadDraft) -> Lead:
         """`POST /leads`."""
         ...
 
 
 class PostLeadsLeadIdActivitiesCall(Protocol):
-    async def __call__(
-        self,
-        ctx: Context,
-        *,
-        lead_id: str,
-        body: ActivityDraft,
-        idempotency_key: str | Absent = ABSENT,
-    ) -> Event:
+    async def __call__(self, ctx: Context, *, lead_id: str, body: ActivityDraft) -> Event:
         """`POST /leads/{lead_id}/activities`."""
         ...
 
@@ -1080,14 +1010,7 @@ class PostLeadsLeadIdAssignCall(Protocol):
 
 
 class PostLeadsLeadIdConvertCall(Protocol):
-    async def __call__(
-        self,
-        ctx: Context,
-        *,
-        lead_id: str,
-        body: Conversion,
-        idempotency_key: str | Absent = ABSENT,
-    ) -> Deal:
+    async def __call__(self, ctx: Context, *, lead_id: str, body: Conversion) -> Deal:
         """`POST /leads/{lead_id}/convert`."""
         ...
 
@@ -1105,25 +1028,19 @@ class PostLeadsLeadIdQualifyCall(Protocol):
 
 
 class PostTagsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: TagDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Tag:
+    async def __call__(self, ctx: Context, *, body: TagDraft) -> Tag:
         """`POST /tags`."""
         ...
 
 
 class PostTeamsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: TeamDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Team:
+    async def __call__(self, ctx: Context, *, body: TeamDraft) -> Team:
         """`POST /teams`."""
         ...
 
 
 class PostTemplatesCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: TemplateDraft, idempotency_key: str | Absent = ABSENT
-    ) -> Template:
+    async def __call__(self, ctx: Context, *, body: TemplateDraft) -> Template:
         """`POST /templates`."""
         ...
 
@@ -1137,22 +1054,13 @@ class PostTemplatesTemplateIdRenderCall(Protocol):
 
 
 class PostWebhooksCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: WebhookDraftInput, idempotency_key: str | Absent = ABSENT
-    ) -> Webhook:
+    async def __call__(self, ctx: Context, *, body: WebhookDraftInput) -> Webhook:
         """`POST /webhooks`."""
         ...
 
 
 class PostWebhooksWebhookIdDeliveriesDeliveryIdRedeliverCall(Protocol):
-    async def __call__(
-        self,
-        ctx: Context,
-        *,
-        webhook_id: str,
-        delivery_id: str,
-        idempotency_key: str | Absent = ABSENT,
-    ) -> Delivery:
+    async def __call__(self, ctx: Context, *, webhook_id: str, delivery_id: str) -> Delivery:
         """`POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver`."""
         ...
 

@@ -83,17 +83,13 @@ class PatchUsersUsernameCall(Protocol):
 
 
 class PostPetsCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: NewPet, idempotency_key: str | Absent = ABSENT
-    ) -> Pet:
+    async def __call__(self, ctx: Context, *, body: NewPet) -> Pet:
         """`POST /pets`."""
         ...
 
 
 class PostStoreOrdersCall(Protocol):
-    async def __call__(
-        self, ctx: Context, *, body: NewOrder, idempotency_key: str | Absent = ABSENT
-    ) -> Order:
+    async def __call__(self, ctx: Context, *, body: NewOrder) -> Order:
         """`POST /store/orders`."""
         ...
 

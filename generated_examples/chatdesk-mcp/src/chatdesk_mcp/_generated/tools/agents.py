@@ -32,17 +32,11 @@ async def add_team_member(ctx: Context, *, team_id: str, agent_id: str) -> None:
 
 
 @tools.handler("create_team")
-async def create_team(
-    ctx: Context,
-    *,
-    body: TeamDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Team:
+async def create_team(ctx: Context, *, body: TeamDraft) -> Team:
     """Create a team: `POST /teams`."""
     return await ctx.api.request(
         "POST",
         "/teams",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Team,
     )
@@ -60,17 +54,11 @@ async def get_agent(ctx: Context, *, agent_id: str) -> Agent:
 
 
 @tools.handler("invite_agent")
-async def invite_agent(
-    ctx: Context,
-    *,
-    body: AgentDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Agent:
+async def invite_agent(ctx: Context, *, body: AgentDraft) -> Agent:
     """Invite someone to answer: `POST /agents`."""
     return await ctx.api.request(
         "POST",
         "/agents",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Agent,
     )

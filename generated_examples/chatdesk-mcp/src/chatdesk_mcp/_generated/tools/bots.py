@@ -27,19 +27,12 @@ tools = ToolGroup.load(__name__, "bots.json")
 
 
 @tools.handler("add_knowledge")
-async def add_knowledge(
-    ctx: Context,
-    *,
-    bot_id: str,
-    body: KnowledgeDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Knowledge:
+async def add_knowledge(ctx: Context, *, bot_id: str, body: KnowledgeDraft) -> Knowledge:
     """Have a bot read a page or a text: `POST /bots/{bot_id}/knowledge`."""
     return await ctx.api.request(
         "POST",
         "/bots/{bot_id}/knowledge",
         path_params={"bot_id": bot_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Knowledge,
     )
@@ -64,17 +57,11 @@ async def connect_channel(
 
 
 @tools.handler("create_bot")
-async def create_bot(
-    ctx: Context,
-    *,
-    body: BotDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Bot:
+async def create_bot(ctx: Context, *, body: BotDraft) -> Bot:
     """Create a bot: `POST /bots`."""
     return await ctx.api.request(
         "POST",
         "/bots",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Bot,
     )
@@ -119,18 +106,12 @@ async def disconnect_channel(
 
 
 @tools.handler("duplicate_bot")
-async def duplicate_bot(
-    ctx: Context,
-    *,
-    bot_id: str,
-    idempotency_key: str | Absent = ABSENT,
-) -> Bot:
+async def duplicate_bot(ctx: Context, *, bot_id: str) -> Bot:
     """Copy a bot with its flows: `POST /bots/{bot_id}/duplicate`."""
     return await ctx.api.request(
         "POST",
         "/bots/{bot_id}/duplicate",
         path_params={"bot_id": bot_id},
-        headers={"Idempotency-Key": idempotency_key},
         returns=Bot,
     )
 
@@ -246,14 +227,12 @@ async def upload_knowledge_file(
     *,
     bot_id: str,
     body: UploadKnowledgeFileBody,
-    idempotency_key: str | Absent = ABSENT,
 ) -> Knowledge:
     """Have a bot read a file: `POST /bots/{bot_id}/knowledge/files`."""
     return await ctx.api.request(
         "POST",
         "/bots/{bot_id}/knowledge/files",
         path_params={"bot_id": bot_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Knowledge,
     )

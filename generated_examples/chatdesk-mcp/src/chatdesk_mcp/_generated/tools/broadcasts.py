@@ -34,17 +34,11 @@ async def cancel_broadcast(ctx: Context, *, broadcast_id: str) -> Broadcast:
 
 
 @tools.handler("create_broadcast")
-async def create_broadcast(
-    ctx: Context,
-    *,
-    body: BroadcastDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Broadcast:
+async def create_broadcast(ctx: Context, *, body: BroadcastDraft) -> Broadcast:
     """Create a broadcast: `POST /broadcasts`."""
     return await ctx.api.request(
         "POST",
         "/broadcasts",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Broadcast,
     )
@@ -124,18 +118,12 @@ async def schedule_broadcast(ctx: Context, *, broadcast_id: str, body: Schedule)
 
 
 @tools.handler("send_broadcast")
-async def send_broadcast(
-    ctx: Context,
-    *,
-    broadcast_id: str,
-    idempotency_key: str | Absent = ABSENT,
-) -> Broadcast:
+async def send_broadcast(ctx: Context, *, broadcast_id: str) -> Broadcast:
     """Send a broadcast now: `POST /broadcasts/{broadcast_id}/send`."""
     return await ctx.api.request(
         "POST",
         "/broadcasts/{broadcast_id}/send",
         path_params={"broadcast_id": broadcast_id},
-        headers={"Idempotency-Key": idempotency_key},
         returns=Broadcast,
     )
 

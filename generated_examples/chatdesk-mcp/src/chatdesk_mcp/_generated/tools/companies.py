@@ -18,17 +18,11 @@ tools = ToolGroup.load(__name__, "companies.json")
 
 
 @tools.handler("create_company")
-async def create_company(
-    ctx: Context,
-    *,
-    body: CompanyDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Company:
+async def create_company(ctx: Context, *, body: CompanyDraft) -> Company:
     """Create a company: `POST /companies`."""
     return await ctx.api.request(
         "POST",
         "/companies",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Company,
     )

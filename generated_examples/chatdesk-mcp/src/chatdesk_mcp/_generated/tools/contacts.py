@@ -24,17 +24,11 @@ tools = ToolGroup.load(__name__, "contacts.json")
 
 
 @tools.handler("create_contact")
-async def create_contact(
-    ctx: Context,
-    *,
-    body: ContactDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Contact:
+async def create_contact(ctx: Context, *, body: ContactDraft) -> Contact:
     """Create a contact: `POST /contacts`."""
     return await ctx.api.request(
         "POST",
         "/contacts",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Contact,
     )
@@ -52,18 +46,12 @@ async def delete_contact(ctx: Context, *, contact_id: str) -> None:
 
 
 @tools.handler("forget_contact")
-async def forget_contact(
-    ctx: Context,
-    *,
-    contact_id: str,
-    idempotency_key: str | Absent = ABSENT,
-) -> Job:
+async def forget_contact(ctx: Context, *, contact_id: str) -> Job:
     """Erase all that is known of a contact: `POST /contacts/{contact_id}/forget`."""
     return await ctx.api.request(
         "POST",
         "/contacts/{contact_id}/forget",
         path_params={"contact_id": contact_id},
-        headers={"Idempotency-Key": idempotency_key},
         returns=Job,
     )
 
@@ -98,17 +86,11 @@ async def get_timeline(
 
 
 @tools.handler("import_contacts")
-async def import_contacts(
-    ctx: Context,
-    *,
-    body: Import,
-    idempotency_key: str | Absent = ABSENT,
-) -> Job:
+async def import_contacts(ctx: Context, *, body: Import) -> Job:
     """Import many contacts: `POST /contacts/import`."""
     return await ctx.api.request(
         "POST",
         "/contacts/import",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Job,
     )

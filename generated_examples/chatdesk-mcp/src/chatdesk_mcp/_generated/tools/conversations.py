@@ -144,17 +144,11 @@ async def snooze_conversation(ctx: Context, *, conversation_id: str, body: Snooz
 
 
 @tools.handler("start_conversation")
-async def start_conversation(
-    ctx: Context,
-    *,
-    body: ConversationDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Conversation:
+async def start_conversation(ctx: Context, *, body: ConversationDraft) -> Conversation:
     """Start a conversation with a contact: `POST /conversations`."""
     return await ctx.api.request(
         "POST",
         "/conversations",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Conversation,
     )

@@ -22,17 +22,11 @@ tools = ToolGroup.load(__name__, "deals.json")
 
 
 @tools.handler("create_deal")
-async def create_deal(
-    ctx: Context,
-    *,
-    body: DealDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Deal:
+async def create_deal(ctx: Context, *, body: DealDraft) -> Deal:
     """Create a deal: `POST /deals`."""
     return await ctx.api.request(
         "POST",
         "/deals",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Deal,
     )

@@ -20,19 +20,12 @@ tools = ToolGroup.load(__name__, "flows.json")
 
 
 @tools.handler("create_flow")
-async def create_flow(
-    ctx: Context,
-    *,
-    bot_id: str,
-    body: FlowDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Flow:
+async def create_flow(ctx: Context, *, bot_id: str, body: FlowDraft) -> Flow:
     """Create a flow: `POST /bots/{bot_id}/flows`."""
     return await ctx.api.request(
         "POST",
         "/bots/{bot_id}/flows",
         path_params={"bot_id": bot_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Flow,
     )
@@ -142,20 +135,12 @@ async def restore_flow_version(ctx: Context, *, bot_id: str, flow_id: str, versi
 
 
 @tools.handler("run_flow")
-async def run_flow(
-    ctx: Context,
-    *,
-    bot_id: str,
-    flow_id: str,
-    body: FlowRun,
-    idempotency_key: str | Absent = ABSENT,
-) -> FlowRunState:
+async def run_flow(ctx: Context, *, bot_id: str, flow_id: str, body: FlowRun) -> FlowRunState:
     """Run a flow for one contact: `POST /bots/{bot_id}/flows/{flow_id}/run`."""
     return await ctx.api.request(
         "POST",
         "/bots/{bot_id}/flows/{flow_id}/run",
         path_params={"bot_id": bot_id, "flow_id": flow_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=FlowRunState,
     )

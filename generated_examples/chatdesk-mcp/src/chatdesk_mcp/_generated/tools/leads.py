@@ -38,36 +38,23 @@ async def assign_lead(ctx: Context, *, lead_id: str, body: LeadAssignment) -> Le
 
 
 @tools.handler("convert_lead")
-async def convert_lead(
-    ctx: Context,
-    *,
-    lead_id: str,
-    body: Conversion,
-    idempotency_key: str | Absent = ABSENT,
-) -> Deal:
+async def convert_lead(ctx: Context, *, lead_id: str, body: Conversion) -> Deal:
     """Make a deal of a lead: `POST /leads/{lead_id}/convert`."""
     return await ctx.api.request(
         "POST",
         "/leads/{lead_id}/convert",
         path_params={"lead_id": lead_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Deal,
     )
 
 
 @tools.handler("create_lead")
-async def create_lead(
-    ctx: Context,
-    *,
-    body: LeadDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Lead:
+async def create_lead(ctx: Context, *, body: LeadDraft) -> Lead:
     """Create a lead: `POST /leads`."""
     return await ctx.api.request(
         "POST",
         "/leads",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Lead,
     )
@@ -153,19 +140,12 @@ async def list_leads(
 
 
 @tools.handler("log_lead_activity")
-async def log_lead_activity(
-    ctx: Context,
-    *,
-    lead_id: str,
-    body: ActivityDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Event:
+async def log_lead_activity(ctx: Context, *, lead_id: str, body: ActivityDraft) -> Event:
     """Note a call, a visit or an e-mail: `POST /leads/{lead_id}/activities`."""
     return await ctx.api.request(
         "POST",
         "/leads/{lead_id}/activities",
         path_params={"lead_id": lead_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Event,
     )

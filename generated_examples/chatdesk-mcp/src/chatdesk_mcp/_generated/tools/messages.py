@@ -19,19 +19,12 @@ tools = ToolGroup.load(__name__, "messages.json")
 
 
 @tools.handler("add_note")
-async def add_note(
-    ctx: Context,
-    *,
-    conversation_id: str,
-    body: NoteDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Message:
+async def add_note(ctx: Context, *, conversation_id: str, body: NoteDraft) -> Message:
     """Add a note that the customer does not see: `POST /conversations/{conversation_id}/notes`."""
     return await ctx.api.request(
         "POST",
         "/conversations/{conversation_id}/notes",
         path_params={"conversation_id": conversation_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Message,
     )
@@ -102,14 +95,12 @@ async def send_message_to_customer(
     *,
     conversation_id: str,
     body: MessageDraft,
-    idempotency_key: str | Absent = ABSENT,
 ) -> Message:
     """Say something in a conversation: `POST /conversations/{conversation_id}/messages`."""
     return await ctx.api.request(
         "POST",
         "/conversations/{conversation_id}/messages",
         path_params={"conversation_id": conversation_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Message,
     )
@@ -121,14 +112,12 @@ async def upload_attachment(
     *,
     conversation_id: str,
     body: UploadAttachmentBody,
-    idempotency_key: str | Absent = ABSENT,
 ) -> Message:
     """Send a file in a conversation: `POST /conversations/{conversation_id}/attachments`."""
     return await ctx.api.request(
         "POST",
         "/conversations/{conversation_id}/attachments",
         path_params={"conversation_id": conversation_id},
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Message,
     )

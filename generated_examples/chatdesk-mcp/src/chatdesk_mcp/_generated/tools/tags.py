@@ -12,17 +12,11 @@ tools = ToolGroup.load(__name__, "tags.json")
 
 
 @tools.handler("create_tag")
-async def create_tag(
-    ctx: Context,
-    *,
-    body: TagDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Tag:
+async def create_tag(ctx: Context, *, body: TagDraft) -> Tag:
     """Create a tag: `POST /tags`."""
     return await ctx.api.request(
         "POST",
         "/tags",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Tag,
     )

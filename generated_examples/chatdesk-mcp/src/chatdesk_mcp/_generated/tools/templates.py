@@ -19,17 +19,11 @@ tools = ToolGroup.load(__name__, "templates.json")
 
 
 @tools.handler("create_template")
-async def create_template(
-    ctx: Context,
-    *,
-    body: TemplateDraft,
-    idempotency_key: str | Absent = ABSENT,
-) -> Template:
+async def create_template(ctx: Context, *, body: TemplateDraft) -> Template:
     """Create a template: `POST /templates`."""
     return await ctx.api.request(
         "POST",
         "/templates",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Template,
     )

@@ -19,17 +19,11 @@ tools = ToolGroup.load(__name__, "webhooks.json")
 
 
 @tools.handler("create_webhook")
-async def create_webhook(
-    ctx: Context,
-    *,
-    body: WebhookDraftInput,
-    idempotency_key: str | Absent = ABSENT,
-) -> Webhook:
+async def create_webhook(ctx: Context, *, body: WebhookDraftInput) -> Webhook:
     """Create a webhook: `POST /webhooks`."""
     return await ctx.api.request(
         "POST",
         "/webhooks",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Webhook,
     )
@@ -93,19 +87,12 @@ async def list_webhooks(
 
 
 @tools.handler("redeliver_webhook_event")
-async def redeliver_webhook_event(
-    ctx: Context,
-    *,
-    webhook_id: str,
-    delivery_id: str,
-    idempotency_key: str | Absent = ABSENT,
-) -> Delivery:
+async def redeliver_webhook_event(ctx: Context, *, webhook_id: str, delivery_id: str) -> Delivery:
     """Send something again: `POST /webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver`."""
     return await ctx.api.request(
         "POST",
         "/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver",
         path_params={"webhook_id": webhook_id, "delivery_id": delivery_id},
-        headers={"Idempotency-Key": idempotency_key},
         returns=Delivery,
     )
 

@@ -14,12 +14,11 @@ tools = ToolGroup.load(__name__, "pets.json")
 
 
 @tools.handler("create_pet")
-async def create_pet(ctx: Context, *, body: NewPet, idempotency_key: str | Absent = ABSENT) -> Pet:
+async def create_pet(ctx: Context, *, body: NewPet) -> Pet:
     """Add a pet to the shop: `POST /pets`."""
     return await ctx.api.request(
         "POST",
         "/pets",
-        headers={"Idempotency-Key": idempotency_key},
         body=body,
         returns=Pet,
     )

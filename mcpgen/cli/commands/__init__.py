@@ -1,0 +1,1 @@
+"""The commands of `mcpgen`, one module each."""

@@ -1,0 +1,37 @@
+"""`mcpgen ack`: accept that an overridden operation changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.commands.override import Directory, DryRun, Operation, finish
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
+from mcpgen.pipeline.outcome import Outcome
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ack")(command(ack))
+
+
+def ack(
+    printer: Printer,
+    operation: Operation,
+    directory: Directory = Path(),
+    *,
+    dry_run: DryRun = False,
+) -> int:
+    """Say that the override of an operation is right for what the operation is now."""
+    from mcpgen.pipeline.commands.override import ack as accept
+    from mcpgen.pipeline.options import GenerateOptions
+
+    with printer.progress() as progress:
+        report = accept(directory, operation, GenerateOptions(dry_run=dry_run), progress)
+    if report.outcome is Outcome.DONE:
+        what = "is accepted as it is now" if report.written else "did not change; nothing to accept"
+        printer.result(f"`{visible(report.operation)}` {what}")
+    return finish(printer, report)

@@ -1,0 +1,178 @@
+"""`mcpgen call`: one call of one tool, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.arguments import TypedArguments
+from mcpgen.cli.command import command
+from mcpgen.cli.conversation import Revision, Words, converse, report_refusal
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
+from mcpgen.cli.targets import Target, connected, find_target, log_about
+from mcpgen.cli.usage_error import MisuseError
+from mcpgen.diagnostics import did_you_mean
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.testing import MockUpstream
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("call")(command(call, has_json_flag=False))
+
+
+def call(
+    printer: Printer,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
+    server: Words = None,
+    *,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="One argument; give it again for another."),
+    ] = None,
+    json_arguments: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="OBJECT", help="All arguments as JSON; the answer is JSON as well."
+        ),
+    ] = None,
+    mock: Annotated[
+        bool, typer.Option("--mock", help="Put a mock of the API behind the server.")
+    ] = False,
+    revision: Revision = "2025-11-25",
+) -> int:
+    """Call a tool of a server."""
+    printer.as_json = json_arguments is not None
+    typed = TypedArguments(tuple(arg or ()), json_arguments)
+    return converse(printer, _call(printer, server or (), tool, typed, revision, is_mocked=mock))
+
+
+async def _call(
+    printer: Printer,
+    server: Sequence[str],
+    tool: str,
+    typed: TypedArguments,
+    revision: str,
+    *,
+    is_mocked: bool,
+) -> int:
+    from mcpgen.testing.client.client import RpcError
+
+    target = find_target(server)
+    result: JsonObject | RpcError
+    async with _mocked(target, is_mocked=is_mocked) as (upstream, environment):
+        async with connected(target, revision, environment) as client:
+            known = await client.list_tools()
+            if target.package is not None:
+                known += target.package.unlisted_tools()
+            arguments = typed.fit(input_schema(known, tool))
+            try:
+                result = await client.call_tool(tool, arguments)
+            except RpcError as error:
+                result = error
+        if upstream is not None:
+            _show_requests(printer, upstream)
+    if isinstance(result, RpcError):
+        reference = (result.data or {}).get("correlationId", "")
+        return report_refusal(printer, result, log_about(client, reference))
+    log = log_about(client, result.get("_meta", {}).get("mcpgen/reference", ""))
+    return _show_result(printer, tool, result, log)
+
+
+@asynccontextmanager
+async def _mocked(
+    target: Target, *, is_mocked: bool
+) -> AsyncIterator[tuple[MockUpstream | None, dict[str, str]]]:
+    """Serve a mock of the server's API if it is wanted; gives it and the settings that lead there.
+
+    Raises:
+        MisuseError: the server is no generated package, so nothing is known of its API.
+    """
+    if not is_mocked:
+        yield None, {}
+        return
+    if target.package is None:
+        raise MisuseError("--mock needs the folder of a package that `mcpgen new` made")
+    from mcpgen.testing import MockUpstream
+
+    upstream = MockUpstream(target.package.upstream())
+    try:
+        yield upstream, target.package.mock_environment(await upstream.start())
+    finally:
+        await upstream.stop()
+
+
+def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
+    """Give the input schema of a listed tool.
+
+    Raises:
+        MisuseError: it is not listed.
+    """
+    for candidate in listed:
+        if candidate["name"] == tool:
+            schema: JsonObject = candidate["inputSchema"]
+            return schema
+    names = [candidate["name"] for candidate in listed]
+    hint = did_you_mean(tool, names, "`mcpgen tools` lists what it has")
+    raise MisuseError(f"the server has no tool `{tool}`", help=hint)
+
+
+def _show_requests(printer: Printer, upstream: MockUpstream) -> None:
+    """Print what reached the mock of the API, and what is wrong with it."""
+    printer.fact(
+        requests=[
+            {
+                "method": request.method,
+                "url": request.url,
+                "headers": [list(header) for header in request.headers],
+                "body": request.body.decode("utf-8", "replace"),
+                "status": request.response.status,
+                "problems": list(request.problems),
+            }
+            for request in upstream.requests
+        ]
+    )
+    for request in upstream.requests:
+        printer.result(f"> {request}")
+        for name, value in request.headers:
+            printer.result(f"> {name}: {visible(value)}")
+        if request.body:
+            printer.result(f"> {visible(request.body.decode('utf-8', 'replace'))}")
+        printer.result(f"< {request.response.status}")
+
+
+def _show_result(printer: Printer, tool: str, result: JsonObject, log: str) -> int:
+    """Print a tool's result and return the exit code: 1 if the call failed."""
+    printer.fact(result=result)
+    for content in result.get("content", ()):
+        printer.raw(f"{content_text(content)}\n")
+    if result.get("isError"):
+        printer.error("tool-error", f"`{tool}` answered that the call failed")
+        printer.log(log)
+        return printer.finish(Outcome.FINDINGS, "tool-error")
+    return printer.finish(Outcome.DONE)
+
+
+def content_text(content: JsonObject) -> str:
+    """Give a content block as text, JSON in it laid out; what is no text is named instead."""
+    match content["type"]:
+        case "text":
+            text: str = content["text"]
+            try:
+                return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+            except ValueError:
+                return text
+        case "resource_link":
+            return f"[resource {content['uri']}]"
+        case "resource":
+            return f"[resource {content['resource']['uri']}]"
+        case kind:
+            return f"[{kind} {content.get('mimeType', '')}]"

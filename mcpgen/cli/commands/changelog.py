@@ -1,0 +1,118 @@
+"""`mcpgen changelog`: what changed in the tools, graded for those who call them."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.usage_error import MisuseError
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.changelog import Level
+    from mcpgen.pipeline.commands.changelog import ChangelogReport
+
+
+class FailOn(enum.StrEnum):
+    """The levels that a run can fail on."""
+
+    MAJOR = "major"
+    MINOR = "minor"
+    PATCH = "patch"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("changelog")(command(changelog))
+
+
+def changelog(
+    printer: Printer,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+    ] = Path(),
+    *,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REF|FILE|DIR",
+            help="A git revision, a surface.json or another server's folder; what lies on the disk"
+            " wins. By default what is committed at HEAD or, where git has nothing of it, what"
+            " `generate` wrote last.",
+        ),
+    ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print Markdown, for a pull request.")
+    ] = False,
+    github: Annotated[
+        bool, typer.Option("--github", help="Print annotations for GitHub Actions.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn | None, typer.Option(help="Exit with 1 if a change is of this level or above.")
+    ] = None,
+) -> int:
+    """Say what changed in a package's tools, and what its next version should be.
+
+    Compared are the generated tools as `mcpgen generate` would write them now; tools written by
+    hand in `handlers/` are not in it, since only running their code would tell their schemas.
+    """
+    if markdown + github + printer.as_json > 1:
+        raise MisuseError("--markdown, --github and --json are three forms of one answer")
+    from mcpgen.changelog import Level, formats
+    from mcpgen.pipeline import run as pipeline
+
+    level = Level[fail_on.name] if fail_on else None
+    with printer.progress() as progress:
+        report = pipeline.changelog(
+            directory, against, pipeline.GenerateOptions(), progress, fail_on=level
+        )
+    printer.problems(report.problems)
+    if report.changelog is not None:
+        if markdown:
+            printer.raw(formats.markdown(report.changelog))
+        elif github:
+            printer.raw(_annotations(report, level))
+        else:
+            _show(printer, report)
+    return printer.finish(report.outcome, _outcome_word(report))
+
+
+def _outcome_word(report: ChangelogReport) -> str:
+    is_over = report.changelog is not None and report.outcome is Outcome.FINDINGS
+    return "over_fail_on" if is_over else ""
+
+
+def _show(printer: Printer, report: ChangelogReport) -> None:
+    from mcpgen.cli.output.changes import changelog_facts, show_changes, summed_up
+
+    if report.changelog is None:
+        return
+    printer.fact(
+        since=report.since,
+        version=report.version,
+        suggested_version=report.suggested_version,
+        **changelog_facts(report.changelog),
+    )
+    printer.result(f"{summed_up(report.changelog)} in the tools since {report.since}")
+    show_changes(printer, report.changelog)
+    if report.suggested_version and report.changelog.level:
+        printer.result(f"next version: {report.suggested_version} (was {report.version})")
+
+
+def _annotations(report: ChangelogReport, fail_on: Level | None) -> str:
+    from mcpgen.changelog import Changelog, formats
+    from mcpgen.cli.output.summary import shown_path
+    from mcpgen.emit.write.ownership import SURFACE_FILE
+    from mcpgen.pipeline.project.project_folder import read_file
+
+    return formats.github_annotations(
+        report.changelog or Changelog(),
+        shown_path(report.target / SURFACE_FILE),
+        read_file(report.target, SURFACE_FILE) or b"",
+        fail_on=fail_on,
+    )

@@ -1,0 +1,38 @@
+"""`mcpgen check`: is a server package what its document and mcpgen would make of it today?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer
+from mcpgen.pipeline.outcome import Outcome
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check")(command(check))
+
+
+def check(
+    printer: Printer,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+    ] = Path(),
+    *,
+    ignore_toolchain: Annotated[
+        bool,
+        typer.Option("--ignore-toolchain", help="Pass over other versions of ruff and the like."),
+    ] = False,
+) -> int:
+    """Check that a package is current, unedited and can be loaded; write nothing."""
+    from mcpgen.pipeline.commands.check import check as check_package
+
+    report = check_package(directory, ignore_toolchain=ignore_toolchain)
+    printer.problems(report.problems)
+    if report.outcome is Outcome.DONE:
+        printer.result("current: no generated file was edited, and nothing has to be generated")
+    return printer.finish(report.outcome)

@@ -1,0 +1,30 @@
+"""`mcpgen eject`: take the generated body of an operation over into `handlers/`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.commands.override import Directory, DryRun, Operation, take_over
+from mcpgen.cli.output.report import Printer
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("eject")(command(eject))
+
+
+def eject(
+    printer: Printer,
+    operation: Operation,
+    directory: Directory = Path(),
+    *,
+    dry_run: DryRun = False,
+) -> int:
+    """Copy a tool's generated body into `handlers/`, where it is yours.
+
+    `mcpgen check` tells when the generated one changes.
+    """
+    return take_over(printer, operation, directory, is_dry_run=dry_run, replaces=True)

@@ -1,0 +1,94 @@
+"""`mcpgen generate`: bring a server package up to date with its vendored document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.listing import tell_plan
+from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.output.visible import visible
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.pipeline.options import Report
+
+_YES_NO = {True: "yes", False: "no"}  # as the skeleton's questions are answered
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("generate")(command(generate))
+
+
+def generate(
+    printer: Printer,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+    ] = Path(),
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show each change as a unified diff, and write nothing.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite generated files that were edited by hand.")
+    ] = False,
+    vendor_runtime: Annotated[
+        bool | None,
+        typer.Option(
+            "--vendor-runtime/--no-vendor-runtime",
+            help="Put the wheel of this mcpgen into vendor/, or remove it; later runs keep to it.",
+        ),
+    ] = None,
+) -> int:
+    """Generate a package again; what you wrote stays as it is.
+
+    `--dry-run` and `--diff` exit with 0 whether or not there is something to write; `mcpgen check`
+    exits with 1 where a package is not current.
+    """
+    from mcpgen.cli.output.changes import changelog_facts
+    from mcpgen.pipeline import run as pipeline
+
+    answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
+    options = pipeline.GenerateOptions(dry_run=dry_run, force=force, diff=diff, answers=answers)
+    with printer.progress() as progress:
+        report = pipeline.generate(directory, options, progress)
+    printer.problems(report.problems)
+    printer.fact(
+        written=list(report.written),
+        deleted=list(report.deleted),
+        diffs={change.path: change.diff for change in report.diffs},
+        tools=None if report.changelog is None else changelog_facts(report.changelog),
+    )
+    if diff:
+        for change in report.diffs:
+            printer.raw(f"{change.diff}\n")
+    if report.outcome is Outcome.DONE or report.written:
+        _show_changes(printer, report, is_dry_run=dry_run or diff)
+    if report.plan is not None and report.plan.search is not None:
+        cost = tell_plan(printer, report.plan)
+        printer.result(f"{counted(len(report.plan.tools), 'tool')}; {cost}")
+    return printer.finish(report.outcome)
+
+
+def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None:
+    from mcpgen.cli.output.changes import show_changes, summed_up
+
+    if not (report.written or report.deleted):
+        printer.result("nothing to do: every file is current")
+        return
+    will = "would be " if is_dry_run else ""
+    for done, paths in (("written", report.written), ("deleted", report.deleted)):
+        if paths:
+            printer.result(f"{counted(len(paths), 'file')} {will}{done}:")
+            for path in paths:
+                printer.result(f"  {visible(path)}")
+    if report.changelog is not None and report.changelog.changes:
+        printer.result(f"{summed_up(report.changelog)} in the tools:")
+        show_changes(printer, report.changelog)

@@ -1,0 +1,172 @@
+"""`mcpgen new`: an API description becomes a server package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.usage_error import MisuseError
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.ir.credential_destinations import CredentialDestination
+    from mcpgen.ir.hidden_credentials import HiddenCredential
+    from mcpgen.pipeline.options import Options
+
+_Source = Annotated[
+    str | None,
+    typer.Argument(metavar="SOURCE", help="An OpenAPI document: a file or a URL; or a manifest."),
+]
+_Directory = Annotated[
+    Path | None,
+    typer.Argument(metavar="DIR", help="Where the package goes; NAME-mcp here by default."),
+]
+_Empty = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Make a server without a document, whose handlers you write; DIR may follow.",
+    ),
+]
+_Name = Annotated[str, typer.Option(help="What the server is called; by default as the API is.")]
+_Defaults = Annotated[bool, typer.Option("--defaults", help="Ask nothing; take every default.")]
+_Data = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="Answer a question of the project skeleton."),
+]
+_Include = Annotated[
+    list[str] | None,
+    typer.Option(metavar="GLOB", help="Serve only what matches; a tag, path or operationId."),
+]
+_Exclude = Annotated[
+    list[str] | None, typer.Option(metavar="GLOB", help="Leave such operations out.")
+]
+_NoModels = Annotated[
+    bool, typer.Option("--no-models", help="Write no TypedDicts; quicker on huge documents.")
+]
+_VendorRuntime = Annotated[
+    bool,
+    typer.Option(
+        "--vendor-runtime",
+        help="Put the wheel of this mcpgen into vendor/, so that the server installs anywhere.",
+    ),
+]
+_ConfirmOrigin = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--confirm-origin",
+        metavar="URL",
+        help="Send credentials to this origin of the document, too; for example of a token URL.",
+    ),
+]
+_Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse the document if an operation is left out.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("new")(command(new))
+
+
+def new(
+    printer: Printer,
+    source: _Source = None,
+    directory: _Directory = None,
+    *,
+    empty: _Empty = "",
+    name: _Name = "",
+    defaults: _Defaults = False,
+    data: _Data = None,
+    include: _Include = None,
+    exclude: _Exclude = None,
+    no_models: _NoModels = False,
+    vendor_runtime: _VendorRuntime = False,
+    strict: _Strict = False,
+    confirm_origin: _ConfirmOrigin = None,
+) -> int:
+    """Make a server package from an API description, or an empty one."""
+    from mcpgen.cli import questions
+    from mcpgen.factory.workspace.members import WorkspaceRefusedError, default_answers
+
+    answers = dict(questions.parse_answer(pair) for pair in data or ())
+    if vendor_runtime:
+        answers["vendor_runtime"] = "yes"
+    place = Path(source) if empty and source else directory
+    try:
+        answers = default_answers(place or Path("new")) | answers
+    except WorkspaceRefusedError as refused:
+        printer.problems(refused.problems)
+        return printer.finish(refused.outcome)
+    if empty:
+        of_documents = include or exclude or no_models or strict or confirm_origin
+        if directory is not None or name or of_documents:
+            raise MisuseError(
+                "--empty makes a server without a document, so no option for documents applies",
+                help=f"`mcpgen new --empty {empty} DIR`; --data and --vendor-runtime apply",
+            )
+        return _new_by_hand(printer, empty, Path(source) if source else None, answers)
+    if printer.asks and not defaults:
+        order = questions.ask(source, directory, name, answers)
+        source, directory, name = order.source, order.directory, order.name
+        answers = dict(order.answers)
+    if source is None:
+        raise MisuseError(
+            "SOURCE is missing, and there is nobody to ask",
+            help="`mcpgen new openapi.yaml`, with the path or the URL of your API description",
+        )
+
+    from mcpgen.pipeline.options import Options
+
+    options = Options(
+        name=name,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        models=not no_models,
+        strict=strict,
+        confirmed_origins=tuple(confirm_origin or ()),
+        answers=answers,
+    )
+    return _new_from(printer, source, directory, options, asks=printer.asks and not defaults)
+
+
+def _new_from(
+    printer: Printer, source: str, directory: Path | None, options: Options, *, asks: bool
+) -> int:
+    from mcpgen.cli.output.summary import summarise
+    from mcpgen.cli.questions import confirm_origin, decide_credential
+    from mcpgen.pipeline import run as pipeline
+
+    def decide(credential: HiddenCredential) -> HiddenCredential:
+        with printer.paused():
+            return decide_credential(credential)
+
+    def confirm(destination: CredentialDestination) -> bool:
+        with printer.paused():
+            return confirm_origin(destination)
+
+    asked = (decide, confirm) if asks else (None, None)
+    with printer.progress() as progress:
+        report = pipeline.new(source, directory, options, progress, *asked)
+    printer.problems(report.problems)
+    if report.outcome is Outcome.DONE and report.plan is not None:
+        summarise(printer, report.plan, report.target)
+    return printer.finish(report.outcome)
+
+
+def _new_by_hand(
+    printer: Printer, name: str, directory: Path | None, answers: dict[str, str]
+) -> int:
+    from mcpgen.cli.output.summary import summarise_by_hand
+    from mcpgen.pipeline import run as pipeline
+
+    with printer.progress() as progress:
+        report = pipeline.new_by_hand(name, directory, answers, progress)
+    printer.problems(report.problems)
+    if report.outcome is Outcome.DONE and report.plan is not None:
+        summarise_by_hand(printer, report.plan, report.target)
+    return printer.finish(report.outcome)

@@ -1,0 +1,51 @@
+"""`mcpgen overlay suggest`: an overlay of the repairs that a document needed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer
+from mcpgen.pipeline.outcome import Outcome
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands about overlays."""
+    group = typer.Typer(no_args_is_help=True)
+    group.command("suggest")(command(suggest))
+    app.add_typer(group, name="overlay", help="Mend a document without changing its file.")
+
+
+def suggest(
+    printer: Printer,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR|DOCUMENT", help="A package that `mcpgen new` made, or an OpenAPI document."
+        ),
+    ] = ".",
+) -> int:
+    """Print an OpenAPI Overlay that makes the repairs which reading the document made."""
+    import yaml
+
+    from mcpgen.pipeline.commands.suggest_overlay import suggest as read
+    from mcpgen.pipeline.options import GenerateOptions
+
+    with printer.progress() as progress:
+        suggestion = read(source, GenerateOptions(external_validator=False), progress)
+    printer.problems(suggestion.problems)
+    if suggestion.overlay is not None:
+        printer.fact(overlay=suggestion.overlay)
+        printer.raw(
+            yaml.safe_dump(suggestion.overlay, sort_keys=False, allow_unicode=True, width=100)
+        )
+    elif suggestion.outcome is Outcome.DONE:
+        printer.note(
+            "no-repairs",
+            "there is nothing for an overlay to state",
+            why="reading the document repaired nothing by itself",
+            help="what is told of it besides, a person has to decide",
+        )
+    return printer.finish(suggestion.outcome)

@@ -1,0 +1,80 @@
+"""`mcpgen override`: start an override of an operation in `handlers/`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.pipeline.commands.override import TakeOver
+
+Operation = Annotated[
+    str, typer.Argument(metavar="OP", help='"GET /pets/{petId}", a tool\'s name or an operationId.')
+]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("override")(command(override))
+
+
+def override(
+    printer: Printer,
+    operation: Operation,
+    directory: Directory = Path(),
+    *,
+    dry_run: DryRun = False,
+) -> int:
+    """Write a function that wraps a tool's generated call, for you to change.
+
+    It goes to the end of `handlers/<tag>.py`. A generated handler that was edited by hand gives
+    it its body.
+    """
+    return take_over(printer, operation, directory, is_dry_run=dry_run, replaces=False)
+
+
+def take_over(
+    printer: Printer, operation: str, directory: Path, *, is_dry_run: bool, replaces: bool
+) -> int:
+    """Write an override, with `replaces` as a copy of the generated body."""
+    from mcpgen.pipeline.commands.override import override as write_override
+    from mcpgen.pipeline.options import GenerateOptions
+
+    options = GenerateOptions(dry_run=is_dry_run)
+    with printer.progress() as progress:
+        report = write_override(directory, operation, options, progress, replaces=replaces)
+    if report.outcome is Outcome.DONE:
+        _show(printer, report, is_dry_run=is_dry_run)
+    return finish(printer, report)
+
+
+def _show(printer: Printer, report: TakeOver, *, is_dry_run: bool) -> None:
+    if report.at is not None:
+        printer.result(f"`{visible(report.operation)}` is overridden already, at {report.at}")
+        return
+    will = "would be " if is_dry_run else ""
+    printer.result(f"{visible(report.function)} {will}written:\n")
+    printer.raw(report.text)
+
+
+def finish(printer: Printer, report: TakeOver) -> int:
+    """Print the problems and facts of a run, and give its exit code."""
+    printer.problems(report.problems)
+    printer.fact(
+        operation=report.operation,
+        function=report.function,
+        exists=report.at is not None,
+        written=list(report.written),
+    )
+    return printer.finish(report.outcome)

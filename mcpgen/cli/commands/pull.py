@@ -1,0 +1,138 @@
+"""`mcpgen pull`: fetch the vendored documents anew, after a look at what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.ir.document import Document
+    from mcpgen.pipeline.commands.pull import Mismatch, Pull
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("pull")(command(pull))
+
+
+def pull(
+    printer: Printer,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+    ] = Path(),
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A file or a URL, which is recorded; by default where each document came from."
+            " Of several documents, `NAME=SOURCE` is for the one of that name.",
+        ),
+    ] = None,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Overwrite a vendored document that was edited by hand."),
+    ] = False,
+    accept_other: Annotated[
+        bool,
+        typer.Option(
+            "--accept-other",
+            help="Accept a document that seems to describe another API than the one it replaces.",
+        ),
+    ] = False,
+) -> int:
+    """Fetch a package's API descriptions anew, and show what changes in its tools.
+
+    In a terminal it asks before anything is written. `mcpgen generate` then brings the package up
+    to date; it never uses the network. A document without a recorded origin is skipped.
+    """
+    from mcpgen.pipeline import run as pipeline
+
+    options = pipeline.GenerateOptions(force=force)
+
+    def fetch(accepted: Mapping[str, Document]) -> Pull:
+        with printer.progress() as progress:
+            return pipeline.pull(
+                directory,
+                source,
+                options,
+                progress,
+                accepted=accepted,
+                accepts_other=accept_other,
+            )
+
+    fetched = fetch({})
+    if fetched.mismatches and printer.asks and _accepted(fetched.mismatches):
+        fetched = fetch(fetched.documents)
+    printer.problems(fetched.problems)
+    if fetched.outcome is not Outcome.DONE:
+        is_unreachable = fetched.result is pipeline.PullResult.UNREACHABLE
+        return printer.finish(fetched.outcome, "unreachable" if is_unreachable else "")
+    _show(printer, fetched)
+    if dry_run or not fetched.files:
+        return printer.finish(Outcome.DONE, fetched.result.value)
+    is_news = fetched.result is pipeline.PullResult.CHANGED
+    if is_news and printer.asks and not yes and not _confirmed():
+        printer.result("nothing was written")
+        return printer.finish(Outcome.DONE, "declined")
+    told = len(fetched.problems)
+    outcome = pipeline.write_pull(fetched)
+    printer.problems(list(fetched.problems)[told:])
+    if outcome is Outcome.DONE and is_news:
+        printer.result(f"written: {', '.join(map(visible, fetched.written))}")
+        printer.result(f"next: `mcpgen generate {visible(directory.as_posix())}`")
+    return printer.finish(outcome, fetched.result.value if outcome is Outcome.DONE else "")
+
+
+def _accepted(mismatches: Iterable[Mismatch]) -> bool:
+    import questionary
+
+    return all(
+        questionary.confirm(
+            f"{visible(each.path)} is `{visible(each.old_title)}`, but {visible(each.source)} is"
+            f" `{visible(each.title)}`, which seems to be another API. Replace it?",
+            default=False,
+        ).unsafe_ask()
+        for each in mismatches
+    )
+
+
+def _confirmed() -> bool:
+    import questionary
+
+    return bool(questionary.confirm("Write it?", default=True).unsafe_ask())
+
+
+def _show(printer: Printer, fetched: Pull) -> None:
+    from mcpgen.cli.output.changes import changelog_facts, show_changes, summed_up
+    from mcpgen.pipeline.commands.pull import PullResult
+
+    found = fetched.changelog
+    printer.fact(
+        source=fetched.source,
+        files=list(fetched.written),
+        tools=None if found is None else changelog_facts(found),
+    )
+    if fetched.result is PullResult.SKIPPED:
+        printer.result("nothing was fetched: no document has a recorded origin")
+        return
+    source = visible(fetched.source)
+    if fetched.result is PullResult.CURRENT:
+        printer.result(f"current: {source} has the document that is here")
+        return
+    printer.result(f"another document came from {source}")
+    if found is not None:
+        printer.result(f"{summed_up(found)} in the tools")
+        show_changes(printer, found)

@@ -1,0 +1,50 @@
+"""`mcpgen schema`: the JSON Schemas of the files that mcpgen reads."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from msgspec import Struct
+
+
+class SchemaOf(StrEnum):
+    """What there is a schema of."""
+
+    MANIFEST = "manifest"
+    TESTS = "tests"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("schema")(command(schema))
+
+
+def schema(
+    printer: Printer,
+    what: Annotated[
+        SchemaOf,
+        typer.Argument(metavar="manifest|tests", help="`mcpgen.yaml`, `mcpgen.tests.yaml`."),
+    ],
+) -> int:
+    """Print the JSON Schema of a file that mcpgen reads, for editors and for other programs."""
+    from mcpgen.ir.manifest import Manifest
+    from mcpgen.ir.tests_file import CasesFile
+    from mcpgen.manifest.typed_file import json_schema
+    from mcpgen.render.json_text import pretty
+
+    types: dict[SchemaOf, type[Struct]] = {
+        SchemaOf.MANIFEST: Manifest,
+        SchemaOf.TESTS: CasesFile,
+    }
+    found = json_schema(types[what])
+    printer.fact(schema=found)
+    printer.raw(pretty(found).decode())
+    return printer.finish(Outcome.DONE)

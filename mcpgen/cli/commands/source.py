@@ -1,0 +1,147 @@
+"""`mcpgen source`: add an API description to a package, or remove one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.output.visible import visible
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.pipeline.commands.source import SourceChange
+    from mcpgen.pipeline.options import GenerateOptions
+
+_Directory = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
+]
+
+
+def add(
+    printer: Printer,
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="An OpenAPI document: a file or a URL.")
+    ],
+    directory: _Directory = Path(),
+    *,
+    name: Annotated[
+        str, typer.Option("--name", help="What the source is called; by default after its API.")
+    ] = "",
+    prefix: Annotated[
+        str | None,
+        typer.Option("--prefix", help='Begins the names of its tools, "" for none; else its name.'),
+    ] = None,
+    yes: _Yes = False,
+    dry_run: _DryRun = False,
+) -> int:
+    """Add an API description to a package, and generate the package.
+
+    The document is copied into the package, its origin recorded and its entry written to
+    mcpgen.yaml. The tools and settings of the other sources stay as they are.
+    """
+    from mcpgen.pipeline.commands.source import add_source
+    from mcpgen.pipeline.options import GenerateOptions
+
+    options = GenerateOptions(dry_run=dry_run)
+    with printer.progress() as progress:
+        change = add_source(directory, source, options, progress, name=name, prefix=prefix)
+    return _finish(printer, change, options, asks=not yes)
+
+
+def remove(
+    printer: Printer,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The source's name, or its document's path.")
+    ],
+    directory: _Directory = Path(),
+    *,
+    yes: _Yes = False,
+    dry_run: _DryRun = False,
+) -> int:
+    """Remove an API description from a package, and generate the package.
+
+    Its entry in mcpgen.yaml, its document and its tools go. What else depends on it is reported.
+    The tools and settings of the other sources stay as they are.
+    """
+    from mcpgen.pipeline.commands.source import remove_source
+    from mcpgen.pipeline.options import GenerateOptions
+
+    options = GenerateOptions(dry_run=dry_run)
+    with printer.progress() as progress:
+        change = remove_source(directory, name, options, progress)
+    return _finish(printer, change, options, asks=not yes)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `source` and its commands to the command line."""
+    source = typer.Typer(help="Add or remove a package's API descriptions.", no_args_is_help=True)
+    source.command("add")(command(add))
+    source.command("remove")(command(remove))
+    app.add_typer(source, name="source")
+
+
+def _finish(printer: Printer, change: SourceChange, options: GenerateOptions, *, asks: bool) -> int:
+    """Show a change, ask in a terminal, and write it."""
+    report = change.report
+    printer.problems(report.problems)
+    _show(printer, change)
+    if change.prepared is None or options.dry_run:
+        printer.fact(written=list(report.written), deleted=list(report.deleted))
+        return printer.finish(report.outcome)
+    if asks and printer.asks and not _confirmed():
+        printer.result("nothing was written")
+        return printer.finish(Outcome.DONE, "declined")
+    from mcpgen.pipeline.commands.source import write_source_change
+
+    reported = len(report.problems)
+    report = write_source_change(change, options)
+    printer.problems(list(report.problems)[reported:])
+    printer.fact(written=list(report.written), deleted=list(report.deleted))
+    if report.written:
+        deleted = f", {len(report.deleted)} deleted" if report.deleted else ""
+        printer.result(f"{counted(len(report.written), 'file')} written{deleted}")
+    return printer.finish(report.outcome)
+
+
+def _confirmed() -> bool:
+    import questionary
+
+    return bool(questionary.confirm("Write it?", default=True).unsafe_ask())
+
+
+def _show(printer: Printer, change: SourceChange) -> None:
+    from mcpgen.cli.output.changes import changelog_facts, show_changes, summed_up
+
+    report = change.report
+    found, plan = report.changelog, report.plan
+    settings = [] if plan is None else list(plan.environment)
+    new = [each for each in settings if each.name not in change.settings_before]
+    gone = sorted({*change.settings_before} - {each.name for each in settings})
+    printer.fact(
+        source=change.name,
+        written=[],
+        deleted=[],
+        tools=None if found is None else changelog_facts(found),
+        settings={"added": [each.name for each in new], "removed": gone},
+    )
+    if change.prepared is None:
+        return
+    if found is not None:
+        printer.result(f"{summed_up(found)} in the tools")
+        show_changes(printer, found)
+    for title, lines in (
+        ("The server also reads:", [f"{it.name}  {visible(it.description)}" for it in new]),
+        ("The server does not read any more:", gone),
+    ):
+        if lines:
+            printer.result(title)
+            for line in lines:
+                printer.result(f"  {line}")

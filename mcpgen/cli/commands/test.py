@@ -1,0 +1,305 @@
+"""`mcpgen test`: a server's tests, and what they are worth."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.output.visible import visible
+from mcpgen.cli.packages import find_package
+from mcpgen.cli.usage_error import MisuseError
+from mcpgen.emit.write.reconcile import unified_diff
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.factory.test.live import Live
+    from mcpgen.factory.test.mutation.campaign import Campaign
+    from mcpgen.factory.test.own_tests import Updated
+    from mcpgen.factory.test.proof import Proof
+    from mcpgen.factory.test.results import SuiteResult
+
+_DEFAULT_MUTANTS = 200
+_LIVE = "Against the real API"
+_MUTANTS = "What the tests are worth"
+
+
+_Directory = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
+]
+_Select = Annotated[
+    str, typer.Option("-k", metavar="EXPR", help="Only tests whose names fit, as in pytest.")
+]
+_Update = Annotated[
+    bool,
+    typer.Option(
+        "--update",
+        help="Record anew what mcpgen.tests.yaml expects, and the tools of handlers/. What"
+        " `mcpgen generate` wrote stays as it is.",
+    ),
+]
+_JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report in JUnit's XML.")]
+_ImportMcpJest = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Make mcpgen.tests.yaml of a configuration of mcp-jest."),
+]
+_Mutate = Annotated[
+    bool,
+    typer.Option(
+        "--mutate",
+        help="Put faults in, one by one: do the tests fail?",
+        rich_help_panel=_MUTANTS,
+    ),
+]
+_Limit = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Try N faults, of each kind in turn; 0: all.",
+        min=0,
+        rich_help_panel=_MUTANTS,
+    ),
+]
+_Jobs = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Faults at a time; by default a core each.",
+        min=1,
+        rich_help_panel=_MUTANTS,
+    ),
+]
+_Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Call the real API through the tools that only read.",
+        rich_help_panel=_LIVE,
+    ),
+]
+_LiveWrites = Annotated[
+    bool,
+    typer.Option("--live-writes", help="Call the others as well.", rich_help_panel=_LIVE),
+]
+_Tool = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="Call these tools, whatever they do.", rich_help_panel=_LIVE),
+]
+_Record = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write down what the API says, masked.", rich_help_panel=_LIVE
+    ),
+]
+_Replay = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Answer from a record, without network.", rich_help_panel=_LIVE
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("test")(command(run_tests))
+
+
+def run_tests(
+    printer: Printer,
+    directory: _Directory = Path(),
+    *,
+    select: _Select = "",
+    update: _Update = False,
+    junit: _JUnit = None,
+    import_mcp_jest: _ImportMcpJest = None,
+    mutate: _Mutate = False,
+    limit: _Limit = _DEFAULT_MUTANTS,
+    jobs: _Jobs = None,
+    live: _Live = False,
+    live_writes: _LiveWrites = False,
+    tool: _Tool = None,
+    record: _Record = None,
+    replay: _Replay = None,
+) -> int:
+    """Run the tests of a package, those that were generated and its own."""
+    from mcpgen.factory.test.live import Live
+    from mcpgen.factory.test.proof import Mutating, prove
+    from mcpgen.factory.workspace.processes import usable_cores
+
+    package = find_package(directory)
+    if import_mcp_jest is not None:
+        return _import(printer, package.directory, import_mcp_jest)
+    if live or record is not None or replay is not None:
+        if replay is not None and (live or record is not None):
+            raise MisuseError("--replay calls no API, so there is nothing live and no new record")
+        if mutate or select or update:
+            raise MisuseError("-k, --update and --mutate are for the tests without the real API")
+        asked = Live(live_writes, frozenset(tool or ()), record, replay)
+        return _call_api(printer, package.directory, asked, junit)
+    if live_writes or tool:
+        raise MisuseError("--tool and --live-writes choose what --live, --record or --replay calls")
+    if mutate and select:
+        raise MisuseError("--mutate asks what all tests are worth, so -k cannot leave some out")
+    if update and printer.is_unattended:
+        raise MisuseError(
+            "--update records nothing where `CI` is set or with --ci: nobody looks at it there",
+            help="run it at your desk, review what changed, and commit that",
+        )
+    mutating = Mutating(limit, jobs or usable_cores()) if mutate else None
+    asked_for = partial(
+        prove, package.directory, select=select, update=update, junit=junit, mutating=mutating
+    )
+    return _prove(printer, asked_for)
+
+
+def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
+    from mcpgen.factory.test.mutation.campaign import UnsoundSuiteError
+    from mcpgen.factory.test.proof import campaign_facts
+    from mcpgen.factory.test.run import MissingPackagesError
+    from mcpgen.factory.test.selection import SelectionError
+
+    try:
+        with printer.progress() as progress:
+            proof = prove(progress=progress)
+    except SelectionError as error:
+        raise MisuseError(f"-k {error}") from None
+    except MissingPackagesError as error:
+        printer.error("missing-package", str(error), why=error.why, help=error.help)
+        return printer.finish(Outcome.FINDINGS)
+    except OSError as error:
+        raise _unusable(error) from None
+    except UnsoundSuiteError as error:
+        printer.error("unsound-suite", f"without any fault, `{error}` fails in this process")
+        return printer.finish(Outcome.FINDINGS)
+    if proof.campaign is not None:
+        printer.fact(mutation=campaign_facts(proof.campaign))
+    return _finish(printer, proof)
+
+
+def _call_api(printer: Printer, directory: Path, live: Live, junit: Path | None) -> int:
+    from mcpgen.factory.test.cassettes import CassetteError
+    from mcpgen.factory.test.proof import prove_live
+
+    try:
+        return _finish(printer, prove_live(directory, live, junit=junit))
+    except OSError as error:
+        raise _unusable(error) from None
+    except CassetteError as error:
+        printer.error("cassette", str(error), help="`mcpgen test --record FILE` makes one")
+        return printer.finish(Outcome.REJECTED)
+
+
+def _unusable(error: OSError) -> Exception:
+    """The misuse that a file which cannot be read or written is.
+
+    What is about no file is a bug, and a full disk is no misuse.
+    """
+    if error.filename is None or error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return error
+    return MisuseError(f"cannot use `{error.filename}`: {error.strerror}")
+
+
+def _finish(printer: Printer, proof: Proof) -> int:
+    printer.problems(proof.problems)
+    if proof.problems.has_errors:
+        return printer.finish(Outcome.REJECTED)
+    _show_updated(printer, proof.updated)
+    _show_suite(printer, proof.suite)
+    if proof.campaign is not None:
+        _show_campaign(printer, proof.campaign)
+    if proof.passed:
+        return printer.finish(Outcome.DONE)
+    return printer.finish(Outcome.FINDINGS)
+
+
+def _import(printer: Printer, directory: Path, source: Path) -> int:
+    from mcpgen.factory.test.mcp_jest import NoConfigurationError, imported
+    from mcpgen.ir.tests_file import TESTS_FILE
+
+    target = directory / TESTS_FILE
+    if target.exists():
+        raise MisuseError(
+            f"`{target}` is there already", help="name another file, or move its cases away first"
+        )
+    try:
+        cases = imported(source.read_bytes())
+    except OSError as error:
+        raise MisuseError(f"cannot read `{source}`: {error.strerror}") from None
+    except NoConfigurationError as error:
+        printer.error("mcp-jest", f"{source} is no configuration of mcp-jest: {error}")
+        return printer.finish(Outcome.REJECTED)
+    target.write_bytes(cases.content)
+    printer.fact(cases=cases.count, left_out=list(cases.left_out))
+    for what in cases.left_out:
+        printer.result(f"left out: {visible(what)}")
+    printer.result(f"{TESTS_FILE}: {counted(cases.count, 'case')}")
+    return printer.finish(Outcome.DONE)
+
+
+def _show_updated(printer: Printer, updated: Sequence[Updated]) -> None:
+    printer.fact(updated=[file.path for file in updated])
+    for file in updated:
+        diff = unified_diff(file.path, file.before, file.after, ("recorded", "now"))
+        printer.raw(f"{diff}\n")
+
+
+def _show_suite(printer: Printer, suite: SuiteResult) -> None:
+    printer.fact(
+        tests=suite.counts,
+        groups=[
+            {
+                "group": group.name,
+                "passed": len(group.passed),
+                "failed": [{"test": test, "reason": reason} for test, reason in group.failed],
+                "untested": [{"test": test, "reason": why} for test, why in group.untested],
+            }
+            for group in suite.groups
+        ],
+    )
+    if not suite.groups:
+        printer.raw(suite.output)
+    width = max((len(group.name) for group in suite.groups), default=0)
+    for group in suite.groups:
+        figures = [f"{len(group.passed)} passed"]
+        figures += [f"{len(group.failed)} failed"] if group.failed else []
+        figures += [f"{len(group.untested)} untested"] if group.untested else []
+        printer.result(f"{visible(group.name):<{width}}  {', '.join(figures)}")
+        for test, reason in group.failed:
+            printer.result(f"  failed: {visible(test)}")
+            for line in reason.splitlines():
+                printer.result(f"    {visible(line)}")
+        for test, reason in group.untested if printer.is_verbose else ():
+            printer.result(f"  untested: {visible(test)}: {visible(reason)}")
+    number = sum(len(group.untested) for group in suite.groups)
+    if number and not printer.is_verbose:
+        tests = counted(number, "test")
+        printer.result(f"{tests} without a sample, or skipped; --verbose lists the reasons")
+    printer.result(visible(suite.summary))
+
+
+def _show_campaign(printer: Printer, campaign: Campaign) -> None:
+    from mcpgen.factory.test.mutation.equivalence import RULES
+
+    killed, survived = campaign.those("killed"), campaign.those("survived")
+    by_calls = sum(verdict.is_call for verdict in killed)
+    for verdict in survived:
+        mutant = verdict.mutant
+        printer.result(f"survived: {mutant.operator}: {visible(mutant.what)}")
+        printer.result(f"  --> {visible(mutant.place)}")
+    equivalent = campaign.those("equivalent")
+    for rule in dict.fromkeys(verdict.mutant.equivalent for verdict in equivalent):
+        number = sum(verdict.mutant.equivalent == rule for verdict in equivalent)
+        printer.result(f"equivalent: {number:,} by `{rule}`: {RULES[rule]}")
+    printer.result(
+        f"{counted(len(campaign.verdicts), 'fault')} of {campaign.possible:,} tried:"
+        f" {len(killed):,} killed ({by_calls:,} by a call, {len(killed) - by_calls:,} by a check of"
+        f" the whole), {len(survived):,} survived, {len(equivalent):,} equivalent"
+    )
+    if campaign.score is not None:
+        printer.result(f"{campaign.score:.1%} of those that are not equivalent were killed")

@@ -1,0 +1,118 @@
+"""`mcpgen tools`: what a server offers to a model, and what the offer costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from mcpgen.cli.command import command
+from mcpgen.cli.conversation import Revision, Words, converse
+from mcpgen.cli.output.listing import instead, listing_facts
+from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.output.visible import visible
+from mcpgen.cli.packages import GeneratedPackage
+from mcpgen.cli.targets import connected, find_target
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.pipeline.outcome import Outcome
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("tools")(command(tools))
+
+
+def tools(
+    printer: Printer,
+    server: Words = None,
+    *,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="Show about how many tokens each tool costs.")
+    ] = False,
+    explain: Annotated[
+        str,
+        typer.Option(
+            "--explain",
+            metavar="TOOL",
+            help="Show the settings of a tool, and which line of which file decides each.",
+        ),
+    ] = "",
+    revision: Revision = "2025-11-25",
+) -> int:
+    """List the tools of a server."""
+    if explain:
+        from mcpgen.cli.commands.explain import explain_tool
+
+        return explain_tool(printer, server or (), explain)
+    return converse(printer, _show_tools(printer, server or (), revision, with_tokens=tokens))
+
+
+async def _show_tools(
+    printer: Printer, server: Sequence[str], revision: str, *, with_tokens: bool
+) -> int:
+    target = find_target(server)
+    async with connected(target, revision) as client:
+        listed = await client.list_tools()
+    printer.fact(tools=listed, token_cost=sum(map(token_cost, listed)))
+    unlisted = [] if target.package is None else _unlisted(target.package, listed)
+    _show(printer, [*listed, *unlisted] if with_tokens else listed, with_tokens=with_tokens)
+    total = _cost(printer, listed, target.package) if with_tokens else ""
+    printer.result(f"{counted(len(listed), 'tool')}{total}")
+    if target.package is not None and unlisted:
+        are_found = any(tool["name"] in target.package.search_tools for tool in listed)
+        printer.result(
+            f"{counted(len(unlisted), 'other tool')} can be"
+            f" {'searched for and called' if are_found else 'called'}"
+        )
+    return printer.finish(Outcome.DONE)
+
+
+def _show(printer: Printer, shown: Sequence[JsonObject], *, with_tokens: bool) -> None:
+    width = max((len(tool["name"]) for tool in shown), default=0)
+    for tool in shown:
+        price = f"{token_cost(tool):>7,}  " if with_tokens else ""
+        printer.result(f"{price}{visible(tool['name']):<{width}}  {title(tool)}".rstrip())
+
+
+def _unlisted(package: GeneratedPackage, listed: Sequence[JsonObject]) -> list[JsonObject]:
+    names = {tool["name"] for tool in listed}
+    return [tool for tool in package.generated_tools() if tool["name"] not in names]
+
+
+def _cost(printer: Printer, listed: Sequence[JsonObject], package: GeneratedPackage | None) -> str:
+    """Say what listing costs and, of a generated package, what was done to meet its budget."""
+    cost = sum(map(token_cost, listed))
+    told = f"; listing them costs about {cost:,} tokens"
+    if package is None:
+        return told
+    budget, all_tools = _budget(package), sum(map(token_cost, package.generated_tools()))
+    printer.fact(listing=listing_facts(budget, all_tools, cost, package.search_tools))
+    if package.search_tools:
+        return f"{told}; {instead(budget, all_tools, package.search_tools)}"
+    return told if budget is None else f"{told} of a budget of {budget:,}"
+
+
+def _budget(package: GeneratedPackage) -> int | None:
+    """What the manifest allows; None where there is none to be read, of which others tell."""
+    from mcpgen.pipeline.project.read_inputs import read_intent
+
+    try:
+        return read_intent(package.directory, Problems()).manifest.budget
+    except RejectedError:
+        return None
+
+
+def title(tool: JsonObject) -> str:
+    """Give what a tool is called for people, or else how its description begins."""
+    annotated = tool.get("annotations", {}).get("title")
+    text = tool.get("title") or annotated or tool.get("description", "").partition("\n")[0]
+    return visible(text)
+
+
+def token_cost(tool: JsonObject) -> int:
+    """Estimate the tokens of a listed tool: a quarter of the bytes of its JSON, rounded up."""
+    listed = json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
+    return -(-len(listed.encode()) // 4)

@@ -1,0 +1,314 @@
+"""`mcpgen ws`: what is done to one server, done to all those of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mcpgen.cli.bugs import write_bug_report
+from mcpgen.cli.command import command
+from mcpgen.cli.commands.changelog import FailOn
+from mcpgen.cli.exit_codes import EXIT_CODES
+from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.output.visible import visible
+from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.factory.workspace.commands import Request, WorkspaceReport
+    from mcpgen.factory.workspace.fleet import ServerResult
+    from mcpgen.pipeline.options import Progress
+
+_Servers = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[SERVER]...", help="Servers, by path or folder name; all by default."),
+]
+_Affected = Annotated[
+    bool,
+    typer.Option("--affected", help="Leave out servers that are as a clean run left them."),
+]
+_Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="How many at a time; a core each."),
+]
+_DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
+]
+_Diff = Annotated[
+    bool, typer.Option("--diff", help="Show each change as a unified diff, and write nothing.")
+]
+
+
+def init(printer: Printer, *, dry_run: _DryRun = False) -> int:
+    """Make this folder a workspace: write its first mcpgen-workspace.yaml, for the servers below.
+
+    An mcpgen-workspace.yaml that is there already, here or above, is never written over.
+    """
+    from mcpgen.factory.workspace.first_file import first_file
+    from mcpgen.ir.workspace import WORKSPACE_FILE
+
+    def run() -> int:
+        made = first_file(Path.cwd())
+        printer.fact(workspace=made.root.as_posix(), servers=list(made.servers), text=made.text)
+        for server in made.servers:
+            printer.result(visible(server))
+        number = counted(len(made.servers), "server")
+        if dry_run:
+            printer.result(f"{WORKSPACE_FILE} would be written, for {number}:")
+            printer.raw(made.text)
+            return printer.finish(Outcome.DONE)
+        made.write()
+        printer.result(f"{WORKSPACE_FILE} written, for {number}")
+        printer.result("next: `mcpgen ws check`")
+        return printer.finish(Outcome.DONE)
+
+    return _or_refuse(printer, run)
+
+
+def list_servers(printer: Printer, servers: _Servers = None, *, affected: _Affected = False) -> int:
+    """List the servers of a workspace."""
+    from mcpgen.factory.workspace import commands
+
+    def run() -> int:
+        listing = commands.list_servers(_request(servers, affected))
+        printer.fact(
+            workspace=listing.root.as_posix(),
+            servers=listing.rows,
+            left_out=[{"server": each.path, "reason": each.reason} for each in listing.apart],
+        )
+        _print_columns(printer, listing.rows)
+        for each in listing.apart:
+            printer.result(f"left out: {visible(each.path)} ({visible(each.reason)})")
+        return printer.finish(Outcome.DONE)
+
+    return _or_refuse(printer, run)
+
+
+def generate(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+    dry_run: _DryRun = False,
+    diff: _Diff = False,
+) -> int:
+    """Generate servers again, and the inventory at the root."""
+    if jobs != 1 and len(servers or ()) != 1 and not affected:  # so that there is much to do
+        from mcpgen.factory.workspace import processes
+
+        processes.begin()
+    from mcpgen.factory.workspace import commands
+    from mcpgen.pipeline.options import GenerateOptions
+
+    options = GenerateOptions(dry_run=dry_run, diff=diff)
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.generate(request, options, progress))
+
+
+def check(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+) -> int:
+    """Say whether servers and the inventory are current and unedited; write nothing."""
+    from mcpgen.factory.workspace import commands
+
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.check(request, progress))
+
+
+def pull(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+    dry_run: _DryRun = False,
+) -> int:
+    """Fetch the documents of servers anew, without a question; `generate` then follows them."""
+    from mcpgen.factory.workspace import commands
+
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.pull(request, progress, is_dry_run=dry_run))
+
+
+def changelog(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="A git revision, as `mcpgen changelog` takes it."),
+    ] = None,
+    fail_on: Annotated[
+        FailOn | None, typer.Option(help="Exit with 1 if a change is of this level or above.")
+    ] = None,
+    jobs: _Jobs = None,
+) -> int:
+    """Say what changed in the tools of servers, graded."""
+    from mcpgen.changelog import Level
+    from mcpgen.factory.workspace import commands
+    from mcpgen.pipeline.options import GenerateOptions
+
+    level = Level[fail_on.name] if fail_on else None
+    request = _request(servers, affected, jobs)
+    return _show(
+        printer,
+        lambda progress: commands.changelog(
+            request, against, GenerateOptions(), progress, fail_on=level
+        ),
+    )
+
+
+def run_tests(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    affected: _Affected = False,
+    jobs: _Jobs = None,
+) -> int:
+    """Run the tests of servers, each with pytest in its own folder."""
+    from mcpgen.factory.workspace import commands
+
+    request = _request(servers, affected, jobs)
+    return _show(printer, lambda progress: commands.test(request, progress))
+
+
+def upgrade(
+    printer: Printer,
+    servers: _Servers = None,
+    *,
+    to: Annotated[
+        str, typer.Option("--to", metavar="PIN", help="The workspace's new pin, as 0.5.*")
+    ] = "",
+    jobs: _Jobs = None,
+    dry_run: _DryRun = False,
+    diff: _Diff = False,
+) -> int:
+    """Generate servers with the mcpgen that is installed, within the pin or a new one."""
+    from mcpgen.factory.workspace import commands
+    from mcpgen.pipeline.options import GenerateOptions
+
+    options = GenerateOptions(dry_run=dry_run, diff=diff)
+    request = _request(servers, jobs=jobs)
+    return _show(printer, lambda progress: commands.upgrade(request, to, options, progress))
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add `ws` and its commands to the command line."""
+    ws = typer.Typer(help="Look after all servers of a workspace.", no_args_is_help=True)
+    ws.command("init")(command(init))
+    ws.command("list")(command(list_servers))
+    ws.command("generate")(command(generate))
+    ws.command("check")(command(check))
+    ws.command("pull")(command(pull))
+    ws.command("changelog")(command(changelog))
+    ws.command("test")(command(run_tests))
+    ws.command("upgrade")(command(upgrade))
+    app.add_typer(ws, name="ws")
+
+
+def _request(
+    servers: list[str] | None, only_affected: bool = False, jobs: int | None = None
+) -> Request:
+    from mcpgen.factory.workspace.commands import Request
+
+    return Request(Path.cwd(), tuple(servers or ()), only_affected, jobs)
+
+
+def _or_refuse(printer: Printer, run: Callable[[], int]) -> int:
+    """Run, or say why there is no workspace to run in."""
+    from mcpgen.factory.workspace.members import WorkspaceRefusedError
+
+    try:
+        return run()
+    except WorkspaceRefusedError as refused:
+        printer.problems(refused.problems)
+        return printer.finish(refused.outcome)
+
+
+def _show(printer: Printer, run: Callable[[Progress], WorkspaceReport]) -> int:
+    def shown() -> int:
+        with printer.progress() as progress:
+            report = run(progress)
+        for result in report.servers:
+            _show_server(printer, result)
+        printer.problems(report.problems)
+        for file, done in report.root_files.items():
+            printer.result(f"{visible(file)}: {done}")
+        _sum_up(printer, report)
+        return printer.finish(report.outcome)
+
+    return _or_refuse(printer, shown)
+
+
+def _show_server(printer: Printer, result: ServerResult) -> None:
+    printer.result(f"{visible(result.server)}: {visible(result.summary)}")
+    if result.changelog is not None and result.changelog.changelog is not None:
+        from mcpgen.cli.output.changes import show_changes
+
+        show_changes(printer, result.changelog.changelog)
+    if result.text:
+        printer.raw(f"{result.text.rstrip()}\n")
+    printer.problems(result.problems)
+    if result.traceback:
+        report = write_bug_report(result.traceback)
+        printer.result(f"  the details are in {report}")
+
+
+def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
+    printer.fact(
+        workspace=report.root.as_posix(),
+        servers=[
+            {
+                "server": result.server,
+                "outcome": result.outcome.value,
+                "exit_code": EXIT_CODES[result.outcome],
+                "summary": result.summary,
+                **result.facts,
+                **_changes(result),
+            }
+            for result in report.servers
+        ],
+        unaffected=report.unaffected,
+        root_files=dict(report.root_files),
+    )
+    failed = sum(result.outcome is not Outcome.DONE for result in report.servers)
+    total = len(report.servers) + report.unaffected
+    parts = [counted(total, "server")]
+    if report.unaffected:
+        parts.append(f"{report.unaffected:,} unaffected")
+    parts.append(f"{failed or 'none'} failed")
+    printer.result(", ".join(parts))
+
+
+def _changes(result: ServerResult) -> dict[str, Any]:
+    """Give what changes in a server's tools as JSON carries it, where that was asked for."""
+    from mcpgen.cli.output.changes import changelog_facts
+
+    report = result.changelog
+    if report is None or report.changelog is None:
+        return {}
+    return {
+        "since": report.since,
+        "version": report.version,
+        "suggested_version": report.suggested_version,
+        **changelog_facts(report.changelog),
+    }
+
+
+def _print_columns(printer: Printer, rows: list[dict[str, str]]) -> None:
+    """Print rows below each other, each column as wide as its widest cell."""
+    if not rows:
+        return
+    lines = [list(rows[0]), *([visible(cell) for cell in row.values()] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        cells = (f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True))
+        printer.result("  ".join(cells).rstrip())

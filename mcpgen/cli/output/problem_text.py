@@ -1,0 +1,82 @@
+"""How a problem is laid out for people."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from mcpgen.cli.output.visible import visible
+from mcpgen.diagnostics import Diagnostic, Location, Severity
+
+_STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
+_MAX_CELLS = 100  # of a terminal, for a line; minified documents have one line
+
+
+def problem_text(problem: Diagnostic) -> Text:
+    """Lay a problem out for people: what, where with an excerpt, why, and how to mend it."""
+    style = _STYLES[problem.severity]
+    text = Text()
+    text.append(f"{problem.severity.value}[{problem.code}]", style)
+    text.append(f": {visible(problem.message)}")
+    if problem.at is not None:
+        _append_place(text, problem.at, style)
+    for label, sentence in (("why: ", problem.why), ("help:", problem.help)):
+        if sentence:
+            text.append(f"\n  {label} ", "bold")
+            text.append("\n        ".join(visible(line) for line in sentence.splitlines()))
+    return text
+
+
+def _append_place(text: Text, at: Location, style: str) -> None:
+    text.append("\n  --> ", "blue")
+    text.append(visible(str(at)))
+    if at.pointer:
+        text.append(f"\n      {visible(at.pointer)}", "dim")
+    if at.line and at.excerpt:
+        before, marked, after = _window(at)
+        number = f"{at.line:>5}"
+        text.append(f"\n{number} | ", "blue")
+        text.append(f"{before}{marked}{after}")
+        text.append(f"\n{' ' * len(number)} | ", "blue")
+        text.append(" " * cell_len(before))
+        text.append("^" * max(1, cell_len(marked)), style)
+
+
+def _window(at: Location) -> tuple[str, str, str]:
+    """Cut the excerpt before, at and after the marked place, each made visible.
+
+    A quarter of what fits stands before the place, more where less follows it.
+    """
+    start = max(0, min(at.column - at.excerpt_column, len(at.excerpt)))
+    end = start + max(1, at.width)
+    before = visible(at.excerpt[:start])
+    marked = _first_cells(visible(at.excerpt[start:end]), _MAX_CELLS)
+    after = visible(at.excerpt[end:])
+    room = _MAX_CELLS - cell_len(marked)
+    shown_after = _first_cells(after, max(room - cell_len(before), room * 3 // 4))
+    shown_before = _last_cells(before, room - cell_len(shown_after))
+    is_cut_before = at.excerpt_column > 1 or shown_before != before
+    is_cut_after = at.is_cut or shown_after != after
+    return "…" * is_cut_before + shown_before, marked, shown_after + "…" * is_cut_after
+
+
+def _first_cells(text: str, cells: int) -> str:
+    """The start of `text` that fills at most so many cells of a terminal."""
+    for end, character in enumerate(text):
+        cells -= cell_len(character)
+        if cells < 0:
+            return text[:end]
+    return text
+
+
+def _last_cells(text: str, cells: int) -> str:
+    """The end of `text` that fills at most so many cells; no mark without its letter."""
+    start = len(text)
+    for index in range(len(text) - 1, -1, -1):
+        width = cell_len(text[index])
+        cells -= width
+        if cells < 0:
+            break
+        if width:
+            start = index
+    return text[start:]

@@ -1,0 +1,1 @@
+"""Rules shared by the generator and the runtime, so that both agree: settings, names, failures."""

@@ -1,0 +1,59 @@
+"""Extras (optional dependencies) of the runtime: which a server needs and which are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+from mcpgen.contract.errors import ConfigurationError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+    from mcpgen.jsonschema.types import JsonObject
+
+MODULE_OF_EXTRA: Final = {"seal": "cryptography"}
+_MAX_NAMED_TOOLS: Final = 3
+
+ASKING_METHODS: Final = ("ask", "elicit", "elicit_url", "list_roots", "require_url", "sample")
+"""Methods of a handler's context that ask the client for input.
+
+With MCP 2026-07-28 they need encrypted request state.
+"""
+
+
+class MissingExtraError(ConfigurationError):
+    """A missing extra of mcpgen. `tools` need it; () if they are unknown."""
+
+    def __init__(self, extra: str, tools: Sequence[str] = ()) -> None:
+        self.extra = extra
+        self.tools = tuple(tools)
+        self.command = f"pip install 'mcpgen[{extra}]'"
+        users = f", which {_describe_users(self.tools)}" if tools else ""
+        super().__init__(f"mcpgen[{extra}] is not installed{users}: run `{self.command}`")
+
+
+def find_missing_extras(contract: JsonObject) -> list[MissingExtraError]:
+    """Return an error for each extra that the contract requires and that is not installed."""
+    return [
+        MissingExtraError(extra, tools)
+        for extra, tools in contract.get("extras", {}).items()
+        if not is_installed(extra)
+    ]
+
+
+def is_installed(extra: str) -> bool:
+    """Return whether the distribution of an extra can be imported."""
+    try:
+        return find_spec(MODULE_OF_EXTRA[extra]) is not None
+    except ValueError:  # a module without a specification
+        return False
+
+
+def _describe_users(tools: Sequence[str]) -> str:
+    if len(tools) == 1:
+        return f"the tool {tools[0]} needs"
+    names = ", ".join(tools[:_MAX_NAMED_TOOLS])
+    more = f" and {len(tools) - _MAX_NAMED_TOOLS} more" if len(tools) > _MAX_NAMED_TOOLS else ""
+    return f"{len(tools)} tools need ({names}{more})"

@@ -1,0 +1,1 @@
+"""`mcpgen.lock`, and what mcpgen remembers of overridden operations."""

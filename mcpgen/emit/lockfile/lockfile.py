@@ -1,0 +1,415 @@
+"""`mcpgen.lock`: what the last run read, wrote and called its tools.
+
+JSON that is reviewed and merged as text: sorted, one entry a line, and nothing in it that two
+machines would write differently.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
+
+from mcpgen.ir.file_set import Owner
+from mcpgen.jsonschema.types import JsonObject
+
+LOCK_VERSION = 2  # 1 recorded one document apart from the others, and operations without it
+_INSPECTED_BYTES = 8000  # as many as git inspects
+T = TypeVar("T")
+
+
+class LockUnreadableError(Exception):
+    """`mcpgen.lock` is not what mcpgen writes, but its lines may still tell something."""
+
+
+class LockTooNewError(Exception):
+    """A newer mcpgen wrote `mcpgen.lock`; says which."""
+
+
+class LockedFile(Struct, frozen=True):
+    """A file as a run left it."""
+
+    owner: Owner
+    sha256: str
+    or_sha256: frozenset[str] = frozenset()  # read from the other side of a merge; never written
+
+    def is_untouched(self, content: bytes) -> bool:
+        """Whether `content` is what mcpgen wrote."""
+        found = sha256(content)
+        return found == self.sha256 or found in self.or_sha256
+
+
+class LockedDocument(Struct, frozen=True):
+    """An API description: its origin, its files in the project, and the names published for it.
+
+    `etag` is what its server called the document that came last: the one of `fetched`, or of
+    `sha256` where `fetched` is empty.
+    """
+
+    source: str  # a URL, or a file relative to the project's parent folder; "": none is recorded
+    root: str  # the vendored root file's path
+    sha256: Mapping[str, str]  # of each vendored file that the last `generate` read, by path
+    etag: str = ""
+    fetched: Mapping[str, str] = field(default_factory=dict)  # what `pull` wrote since, by path
+    name: str | None = None  # begins its operation keys, "" for none; None: not recorded
+    settings: str | None = None  # follows the server's prefix in its settings; None: not recorded
+    credentials: Mapping[str, str] = field(default_factory=dict)  # security scheme -> setting
+
+    def generated_from(self, sha256: Mapping[str, str]) -> LockedDocument:
+        """Return what to record once the project is generated from files with these hashes."""
+        root = next(iter(sha256), "")
+        etag = self.etag if sha256 == (self.fetched or self.sha256 or sha256) else ""
+        return replace(self, root=root, sha256=sha256, etag=etag, fetched={})
+
+
+class Lock(Struct, frozen=True):
+    """The state of a generated project. Everything in it can be made anew."""
+
+    mcpgen: str = ""
+    toolchain: Mapping[str, str] = field(default_factory=dict)
+    documents: tuple[LockedDocument, ...] = ()  # by root
+    manifest: str = ""  # SHA-256 of mcpgen.yaml
+    answers: str = ""  # SHA-256 of the resolved answers, as they are recorded
+    files: Mapping[str, LockedFile] = field(default_factory=dict)
+    operations: Mapping[str, str] = field(default_factory=dict)  # `locked_key` -> tool name
+    calls: Mapping[str, str] = field(default_factory=dict)  # types of calls that two competed for
+    surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
+    overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
+    arazzo: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of workflows' documents
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The hashes of all documents, of APIs and of workflows, and of overlays, by path."""
+        found = {path: digest for each in self.documents for path, digest in each.sha256.items()}
+        return found | dict(self.overlays) | dict(self.arazzo)
+
+    def with_document(self, root: str, changed: LockedDocument) -> Lock:
+        """Return the lock with `changed` in place of the document with this root file, or added."""
+        others = [each for each in self.documents if each.root != root]
+        return replace(self, documents=_by_root([*others, changed]))
+
+
+def locked_key(root: str, request: str) -> str:
+    """Name an operation in the lock: "openapi.yaml GET /pets".
+
+    A tool that no document describes has no `root`: "tool:find_book". A lock of version 1 has the
+    operation keys of its time: "GET /pets", "shop:GET /pets".
+    """
+    return f"{root} {request}" if root else request
+
+
+def by_operation_key(published: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the lock records by `locked_key`, by operation key.
+
+    `names` is what the keys of each document's operations begin with now, by the root file that
+    the lock records.
+    """
+    found: dict[str, str] = {}
+    for key, value in published.items():
+        root = next((root for root in names if key.startswith(f"{root} ")), None)
+        request = key if root is None else key.removeprefix(f"{root} ")
+        name = names.get(root or "", "")
+        found.setdefault(f"{name}:{request}" if name else request, value)
+    return found
+
+
+def _by_root(documents: Iterable[LockedDocument]) -> tuple[LockedDocument, ...]:
+    return tuple(sorted(documents, key=lambda document: document.root))
+
+
+class _Version(Struct, frozen=True):
+    """What of a lock every mcpgen understands."""
+
+    lock_version: int
+    mcpgen: object = ""
+
+
+class _FileEntry(Struct, frozen=True):
+    owner: Owner = field(name="class")
+    sha256: str
+
+    def file(self) -> LockedFile:
+        return LockedFile(self.owner, self.sha256)
+
+
+class _ToolEntry(Struct, frozen=True):
+    tool: str
+    call: str = ""
+
+
+class _SurfaceEntry(Struct, frozen=True):
+    sha256: str = ""
+
+
+class _DocumentEntry(Struct, frozen=True):
+    """A document in `documents`, by its root file."""
+
+    source: str
+    sha256: Mapping[str, str]
+    name: str | UnsetType = UNSET
+    settings: str | UnsetType = UNSET
+    credentials: Mapping[str, str] = field(default_factory=dict)
+    etag: str = ""
+    fetched: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self, root: str) -> LockedDocument:
+        return LockedDocument(
+            self.source,
+            root,
+            self.sha256,
+            self.etag,
+            self.fetched,
+            None if self.name is UNSET else self.name,
+            None if self.settings is UNSET else self.settings,
+            self.credentials,
+        )
+
+
+class _FirstDocumentEntry(Struct, frozen=True):
+    """A document in the layout of version 1."""
+
+    source: str
+    root: str
+    sha256: Mapping[str, str]
+    etag: str = ""
+    fetched: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> LockedDocument:
+        return LockedDocument(self.source, self.root, self.sha256, self.etag, self.fetched)
+
+
+class _Inputs(Struct, frozen=True):
+    answers: str
+    manifest: str
+    document: _FirstDocumentEntry | None = None  # of version 1
+    other_documents: tuple[_FirstDocumentEntry, ...] = ()  # of version 1
+    overlays: Mapping[str, str] = field(default_factory=dict)
+    arazzo: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Sections(Struct, frozen=True):
+    """A lock as it is written."""
+
+    mcpgen: str
+    toolchain: Mapping[str, str]
+    inputs: _Inputs
+    files: Mapping[str, _FileEntry]
+    operations: Mapping[str, _ToolEntry]
+    documents: Mapping[str, _DocumentEntry] = field(default_factory=dict)
+    surface: _SurfaceEntry = _SurfaceEntry()
+
+    def lock(self) -> Lock:
+        inputs = self.inputs
+        documents = [entry.document(root) for root, entry in self.documents.items()]
+        if not documents and inputs.document is not None:
+            documents = _of_version_1(inputs.document, inputs.other_documents)
+        return Lock(
+            mcpgen=self.mcpgen,
+            toolchain=self.toolchain,
+            documents=_by_root(documents),
+            manifest=inputs.manifest,
+            answers=inputs.answers,
+            files={path: entry.file() for path, entry in self.files.items()},
+            operations={key: entry.tool for key, entry in self.operations.items()},
+            calls={key: entry.call for key, entry in self.operations.items() if entry.call},
+            surface=self.surface.sha256,
+            overlays=inputs.overlays,
+            arazzo=inputs.arazzo,
+        )
+
+
+def _of_version_1(
+    first: _FirstDocumentEntry, others: Iterable[_FirstDocumentEntry]
+) -> list[LockedDocument]:
+    """Return the documents of a lock of version 1.
+
+    The operations of an only document had keys without a name. A document that was listed by hand
+    was recorded with the origin of the first one, which is not its own.
+    """
+    documents = [entry.document() for entry in (first, *others) if entry.root]
+    if len(documents) == 1:
+        return [replace(documents[0], name="", settings="")]
+    origins: set[str] = set()
+    found: list[LockedDocument] = []
+    for document in documents:
+        is_own = document.source not in origins
+        found.append(document if is_own else replace(document, source="", etag=""))
+        origins.add(document.source)
+    return found
+
+
+def sha256(content: bytes) -> str:
+    """Hash a file's content as the lock records it: the line ends of a text do not count."""
+    return hashlib.sha256(with_lf(content)).hexdigest()
+
+
+def with_lf(content: bytes) -> bytes:
+    """Return a text with the line ends that mcpgen writes; git may check it out with others.
+
+    Binary content is returned as it is.
+    """
+    if b"\r" not in content or is_binary(content):
+        return content
+    return content.replace(b"\r\n", b"\n")
+
+
+def is_binary(content: bytes) -> bool:
+    """Whether git treats the content as binary: a null byte is near its start."""
+    return b"\0" in content[:_INSPECTED_BYTES]
+
+
+def dump_lock(lock: Lock) -> bytes:
+    """Write a lock."""
+    sections: JsonObject = {
+        "lock_version": LOCK_VERSION,
+        "mcpgen": lock.mcpgen,
+        "toolchain": dict(lock.toolchain),
+        "documents": {document.root: _document(document) for document in lock.documents},
+        "inputs": {
+            "answers": lock.answers,
+            "manifest": lock.manifest,
+            **({"overlays": dict(lock.overlays)} if lock.overlays else {}),
+            **({"arazzo": dict(lock.arazzo)} if lock.arazzo else {}),
+        },
+        "files": {
+            path: {"class": file.owner.value, "sha256": file.sha256}
+            for path, file in lock.files.items()
+        },
+        "operations": {
+            key: {"tool": tool} | ({"call": lock.calls[key]} if key in lock.calls else {})
+            for key, tool in lock.operations.items()
+        },
+        "surface": {"sha256": lock.surface},
+    }
+    entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
+    return ("{\n" + ",\n".join(entries) + "\n}\n").encode()
+
+
+def _document(document: LockedDocument) -> JsonObject:
+    entry: JsonObject = {"source": document.source, "sha256": dict(document.sha256)}
+    if document.name is not None:
+        entry["name"] = document.name
+    if document.settings is not None:
+        entry["settings"] = document.settings
+    if document.credentials:
+        entry["credentials"] = dict(document.credentials)
+    if document.etag:
+        entry["etag"] = document.etag
+    if document.fetched:
+        entry["fetched"] = dict(document.fetched)
+    return entry
+
+
+def _section(value: Any) -> str:
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value)
+    lines = (
+        f"    {json.dumps(key)}: {json.dumps(value[key], sort_keys=True)}" for key in sorted(value)
+    )
+    return "{\n" + ",\n".join(lines) + "\n  }"
+
+
+def parse_lock(content: bytes) -> Lock:
+    """Read a lock.
+
+    Raises:
+        LockUnreadableError: it is no lock, or holds the conflicts of a merge; `recover_lock` reads
+            what can be read.
+        LockTooNewError: a newer mcpgen wrote it.
+    """
+    if b"<<<<<<< " in content or b">>>>>>> " in content:
+        raise LockUnreadableError("mcpgen.lock has conflict markers of a merge in it")
+    try:
+        _refuse_newer(msgspec.json.decode(content, type=_Version))
+        return msgspec.json.decode(content, type=_Sections).lock()
+    except (msgspec.DecodeError, RecursionError):
+        raise LockUnreadableError("mcpgen.lock is not what mcpgen writes") from None
+
+
+def _refuse_newer(written: _Version) -> None:
+    if written.lock_version > LOCK_VERSION:
+        version = written.mcpgen or "(it does not say which)"
+        raise LockTooNewError(f"mcpgen.lock was written by mcpgen {version}, which is newer")
+
+
+def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None) -> Lock:
+    """Read what is left of a lock that was lost, or whose lines a merge mixed up.
+
+    Every line that still is an entry counts, of either side. What no line tells is empty, but for
+    the names of the tools: those are `issued` then, by operation.
+
+    Raises:
+        LockTooNewError: a newer mcpgen wrote one of the sides.
+    """
+    found = _Entries((content or b"").decode("utf-8", "replace"))
+    for version in found.of("lock_version", int):
+        if version > LOCK_VERSION:
+            raise LockTooNewError(
+                "mcpgen.lock was written by a newer mcpgen, on one side of a merge"
+            )
+    return Lock(
+        documents=found.documents(),
+        files=found.files(),
+        operations=found.operations() or dict(issued or {}),
+        calls=found.calls(),
+    )
+
+
+class _Entries:
+    """The lines of a lock that are whole entries, whatever stands between them."""
+
+    def __init__(self, text: str) -> None:
+        self._entries: list[tuple[str, object]] = []
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError, RecursionError):
+                self._entries += json.loads("{" + line.strip().removesuffix(",") + "}").items()
+
+    def of(self, key: str, type_: type[T]) -> Iterator[T]:
+        """Give the entries with this key, as far as they are of this type."""
+        return (entry for name, entry in self._all(type_) if name == key)
+
+    def documents(self) -> tuple[LockedDocument, ...]:
+        """Return the documents, of the first side that has each, without what they contain."""
+        found: dict[str, LockedDocument] = {}
+        for root, entry in self._all(_DocumentEntry):
+            if root != "document":  # of version 1, whose key is no path
+                found.setdefault(root, entry.document(root))
+        if not found:
+            first = next(self.of("document", _FirstDocumentEntry), None)
+            others = next(self.of("other_documents", tuple[_FirstDocumentEntry, ...]), ())
+            if first is not None:
+                found = {each.root: each for each in _of_version_1(first, others)}
+        return _by_root(replace(each, sha256={}, etag="", fetched={}) for each in found.values())
+
+    def files(self) -> dict[str, LockedFile]:
+        files: dict[str, LockedFile] = {}
+        for path, entry in self._all(_FileEntry):
+            other = files.setdefault(path, entry.file())
+            files[path] = replace(other, or_sha256=other.or_sha256 | {entry.sha256})
+        return files
+
+    def operations(self) -> dict[str, str]:
+        """Give the names that tools were issued; where the sides differ, the first side's."""
+        names: dict[str, str] = {}
+        for key, entry in self._all(_ToolEntry):
+            names.setdefault(key, entry.tool)
+        return names
+
+    def calls(self) -> dict[str, str]:
+        """Return the types of calls that are recorded; where the sides differ, the first side's."""
+        calls: dict[str, str] = {}
+        for key, entry in self._all(_ToolEntry):
+            if entry.call:
+                calls.setdefault(key, entry.call)
+        return calls
+
+    def _all(self, type_: type[T]) -> Iterator[tuple[str, T]]:
+        for key, entry in self._entries:
+            with contextlib.suppress(msgspec.ValidationError):
+                yield key, msgspec.convert(entry, type_)

@@ -1,0 +1,1 @@
+"""Three-way merges of files that both the user and mcpgen change."""

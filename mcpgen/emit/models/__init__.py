@@ -1,0 +1,1 @@
+"""Models: `TypedDict`s that datamodel-code-generator makes."""

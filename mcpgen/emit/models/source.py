@@ -1,0 +1,265 @@
+"""Proof of what datamodel-code-generator wrote, and the modules that are made of it.
+
+Only what is proven goes on: the text is parsed, every definition is compared with its shape, and
+the module is written from the checked tree. Comments, other statements and unknown names cannot
+pass, since nothing copies them.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from mcpgen.emit.models.shapes import Shape
+from mcpgen.text.identifiers import Identifier
+
+_TYPING = frozenset({"Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"})
+_BUILT_IN = frozenset({"bool", "dict", "float", "int", "list", "str"})
+RESERVED_NAMES = _TYPING | _BUILT_IN
+
+
+class UnprovenModelError(Exception):
+    """datamodel-code-generator wrote something else than was asked for; says what."""
+
+
+Definition = ast.ClassDef | ast.Assign | ast.AnnAssign
+
+
+def proven_definitions(source: str, shapes: Mapping[str, Shape]) -> dict[str, Definition]:
+    """Take the definitions out of a generated module, each one checked against its shape.
+
+    Raises:
+        UnprovenModelError: one is missing, has other keys than its shape, or is not a type.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        raise UnprovenModelError(f"line {error.lineno} does not parse") from None
+    aliases = _typing_aliases(tree)
+    spelling = _Spelling(aliases)
+    # Most modules have neither an alias nor a union that `|` could write, and stay as they are.
+    is_spelled = all(alias == name != "Union" for alias, name in aliases.items())
+    found: dict[str, Definition] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef | ast.Assign | ast.AnnAssign):
+            definition = statement if is_spelled else spelling.visit(statement)
+            found[_defined_name(definition)] = definition
+        elif not isinstance(statement, ast.ImportFrom):
+            raise UnprovenModelError(f"{type(statement).__name__} is not a definition")
+    for name, shape in shapes.items():
+        if name not in found:
+            raise UnprovenModelError(f"{name} is not defined")
+        _check(name, found[name], shape, set(shapes))
+    return {name: found[name] for name in shapes}
+
+
+def _typing_aliases(tree: ast.Module) -> dict[str, str]:
+    """Give what each name that the module imports is called in `typing`."""
+    aliases: dict[str, str] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+            if statement.module not in {"typing", "typing_extensions"}:
+                raise UnprovenModelError(f"imports {statement.module}")
+            aliases |= {each.asname or each.name: each.name for each in statement.names}
+    if unknown := set(aliases.values()) - _TYPING:
+        raise UnprovenModelError(f"imports {', '.join(sorted(unknown))}")
+    return aliases
+
+
+class _Spelling(ast.NodeTransformer):
+    """Gives imported names their own back, and writes unions with `|` wherever that can run."""
+
+    def __init__(self, aliases: Mapping[str, str]) -> None:
+        self._aliases = aliases
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name(self._aliases.get(node.id, node.id), node.ctx), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(value=ast.Name(id="Union"), slice=ast.Tuple(elts=members)):
+                if not any(isinstance(member, ast.Constant) and member.value for member in members):
+                    return functools.reduce(_either, members)
+        return node
+
+
+def _either(left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left, ast.BitOr(), right)
+
+
+def _defined_name(definition: Definition) -> str:
+    match definition:
+        case ast.ClassDef(name=name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+    raise UnprovenModelError(f"not a definition: {ast.unparse(definition):.80}")
+
+
+def _check(name: str, definition: Definition, shape: Shape, known: set[str]) -> None:
+    if "properties" not in shape:
+        match definition:
+            case ast.AnnAssign(annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value):
+                _check_type(value, known)
+                return
+        raise UnprovenModelError(f"{name} is not an alias")
+    fields = dict(_fields(definition))
+    if set(fields) != set(shape["properties"]):
+        raise UnprovenModelError(f"{name} has other keys than its schema")
+    for key, annotation in fields.items():
+        match annotation:
+            case ast.Subscript(value=ast.Name(id="NotRequired"), slice=inner):
+                is_required = False
+            case inner:
+                is_required = True
+        if is_required != (key in shape.get("required", ())):
+            raise UnprovenModelError(f"{name}[{key!r}] is required on one side only")
+        _check_type(inner, known)
+
+
+def _fields(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
+    """Give the keys of a `TypedDict` in class or functional syntax, with their types."""
+    match definition:
+        case ast.ClassDef(bases=[ast.Name(id="TypedDict")], keywords=[], decorator_list=[]):
+            for statement in definition.body:
+                match statement:
+                    case ast.AnnAssign(target=ast.Name(id=key), annotation=annotation, value=None):
+                        yield key, annotation
+                    case ast.Pass():
+                        pass
+                    case _:
+                        raise UnprovenModelError(f"{definition.name} holds more than keys")
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.Call(
+                func=ast.Name(id="TypedDict"),
+                args=[ast.Constant(value=quoted), ast.Dict(keys=keys, values=values)],
+                keywords=[],
+            ),
+        ) if quoted == name:
+            for key_node, annotation in zip(keys, values, strict=True):
+                if not isinstance(key_node, ast.Constant) or not isinstance(key_node.value, str):
+                    raise UnprovenModelError(f"{name} has a key that is no string")
+                yield key_node.value, annotation
+        case _:
+            raise UnprovenModelError(f"{_defined_name(definition)} is not a TypedDict")
+
+
+def _check_type(node: ast.expr, known: set[str]) -> None:
+    match node:
+        case ast.Name(id=name) if name == "Any" or name in _BUILT_IN or name in known:
+            return
+        case ast.Constant(value=None):
+            return
+        case ast.Constant(value=str(forward)) if forward in known:
+            return
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            _check_type(left, known)
+            _check_type(right, known)
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=values):
+            for value in values.elts if isinstance(values, ast.Tuple) else [values]:
+                ast.literal_eval(value)
+        case ast.Subscript(value=ast.Name(id="list" | "dict" | "Union"), slice=inner):
+            for item in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
+                _check_type(item, known)
+        case _:
+            raise UnprovenModelError(f"not a type: {ast.unparse(node):.80}")
+
+
+def module_source(
+    docstring: str, definitions: Mapping[str, Definition], homes: Mapping[str, str]
+) -> str:
+    """Write one module: its docstring, its imports, and its definitions in an order that runs.
+
+    `homes` maps names to the modules that define them, this one or others.
+    """
+    ordered = [definitions[name] for name in _runnable_order(definitions)]
+    names = {name for each in ordered for name in _names_used(each)}
+    kinds = {"TypeAlias" if isinstance(each, ast.AnnAssign) else "TypedDict" for each in ordered}
+    imports = {"typing": kinds | names & _TYPING}
+    for name in names & homes.keys() - definitions.keys():
+        imports.setdefault(homes[name], set()).add(name)
+    head: list[ast.stmt] = [
+        ast.Expr(ast.Constant(docstring)),
+        _import("__future__", ["annotations"]),
+        *(_import(module, sorted(names)) for module, names in sorted(imports.items()) if names),
+    ]
+    return "\n\n".join([ast.unparse(ast.Module(head, [])), *map(_text, ordered)]) + "\n"
+
+
+def _text(definition: Definition) -> str:
+    """Write a definition; ten times as quick for a class as `ast.unparse`."""
+    if not isinstance(definition, ast.ClassDef):
+        return ast.unparse(definition)
+    fields = [f"    {key}: {_type_text(annotation)}" for key, annotation in _fields(definition)]
+    return "\n".join([f"class {definition.name}(TypedDict):", *(fields or ["    pass"])])
+
+
+def _type_text(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Subscript(value=ast.Name(id="NotRequired" | "list" as name), slice=inner):
+            return f"{name}[{_type_text(inner)}]"
+        case _:
+            return ast.unparse(node)
+
+
+def _import(module: str, names: Sequence[str]) -> ast.ImportFrom:
+    for part in module.removeprefix("__").removesuffix("__").split("."):
+        Identifier(part)
+    return ast.ImportFrom(module, [ast.alias(name) for name in names], 0)
+
+
+def _names_used(definition: Definition) -> Iterator[str]:
+    """Every name that a definition's types use, quoted or not."""
+    if isinstance(definition, ast.AnnAssign):
+        types = [definition.value] if definition.value is not None else []
+    else:
+        types = [annotation for _, annotation in _fields(definition)]
+    return itertools.chain.from_iterable(map(_names_of_type, types))
+
+
+def _names_of_type(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name) | ast.Constant(value=str(name)):
+            yield name
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            yield "Literal"
+        case ast.Subscript(value=ast.Name(id=name), slice=inner):
+            yield name
+            yield from _names_of_type(inner)
+        case _:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    yield from _names_of_type(child)
+
+
+def _runnable_order(definitions: Mapping[str, Definition]) -> list[str]:
+    """Order by name, except that what an import evaluates comes first.
+
+    Annotations in a class body are not evaluated; an alias and a functional `TypedDict` are.
+    """
+    ordered: dict[str, None] = {}
+    entered: set[str] = set()
+    for root in sorted(definitions):
+        to_do = [(root, False)]
+        while to_do:
+            name, is_left = to_do.pop()
+            if is_left:
+                ordered[name] = None
+            elif name not in entered:
+                entered.add(name)
+                to_do.append((name, True))
+                needed = _evaluated_names(definitions[name]) & definitions.keys()
+                to_do.extend((each, False) for each in sorted(needed, reverse=True))
+    return list(ordered)
+
+
+def _evaluated_names(definition: Definition) -> set[str]:
+    if isinstance(definition, ast.ClassDef) or definition.value is None:
+        return set()
+    return {node.id for node in ast.walk(definition.value) if isinstance(node, ast.Name)}

@@ -1,0 +1,1 @@
+"""Writing a project as a whole or not at all."""

@@ -1,0 +1,221 @@
+"""What a run changes in a project: decided from the new files, the lock and the disk, by owner.
+
+Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct, field
+
+from mcpgen.emit.lockfile.lockfile import LockedFile, is_binary, sha256, with_lf
+from mcpgen.emit.merge.base import BASE_FILE, Base, Skeletons, make_base
+from mcpgen.emit.merge.merge import Merged, merge
+from mcpgen.emit.write.ownership import CONFLICT_FOLDER, RESCUE_FOLDER
+from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+
+ReadFile = Callable[[str], bytes | None]
+"""Gives the content of the project's file at a path, or None where there is none."""
+
+
+class HandEdit(Struct, frozen=True):
+    """A generated file that somebody edited, and what the edit is, as a unified diff."""
+
+    path: str
+    diff: str
+
+
+class Unmerged(Struct, frozen=True):
+    """A file in which both sides changed the same; `offered` is where ours lies, "" for markers."""
+
+    path: str
+    offered: str
+    contested: tuple[str, ...]  # the keys in question, where the file has keys
+
+
+class Changes(Struct, frozen=True):
+    """What a run will do, and what the lock will say of each file after it."""
+
+    written: FileSet
+    deleted: tuple[str, ...]
+    hand_edits: tuple[HandEdit, ...]  # refused, unless the run overwrites them
+    unmerged: tuple[Unmerged, ...]
+    rescued: Mapping[str, str]  # what was overwritten though it was edited -> where its copy is
+    in_the_way: tuple[str, ...]  # files at the place of a merged one that mcpgen did not write
+    orphans_kept: tuple[str, ...]  # no longer made, but edited
+    files: Mapping[str, LockedFile]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the project is already as it should be."""
+        return not (self.written or self.deleted)
+
+
+class Earlier(Struct, frozen=True):
+    """What earlier runs left: the lock's files, and what to do where it does not tell enough."""
+
+    files: Mapping[str, LockedFile] = field(default_factory=dict)
+    is_lock_lost: bool = False  # then what is absent may be what the user deleted
+    skeletons: Skeletons = tuple  # where the base was lost
+
+
+def reconcile(
+    planned: FileSet, earlier: Earlier, read: ReadFile, *, overwrite: bool = False
+) -> Changes:
+    """Decide for each file whether it is written, merged, left or deleted.
+
+    `overwrite` rewrites generated files that were edited, after keeping a copy of them.
+    """
+    decision = _Decision(earlier, read, overwrite=overwrite)
+    for file in planned:
+        decision.decide(file)
+    decision.decide_base([file for file in planned if file.owner is Owner.MERGED])
+    decision.decide_orphans({file.path for file in planned})
+    return decision.changes()
+
+
+class _Decision:
+    def __init__(self, earlier: Earlier, read: ReadFile, *, overwrite: bool) -> None:
+        self._earlier = earlier
+        self._read = read
+        self._overwrite = overwrite
+        self._base = Base(read(BASE_FILE), earlier.files, earlier.skeletons)
+        self._written: list[PlannedFile] = []
+        self._deleted: list[str] = []
+        self._hand_edits: list[HandEdit] = []
+        self._unmerged: list[Unmerged] = []
+        self._rescued: dict[str, str] = {}
+        self._in_the_way: list[str] = []
+        self._orphans_kept: list[str] = []
+        self._files: dict[str, LockedFile] = {}
+
+    def decide(self, file: PlannedFile) -> None:
+        """Decide about a file that the run makes."""
+        on_disk = self._read(file.path)
+        locked = self._earlier.files.get(file.path)
+        self._files[file.path] = LockedFile(file.owner, sha256(file.content))
+        if on_disk == file.content:
+            return
+        if file.owner is Owner.OWNED:
+            self._files[file.path] = locked or self._files[file.path]
+            if on_disk is None and locked is None and not self._earlier.is_lock_lost:
+                self._written.append(file)
+        elif on_disk is None:
+            if file.owner is Owner.GENERATED or not self._is_known(file.path):
+                self._written.append(file)
+        elif (locked and locked.is_untouched(on_disk)) or with_lf(on_disk) == file.content:
+            self._written.append(file)
+        elif file.owner is Owner.MERGED:
+            self._merge(file, with_lf(on_disk))
+        else:
+            self._refuse_or_rescue(file, on_disk)
+
+    def _is_known(self, path: str) -> bool:
+        """Whether an earlier run made a `merged` file; it is absent because the user deleted it."""
+        if self._earlier.is_lock_lost:
+            return self._base.is_lost or self._base.knows(path)
+        return path in self._earlier.files
+
+    def _merge(self, file: PlannedFile, yours: bytes) -> None:
+        base = self._base.of(file.path, yours)
+        if base is None or not _is_text(yours):
+            if file.path not in self._earlier.files:
+                self._in_the_way.append(file.path)
+                return
+            merged = Merged(yours, is_offered=True)
+        else:
+            merged = merge(file.path, base, yours, file.content)
+        if merged.has_lost_lines:
+            self._rescue(file.path, yours)
+        if merged.content != yours:
+            self._written.append(PlannedFile(file.path, merged.content, file.owner))
+        if merged.has_markers:
+            self._unmerged.append(Unmerged(file.path, "", merged.contested))
+        if merged.is_offered:
+            offered = f"{CONFLICT_FOLDER}/{file.path}"
+            self._written.append(PlannedFile(offered, file.content, Owner.OWNED))
+            self._unmerged.append(Unmerged(file.path, offered, merged.contested))
+
+    def _refuse_or_rescue(self, file: PlannedFile, on_disk: bytes) -> None:
+        if self._overwrite:
+            self._rescue(file.path, on_disk)
+        else:
+            labels = ("mcpgen", "on disk")
+            diff = unified_diff(file.path, file.content, on_disk, labels)
+            self._hand_edits.append(HandEdit(file.path, diff))
+        self._written.append(file)
+
+    def _rescue(self, path: str, content: bytes) -> None:
+        """Keep a copy of what is overwritten."""
+        copy = rescue_copy(path, content, self._read)
+        if self._read(copy.path) is None:
+            self._written.append(copy)
+        self._rescued[path] = copy.path
+
+    def decide_base(self, merged: list[PlannedFile]) -> None:
+        """Record what the `merged` files are, for the merges of the next run."""
+        base = make_base(merged)
+        if self._base.is_lost:
+            self._files[base.path] = LockedFile(base.owner, sha256(base.content))
+            self._written.append(base)
+        else:
+            self.decide(base)
+
+    def decide_orphans(self, planned: set[str]) -> None:
+        """Decide about the files that an earlier run made and this one does not."""
+        for path, locked in self._earlier.files.items():
+            if path in planned or path == BASE_FILE or locked.owner is Owner.OWNED:
+                continue
+            on_disk = self._read(path)
+            if on_disk is None:
+                continue
+            if locked.is_untouched(on_disk):
+                self._deleted.append(path)
+            else:
+                self._orphans_kept.append(path)
+
+    def changes(self) -> Changes:
+        return Changes(
+            written=tuple(sorted(self._written, key=lambda file: file.path)),
+            deleted=tuple(sorted(self._deleted)),
+            hand_edits=tuple(self._hand_edits),
+            unmerged=tuple(self._unmerged),
+            rescued=self._rescued,
+            in_the_way=tuple(self._in_the_way),
+            orphans_kept=tuple(sorted(self._orphans_kept)),
+            files=self._files,
+        )
+
+
+def rescue_copy(path: str, content: bytes, read: ReadFile) -> PlannedFile:
+    """Give a copy of what is overwritten, where no other copy lies; it may lie there already."""
+    number = 1
+    place = f"{RESCUE_FOLDER}/{path}.txt"
+    while read(place) not in (None, content):
+        number += 1
+        place = f"{RESCUE_FOLDER}/{path}.{number}.txt"
+    return PlannedFile(place, content, Owner.OWNED)
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def unified_diff(path: str, old: bytes, new: bytes, labels: Sequence[str]) -> str:
+    """Show what changes from one content of a file to another; `labels` say whose each is."""
+    if is_binary(old) or is_binary(new):
+        return f"Binary files {path} ({labels[0]}) and {path} ({labels[1]}) differ"
+    lines = difflib.unified_diff(
+        old.decode("utf-8", "replace").splitlines(),
+        new.decode("utf-8", "replace").splitlines(),
+        f"{path} ({labels[0]})",
+        f"{path} ({labels[1]})",
+        lineterm="",
+    )
+    return "\n".join(lines)

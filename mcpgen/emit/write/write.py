@@ -1,0 +1,235 @@
+"""Writing a project: all of it or nothing, and an interrupted run can always be finished.
+
+New contents go to `.mcpgen/stage/`; then a journal names what is to happen; only then is each file
+moved into its place, the lock last. A run that is cut before the journal changed nothing; one that
+is cut after it is rolled forward by the next. The journal knows what each file was, so that an edit
+made between the two runs is not lost either. It is believed only as far as it could be ours: it may
+have come with a folder that somebody else made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from mcpgen.emit.lockfile.lockfile import sha256
+from mcpgen.emit.write.ownership import RESCUE_FOLDER, STATE_FOLDER
+from mcpgen.ir.file_set import FileSet
+
+JOURNAL_FILE = f"{STATE_FOLDER}/journal.json"
+_STAGE = f"{STATE_FOLDER}/stage"
+
+
+class RefusedError(Exception):
+    """A project cannot be written, or not to the end, for a reason that a person can mend."""
+
+
+class OutsideTargetError(RefusedError):
+    """A file would land outside the project's folder; says which. Nothing was written."""
+
+
+class CutShortError(RefusedError):
+    """The disk refused in the middle; says what. The next run goes on from there."""
+
+
+class JournalDamagedError(RefusedError):
+    """What should tell how to finish an interrupted run is not what mcpgen writes."""
+
+
+class _Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run is going to do; by path, the hash of what was there before (None: nothing)."""
+
+    writes: tuple[str, ...]
+    deletes: tuple[str, ...]
+    before: Mapping[str, str | None]
+
+
+def is_interrupted(target: Path) -> bool:
+    """Whether an earlier run was cut after it had begun to change the project."""
+    return (target / JOURNAL_FILE).is_file()
+
+
+def roll_forward(target: Path) -> bool:
+    """Finish an interrupted run; say whether there was one.
+
+    Raises:
+        JournalDamagedError: no run of mcpgen's left what is there; nothing was done of it.
+        CutShortError: the disk refused again.
+    """
+    if not is_interrupted(target):
+        shutil.rmtree(target / _STAGE, ignore_errors=True)
+        return False
+    _carry_out(target, _read_journal(target))
+    return True
+
+
+def _read_journal(target: Path) -> _Journal:
+    try:
+        journal = msgspec.json.decode((target / JOURNAL_FILE).read_bytes(), type=_Journal)
+        _check_places(target, journal.writes, journal.deletes)
+    except (msgspec.DecodeError, RecursionError):
+        raise JournalDamagedError(f"{JOURNAL_FILE} is not what mcpgen writes") from None
+    except OutsideTargetError as error:
+        raise JournalDamagedError(f"{JOURNAL_FILE} leads out of the project: {error}") from None
+    return journal
+
+
+def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
+    """Write `files` in their order, and delete; hold `target` with `exclusive` meanwhile.
+
+    A file that is a link within `target` stays one: what it leads to is written.
+
+    Raises:
+        OutsideTargetError: a path leads out of `target`; nothing was written.
+        OSError: the disk refused while staging; nothing was written.
+        CutShortError: the disk refused later.
+    """
+    paths = tuple(file.path for file in files)
+    _check_places(target, paths, deleted)
+    for path in (*paths, *deleted):
+        _check_free(target, path)
+    before = {path: _digest(target / path) for path in (*paths, *deleted)}
+    journal = _Journal(paths, tuple(deleted), before)
+    stage = target / _STAGE
+    try:
+        shutil.rmtree(stage, ignore_errors=True)
+        stage.mkdir(parents=True)
+        for number, file in enumerate(files):
+            _write_through(
+                stage / str(number), file.content, 0o777 if file.is_executable else 0o666
+            )
+        _write_through(stage / "journal.json", msgspec.json.encode(journal), 0o666)
+    except OSError:
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
+    (stage / "journal.json").replace(target / JOURNAL_FILE)
+    _sync_folder(target / STATE_FOLDER)
+    _carry_out(target, journal)
+
+
+def _carry_out(target: Path, journal: _Journal) -> None:
+    """Do what the journal says, as far as it is not done yet.
+
+    Raises:
+        CutShortError: the disk refused.
+    """
+    try:
+        _apply(target, journal)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise CutShortError(f"{where}{error.strerror or error}") from error
+
+
+def _apply(target: Path, journal: _Journal) -> None:
+    for number, path in enumerate(journal.writes):
+        content, place = target / _STAGE / str(number), target / path
+        if content.exists():  # else it is in its place already, and this is a second attempt
+            place = place.resolve() if place.is_symlink() else place
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if place.exists():
+                _keep_a_later_edit(target, path, (journal.before.get(path), _digest(content)))
+                shutil.copymode(place, content)
+            content.replace(place)
+    for path in journal.deletes:
+        if _digest(target / path) in (journal.before.get(path), None):  # else it is newer
+            (target / path).unlink(missing_ok=True)
+            _remove_empty_folders(target, PurePosixPath(path).parent)
+    for folder in {(target / path).parent for path in journal.writes}:
+        _sync_folder(folder)
+    (target / JOURNAL_FILE).unlink()
+    shutil.rmtree(target / _STAGE, ignore_errors=True)
+
+
+def _keep_a_later_edit(target: Path, path: str, known: Sequence[str | None]) -> None:
+    """Copy a file that somebody wrote after the plan was made and before it was carried out."""
+    content = (target / path).read_bytes()
+    if sha256(content) in known:
+        return
+    copy = target / RESCUE_FOLDER / f"{path}.later.{sha256(content)[:12]}.txt"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    _write_through(copy, content, 0o666)
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        return sha256(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _remove_empty_folders(target: Path, folder: PurePosixPath) -> None:
+    with contextlib.suppress(OSError):  # the first that is not empty ends it
+        for each in (folder, *folder.parents):
+            if each.name:
+                (target / each).rmdir()
+
+
+def _check_places(target: Path, writes: Sequence[str], deletes: Sequence[str]) -> None:
+    """Refuse what would change anything outside the project.
+
+    Raises:
+        OutsideTargetError: a path would.
+    """
+    for path in (*writes, *deletes):
+        _check_inside(target, path)
+    for path in writes:  # of a link that is deleted, what it leads to stays
+        _check_link(target, path)
+
+
+def _check_inside(target: Path, path: str) -> None:
+    relative = PurePosixPath(path)
+    if relative.is_absolute() or ".." in relative.parts or "\\" in path or ":" in path:
+        raise OutsideTargetError(f"{path} is no path inside the project")
+    if not (target / path).parent.resolve().is_relative_to(target.resolve()):
+        raise OutsideTargetError(
+            f"{path} lies behind a symbolic link that leads out of the project"
+        )
+
+
+def _check_link(target: Path, path: str) -> None:
+    """Refuse to write through a link that leads out, or to put a file in its place."""
+    place = target / path
+    if place.is_symlink() and not place.resolve().is_relative_to(target.resolve()):
+        raise OutsideTargetError(f"{path} is a symbolic link that leads out of the project")
+
+
+def _check_free(target: Path, path: str) -> None:
+    """Refuse before anything is written what would fail in the middle.
+
+    Raises:
+        OSError: a folder lies where the file has to go, or a file where its folder has to be.
+    """
+    if (target / path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, f"a folder is in the way of {path}")
+    for folder in (target / path).relative_to(target).parents:
+        place = target / folder
+        if place.exists() and not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f"{folder.as_posix()} is in the way of {path}")
+
+
+def _write_through(path: Path, content: bytes, mode: int) -> None:
+    handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0), mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = error.filename or str(path)  # of a full disk, the system tells no path
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,92 @@
+"""Reports in JUnit's XML: read as pytest writes them, and written for what pytest does not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from mcpgen.factory.test.results import Group
+
+_CALLS = "tests.generated.test_tools"
+_WHOLE = "the server"
+_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+
+
+def read_report(report: Path) -> tuple[Group, ...]:
+    """Read a report of pytest's: the groups in the order of their first tests.
+
+    Raises:
+        FileNotFoundError: pytest wrote none.
+        ElementTree.ParseError: it is cut off.
+    """
+    groups: dict[str, Group] = {}
+    root = ElementTree.parse(report).getroot()  # noqa: S314  (the pytest that we started wrote it)
+    for case in root.iter("testcase"):
+        module, test = case.get("classname", ""), case.get("name", "")
+        name, test = _named(module, test)
+        group = groups.setdefault(name, Group(name, is_tool=module == _CALLS and name != _WHOLE))
+        failure = case.find("failure")
+        failure = case.find("error") if failure is None else failure
+        skipped = case.find("skipped")
+        if failure is not None:
+            group.failed.append((test, _reason(failure)))
+        elif skipped is not None:
+            group.untested.append((test, skipped.get("message", "")))
+        else:
+            group.passed.append(test)
+    return tuple(groups.values())
+
+
+def _named(module: str, test: str) -> tuple[str, str]:
+    """Give a test's group, and what it is called there."""
+    if module == _CALLS and test.startswith("test_call["):
+        tool, _, what = test.removeprefix("test_call[").removesuffix("]").partition(": ")
+        return tool, what
+    if module.startswith("tests.generated"):
+        return _WHOLE, test
+    return f"{module.replace('.', '/')}.py" if module else "tests", test
+
+
+def _reason(failure: ElementTree.Element) -> str:
+    """Say why a test failed, without what only a debugger of the test wants to see."""
+    message = failure.get("message", "").removeprefix("AssertionError: ")
+    lines = [line for line in message.splitlines() if not line.startswith("assert ")]
+    return "\n".join(lines or [message]).strip()
+
+
+def add_to_report(junit: Path, groups: Sequence[Group]) -> None:
+    """Write groups into a report, after what it has; it need not be there yet.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    if junit.is_file():
+        root = ElementTree.parse(junit).getroot()  # noqa: S314  (the pytest that we started wrote it)
+    else:
+        junit.parent.mkdir(parents=True, exist_ok=True)
+        root = ElementTree.Element("testsuites")
+    for group in groups:
+        outcomes = [
+            *((test, "", "") for test in group.passed),
+            *((test, "failure", why) for test, why in group.failed),
+            *((test, "skipped", why) for test, why in group.untested),
+        ]
+        counts = {
+            "tests": str(len(outcomes)),
+            "failures": str(len(group.failed)),
+            "skipped": str(len(group.untested)),
+        }
+        suite = ElementTree.SubElement(root, "testsuite", {"name": group.name, **counts})
+        for test, outcome, why in outcomes:
+            named = {"classname": group.name, "name": _legal(test)}
+            case = ElementTree.SubElement(suite, "testcase", named)
+            if outcome:
+                ElementTree.SubElement(case, outcome, {"message": _legal(why)})
+    ElementTree.ElementTree(root).write(junit, "utf-8", xml_declaration=True)
+
+
+def _legal(text: str) -> str:
+    """Give a text without the characters that no XML document can have (XML 1.0, `Char`)."""
+    return _NOT_IN_XML.sub("\ufffd", text)

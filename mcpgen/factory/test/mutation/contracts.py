@@ -1,0 +1,266 @@
+"""Faults in what a tool's contract says of its request, its result and its annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from mcpgen.factory.test.mutation import equivalence
+from mcpgen.factory.test.mutation.handlers import OTHER_VERB
+from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, Tokens, pointer
+from mcpgen.factory.test.mutation.package import JsonObject, PackageFiles
+
+_OTHER_STYLE = {
+    "cookie": "form",
+    "deepObject": "form",
+    "form": "pipeDelimited",
+    "label": "simple",
+    "matrix": "simple",
+    "pipeDelimited": "spaceDelimited",
+    "simple": "label",
+    "spaceDelimited": "pipeDelimited",
+    "tabDelimited": "pipeDelimited",
+}
+_DELIMITED = {"pipeDelimited", "spaceDelimited", "tabDelimited"}
+_STYLES_OF = {
+    "path": {"label", "matrix", "simple"} | _DELIMITED,
+    "header": {"simple"} | _DELIMITED,
+    "cookie": {"form"},
+}
+_OTHER_PLACE = {"cookie": "header", "header": "query", "path": "query", "query": "header"}
+_OTHER_MEDIA_TYPE = {"application/json": "application/x-www-form-urlencoded"}
+
+
+class Contract:
+    """The contract of one tool, and how a mutant of it is made."""
+
+    def __init__(self, package: PackageFiles, tool: str) -> None:
+        self.package = package
+        self.tool = tool
+        self.file, self.entry = package.tools[tool]
+
+    @property
+    def request(self) -> JsonObject:
+        """How its request travels."""
+        request: JsonObject = self.entry["request"]
+        return request
+
+    def with_type(self, parameter: JsonObject) -> JsonObject:
+        """Return a parameter with the type of the setting that has its value, if one has."""
+        for variable in self.package.server.get("environment", ()):
+            if variable["name"] == parameter.get("setting"):
+                type_ = variable.get("reads_as", {}).get("type", "string")
+                return {**parameter, "type_of_setting": type_}
+        return parameter
+
+    def mutant(
+        self, operator: str, tokens: Tokens, value: Any, what: str, equivalent: str = ""
+    ) -> Mutant:
+        """Change one value; where clients see it, in the prepared list as well."""
+        whole = ("tools", self.tool, *tokens)
+        changes = [JsonChange(self.file, whole, value)]
+        if tokens[0] == "listing":
+            listing = f"{self.package.generated}/listing.jsonl"
+            line = self.package.listed[self.tool]
+            changes.append(JsonChange(listing, (*line, *tokens[1:]), value))
+        place = f"{self.file}#{pointer(whole)}"
+        return Mutant(operator, self.tool, place, what, tuple(changes), equivalent)
+
+
+def contract_mutants(package: PackageFiles) -> Iterator[Mutant]:
+    """Make every mutant of what the contracts say beside their schemas, by tool."""
+    for tool in package.tools:
+        contract = Contract(package, tool)
+        for _, make in OPERATORS.values():
+            yield from make(contract)
+
+
+def _method(contract: Contract) -> Iterator[Mutant]:
+    verb = contract.request["method"]
+    other = OTHER_VERB.get(verb, "POST")
+    yield contract.mutant(
+        "contract-verb", ("request", "method"), other, f"`{verb}` became `{other}`"
+    )
+
+
+def _parameters(contract: Contract) -> Iterator[tuple[Tokens, JsonObject]]:
+    for number, parameter in enumerate(contract.request.get("parameters", ())):
+        yield ("request", "parameters", str(number)), parameter
+
+
+def _contract_name(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _parameters(contract):
+        other = f"{parameter['name']}_"
+        what = f"`{parameter['name']}` became `{other}`"
+        yield contract.mutant("contract-name", (*tokens, "name"), other, what)
+
+
+def _contract_place(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _parameters(contract):
+        other = _OTHER_PLACE.get(parameter["in"])
+        if other:
+            what = f"`{parameter['name']}` moved from {parameter['in']} to {other}"
+            yield contract.mutant("contract-place", (*tokens, "in"), other, what)
+
+
+def _dropped_rule(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _parameters(contract):
+        what = f"the rule of `{parameter['name']}` is gone"
+        yield contract.mutant("dropped-rule", tokens, GONE, what)
+
+
+def _flipped_style(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _parameters(contract):
+        style = parameter.get("style", "")
+        other = _OTHER_STYLE.get(style, "")
+        if other and other in _STYLES_OF.get(parameter["in"], {other}):
+            rule = equivalence.of_style(contract.entry, contract.with_type(parameter), other)
+            what = f"the style of `{parameter['name']}` is `{other}`, not `{style}`"
+            yield contract.mutant("flipped-style", (*tokens, "style"), other, what, rule)
+
+
+def _flipped_explode(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _parameters(contract):
+        if parameter.get("style"):
+            explode = not parameter.get("explode", False)
+            rule = equivalence.of_explode(contract.entry, contract.with_type(parameter))
+            what = f"`explode` of `{parameter['name']}` is {str(explode).lower()}"
+            yield contract.mutant("flipped-explode", (*tokens, "explode"), explode, what, rule)
+
+
+def _reserved(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _parameters(contract):
+        if parameter.get("allow_reserved"):
+            what = f"reserved characters of `{parameter['name']}` are escaped"
+            yield contract.mutant("escaped-reserved", (*tokens, "allow_reserved"), False, what)
+
+
+def _swapped_arguments(contract: Contract) -> Iterator[Mutant]:
+    arguments = contract.entry.get("arguments", {})
+    for (one, keyword), (other, other_keyword) in pairwise(arguments.items()):
+        swapped = {**arguments, one: other_keyword, other: keyword}
+        what = f"`{one}` and `{other}` reach the handler in each other's place"
+        yield contract.mutant("swapped-arguments", ("arguments",), swapped, what)
+
+
+def _media_type(contract: Contract) -> Iterator[Mutant]:
+    for number, entry in enumerate(contract.request.get("body", {}).get("media_types", ())):
+        kind = entry["media_type"]
+        other = _OTHER_MEDIA_TYPE.get(kind, "application/json")
+        tokens = ("request", "body", "media_types", str(number), "media_type")
+        what = f"the body is `{other}`, not `{kind}`"
+        yield contract.mutant("wrong-media-type", tokens, other, what)
+
+
+def _encoding(contract: Contract) -> Iterator[Mutant]:
+    for number, entry in enumerate(contract.request.get("body", {}).get("media_types", ())):
+        for name in entry.get("encoding", {}):
+            tokens = ("request", "body", "media_types", str(number), "encoding", name)
+            what = f"how `{name}` of the body travels is forgotten"
+            yield contract.mutant("lost-encoding", tokens, GONE, what)
+
+
+def _accept(contract: Contract) -> Iterator[Mutant]:
+    if contract.request.get("accept") and "outputSchema" in contract.entry["listing"]:
+        accept = ["text/x-other"]
+        what = "another media type is asked for"
+        yield contract.mutant("wrong-accept", ("request", "accept"), accept, what)
+
+
+def _no_credential(contract: Contract) -> Iterator[Mutant]:
+    if any(contract.request.get("security", ())):
+        what = "no credential is sent"
+        yield contract.mutant("no-credential", ("request", "security"), [], what)
+
+
+def _credentials(contract: Contract) -> Iterator[tuple[Tokens, JsonObject, str]]:
+    """Each scheme of each alternative, with where the alternative stands."""
+    for number, requirement in enumerate(contract.request.get("security", ())):
+        for scheme in requirement:
+            yield ("request", "security", str(number)), requirement, scheme
+
+
+def _less_credentials(contract: Contract) -> Iterator[Mutant]:
+    for tokens, requirement, scheme in _credentials(contract):
+        less = {name: scopes for name, scopes in requirement.items() if name != scheme}
+        if less:
+            what = f"`{scheme}` is not sent along"
+            yield contract.mutant("less-credentials", tokens, less, what)
+
+
+def _wrong_credential(contract: Contract) -> Iterator[Mutant]:
+    for tokens, requirement, scheme in _credentials(contract):
+        others = sorted(contract.package.server["security_schemes"].keys() - requirement.keys())
+        for other in others[:1]:
+            swapped = {(other if name == scheme else name): it for name, it in requirement.items()}
+            what = f"`{other}` is sent in place of `{scheme}`"
+            yield contract.mutant("wrong-credential", tokens, swapped, what)
+
+
+def _needless_credential(contract: Contract) -> Iterator[Mutant]:
+    schemes = sorted(contract.package.server.get("security_schemes", {}))
+    if schemes and not any(contract.request.get("security", ())):
+        what = f"`{schemes[0]}` is sent where no credential belongs"
+        value: list[JsonObject] = [{schemes[0]: []}]
+        yield contract.mutant("needless-credential", ("request", "security"), value, what)
+
+
+def _result_key(contract: Contract) -> Iterator[Mutant]:
+    key = contract.entry.get("result_key", "")
+    if "outputSchema" not in contract.entry["listing"]:
+        return
+    if key:
+        rule = equivalence.of_result_key(contract.entry)
+        what = "the result is no longer wrapped"
+        yield contract.mutant("result-key", ("result_key",), "", what, rule)
+    else:
+        what = "the result is wrapped"
+        yield contract.mutant("result-key", ("result_key",), "result", what)
+
+
+def _defaults(contract: Contract) -> Iterator[Mutant]:
+    for name in contract.entry.get("defaults", {}):
+        what = f"the default of `{name}` is gone"
+        yield contract.mutant("dropped-default", ("defaults", name), GONE, what)
+
+
+def _fixed(contract: Contract) -> Iterator[Mutant]:
+    for name in contract.entry.get("wire_names", {}):
+        what = f"`{name}` travels under the name that the tool has for it"
+        yield contract.mutant("wire-name", ("wire_names", name), GONE, what)
+
+
+def _annotations(contract: Contract) -> Iterator[Mutant]:
+    annotations = contract.entry["listing"].get("annotations", {})
+    for name, value in annotations.items():
+        if isinstance(value, bool):
+            tokens = ("listing", "annotations", name)
+            rule = equivalence.of_annotation(annotations, name)
+            what = f"`{name}` is {str(not value).lower()}"
+            yield contract.mutant("flipped-annotation", tokens, not value, what, rule)
+
+
+Make = Callable[[Contract], Iterator[Mutant]]
+OPERATORS: dict[str, tuple[str, Make]] = {
+    "contract-verb": ("another HTTP method", _method),
+    "contract-name": ("a parameter under another name", _contract_name),
+    "contract-place": ("a parameter in another place of the request", _contract_place),
+    "dropped-rule": ("a parameter whose rule is gone", _dropped_rule),
+    "flipped-style": ("another style of a parameter", _flipped_style),
+    "flipped-explode": ("`explode` the other way round", _flipped_explode),
+    "escaped-reserved": ("reserved characters that must stay are escaped", _reserved),
+    "swapped-arguments": ("two arguments in each other's place", _swapped_arguments),
+    "wrong-media-type": ("a body of another media type", _media_type),
+    "lost-encoding": ("a member of a form that travels differently", _encoding),
+    "wrong-accept": ("another media type is asked for", _accept),
+    "no-credential": ("no credential", _no_credential),
+    "less-credentials": ("one credential of two that belong together", _less_credentials),
+    "wrong-credential": ("another credential", _wrong_credential),
+    "needless-credential": ("a credential where none belongs", _needless_credential),
+    "result-key": ("a result in another shape", _result_key),
+    "dropped-default": ("a default that is not sent", _defaults),
+    "wire-name": ("a member of an argument under its own name", _fixed),
+    "flipped-annotation": ("an annotation that says the opposite", _annotations),
+}
+"""What each operator does, by its id, and how."""

@@ -1,0 +1,244 @@
+"""Faults in the Python of generated handlers: `await ctx.api.request("GET", "/pets", ...)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from msgspec import Struct
+
+from mcpgen.factory.test.mutation.mutants import Mutant, TextChange
+from mcpgen.factory.test.mutation.package import PackageFiles
+
+OTHER_VERB = {
+    "DELETE": "GET",
+    "GET": "POST",
+    "HEAD": "GET",
+    "OPTIONS": "GET",
+    "PATCH": "PUT",
+    "POST": "PUT",
+    "PUT": "PATCH",
+    "QUERY": "POST",
+    "TRACE": "GET",
+}
+_MAPS = ("path_params", "query", "headers", "cookies")
+_ELSEWHERE = {"path_params": "query", "query": "headers", "headers": "query", "cookies": "query"}
+
+
+class _Handler(Struct, frozen=True):
+    """One handler: its file, its node, and the call of the API in it."""
+
+    file: str
+    source: str
+    offsets: tuple[int, ...]  # of each line's begin, in characters
+    tool: str
+    function: ast.AsyncFunctionDef
+    call: ast.Call
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """Where a node stands in the file, in characters."""
+        return self._offset(node.lineno, node.col_offset), self._offset(
+            node.end_lineno or node.lineno, node.end_col_offset or 0
+        )
+
+    def _offset(self, line: int, column: int) -> int:
+        begin = self.offsets[line - 1]
+        text = self.source[begin:].partition("\n")[0]
+        return begin + len(text.encode()[:column].decode())  # `ast` counts bytes
+
+    def text(self, node: ast.expr) -> str:
+        """How a node is spelled."""
+        start, end = self.span(node)
+        return self.source[start:end]
+
+    def keyword(self, name: str) -> ast.expr | None:
+        """The value of one of the call's keywords."""
+        return next((each.value for each in self.call.keywords if each.arg == name), None)
+
+    def mutant(
+        self, operator: str, node: ast.expr | ast.stmt, what: str, *edits: tuple[int, int, str]
+    ) -> Mutant:
+        """Make a mutant of edits, which must not overlap; the place is that of `node`."""
+        changes = tuple(
+            TextChange(self.file, start, end, text)
+            for start, end, text in sorted(edits, reverse=True)
+        )
+        return Mutant(operator, self.tool, f"{self.file}:{node.lineno}", what, changes)
+
+
+def handler_mutants(package: PackageFiles) -> Iterator[Mutant]:
+    """Make every mutant of every handler, by file and line."""
+    for file, content in package.originals.items():
+        if file.endswith(".py"):
+            for handler in _handlers(file, content.decode()):
+                for _, make in OPERATORS.values():
+                    yield from make(handler)
+
+
+def _handlers(file: str, source: str) -> Iterator[_Handler]:
+    lines = source.splitlines(keepends=True)
+    offsets = tuple(sum(map(len, lines[:number])) for number in range(len(lines) + 1))
+    for function in ast.parse(source).body:
+        if isinstance(function, ast.AsyncFunctionDef) and (tool := _tool_of(function)):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "ctx.api.request":
+                    yield _Handler(file, source, offsets, tool, function, node)
+
+
+def _tool_of(function: ast.AsyncFunctionDef) -> str:
+    for decorator in function.decorator_list:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "tools.handler":
+            return str(ast.literal_eval(decorator.args[0]))
+    return ""
+
+
+# Operators
+
+
+def _wrong_verb(handler: _Handler) -> Iterator[Mutant]:
+    node = handler.call.args[0]
+    verb = str(ast.literal_eval(node))
+    other = OTHER_VERB.get(verb, "POST")
+    what = f"`{verb}` became `{other}`"
+    yield handler.mutant("wrong-verb", node, what, (*handler.span(node), repr(other)))
+
+
+def _wrong_path(handler: _Handler) -> Iterator[Mutant]:
+    node = handler.call.args[1]
+    path = str(ast.literal_eval(node))
+    what = f"`{path}` lost its end"
+    shorter = path.rstrip("/").rpartition("/")[0] or "/other"
+    yield handler.mutant("wrong-path", node, what, (*handler.span(node), repr(shorter)))
+
+
+def _unencoded_path(handler: _Handler) -> Iterator[Mutant]:
+    node, mapping = handler.call.args[1], handler.keyword("path_params")
+    if isinstance(mapping, ast.Dict):
+        path = handler.text(node)
+        for key, value in zip(mapping.keys, mapping.values, strict=True):
+            if key is not None:
+                path = path.replace(f"{{{ast.literal_eval(key)}}}", f"{{{handler.text(value)}}}")
+        edits = (*handler.span(node), f"f{path}"), (*handler.span(mapping), "{}")
+        yield handler.mutant("unencoded-path", node, "values go into the path as they are", *edits)
+
+
+def _items(handler: _Handler) -> Iterator[tuple[str, ast.Dict, ast.expr, ast.expr]]:
+    """Each entry of the maps of parameters: its keyword, the map, its name and its value."""
+    for name in _MAPS:
+        node = handler.keyword(name)
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if key is not None:
+                    yield name, node, key, value
+
+
+def _dropped_parameter(handler: _Handler) -> Iterator[Mutant]:
+    for place, mapping, key, _ in _items(handler):
+        left = [
+            f"{handler.text(name)}: {handler.text(value)}"
+            for name, value in zip(mapping.keys, mapping.values, strict=True)
+            if name is not None and name is not key
+        ]
+        edit = (*handler.span(mapping), f"{{{', '.join(left)}}}")
+        what = f"{handler.text(key)} is gone from `{place}`"
+        yield handler.mutant("dropped-parameter", key, what, edit)
+
+
+def _renamed_parameter(handler: _Handler) -> Iterator[Mutant]:
+    for place, _, key, _ in _items(handler):
+        other = repr(f"{ast.literal_eval(key)}_")
+        what = f"{handler.text(key)} became {other} in `{place}`"
+        yield handler.mutant("renamed-parameter", key, what, (*handler.span(key), other))
+
+
+def _moved_parameters(handler: _Handler) -> Iterator[Mutant]:
+    for each in handler.call.keywords:
+        if each.arg in _ELSEWHERE and not handler.keyword(_ELSEWHERE[each.arg]):
+            other = _ELSEWHERE[each.arg]
+            start, _ = handler.span(each.value)
+            begin = start - len(f"{each.arg}=")
+            what = f"`{each.arg}` became `{other}`"
+            yield handler.mutant("moved-parameters", each.value, what, (begin, start, f"{other}="))
+
+
+def _swapped_parameters(handler: _Handler) -> Iterator[Mutant]:
+    for (_, _, key, one), (_, _, other_key, other) in pairwise(_items(handler)):
+        if handler.text(one) != handler.text(other):
+            what = f"{handler.text(key)} and {handler.text(other_key)} have each other's values"
+            edits = (
+                (*handler.span(one), handler.text(other)),
+                (
+                    *handler.span(other),
+                    handler.text(one),
+                ),
+            )
+            yield handler.mutant("swapped-parameters", key, what, *edits)
+
+
+def _fixed_argument(handler: _Handler) -> Iterator[Mutant]:
+    for place, _, key, value in _items(handler):
+        what = f"{handler.text(key)} of `{place}` is `None`, whatever is given"
+        yield handler.mutant("fixed-argument", key, what, (*handler.span(value), "None"))
+
+
+def _lost_body(handler: _Handler) -> Iterator[Mutant]:
+    node = handler.keyword("body")
+    if node is not None:
+        start, end = handler.span(node)
+        empty = (start, end, "{}")
+        yield handler.mutant("lost-body", node, "an empty object is sent as the body", empty)
+        gone = (start - len("body="), end, "")
+        if handler.source[end : end + 1] == ",":
+            gone = (start - len("body="), end + 1, "")
+        yield handler.mutant("lost-body", node, "no body is sent", gone)
+
+
+def _lost_result(handler: _Handler) -> Iterator[Mutant]:
+    node = handler.function.body[-1]
+    if isinstance(node, ast.Return):
+        start, end = handler.span(node)
+        edits = (start, start + len("return "), ""), (end, end, "\n    return {}")
+        yield handler.mutant("lost-result", node, "an empty object is returned", *edits)
+
+
+def _swallowed_error(handler: _Handler) -> Iterator[Mutant]:
+    node = handler.function.body[-1]
+    start, end = handler.span(node)
+    body = handler.source[start:end].replace("\n", "\n    ")
+    text = f"try:\n        {body}\n    except Exception:\n        return None"
+    what = "every error of the API is swallowed"
+    yield handler.mutant("ignored-status", node, what, (start, end, text))
+
+
+def _sent_twice(handler: _Handler) -> Iterator[Mutant]:
+    node = handler.function.body[-1]
+    start, _ = handler.span(node)
+    call = handler.text(handler.call)
+    what = "the request is sent twice"
+    yield handler.mutant("sent-twice", node, what, (start, start, f"await {call}\n    "))
+
+
+def _never_sent(handler: _Handler) -> Iterator[Mutant]:
+    node = handler.function.body[-1]
+    what = "nothing is sent"
+    yield handler.mutant("never-sent", node, what, (*handler.span(node), "return {}"))
+
+
+Make = Callable[[_Handler], Iterator[Mutant]]
+OPERATORS: dict[str, tuple[str, Make]] = {
+    "wrong-verb": ("another HTTP method", _wrong_verb),
+    "wrong-path": ("a path without its last segment", _wrong_path),
+    "unencoded-path": ("a path that is put together by hand", _unencoded_path),
+    "dropped-parameter": ("a parameter is not handed on", _dropped_parameter),
+    "renamed-parameter": ("a parameter under another name", _renamed_parameter),
+    "moved-parameters": ("parameters in another place of the request", _moved_parameters),
+    "swapped-parameters": ("two parameters with each other's values", _swapped_parameters),
+    "fixed-argument": ("null in place of what the caller gave", _fixed_argument),
+    "lost-body": ("an empty body, or none", _lost_body),
+    "lost-result": ("an empty object in place of what came back", _lost_result),
+    "ignored-status": ("errors of the API look like success", _swallowed_error),
+    "sent-twice": ("one call, two requests", _sent_twice),
+    "never-sent": ("a stub in place of the request", _never_sent),
+}
+"""What each operator does, by its id, and how."""

@@ -1,0 +1,140 @@
+"""What the owner of a server expects of it: the cases and the tools that were recorded.
+
+Both are the owner's files, so `mcpgen test --update` may rewrite them; it rewrites no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.factory.packages import GeneratedPackage
+from mcpgen.factory.test.own_cases import group_of, observe
+from mcpgen.factory.test.recording import as_recorded, renewed, rewritten
+from mcpgen.factory.test.results import Group
+from mcpgen.factory.test.selection import Selection
+from mcpgen.factory.test.tools_by_hand import (
+    TOOLS_FILE,
+    compared,
+    record_of,
+    recorded_tools,
+    tools_by_hand,
+)
+from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry
+from mcpgen.pipeline.project.project_folder import read_file
+from mcpgen.pipeline.project.tests_file import own_cases_of
+from mcpgen.testing.client.client import NoAnswerError, RpcError
+from mcpgen.testing.client.connections import ConnectionLostError
+
+
+class Updated(Struct, frozen=True):
+    """A file that was rewritten to say what the server does now."""
+
+    path: str
+    before: bytes
+    after: bytes
+
+
+class OwnTests(Struct, frozen=True):
+    """What came of the owner's expectations, and which files say something else now."""
+
+    groups: tuple[Group, ...] = ()
+    updated: tuple[Updated, ...] = ()
+
+
+def run_own_tests(
+    package: GeneratedPackage,
+    cases: Sequence[CaseEntry],
+    problems: Problems,
+    *,
+    meant: Selection,
+    update: bool,
+) -> OwnTests:
+    """Run the cases that are `meant`, and compare the tools of `handlers/` with their record.
+
+    With `update` what they expect is recorded anew, where they say it and a person need not decide
+    it; nothing is written. A record that cannot be read is an error among the `problems`.
+    """
+    found = _run_cases(package, cases, problems, meant=meant, update=update)
+    if not meant([TOOLS_FILE]):
+        return found
+    tools = _compare_tools(package, problems, update=update)
+    return OwnTests((*found.groups, *tools.groups), (*found.updated, *tools.updated))
+
+
+def write_updated(target: Path, updated: Sequence[Updated]) -> None:
+    """Write what was recorded.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    for file in updated:
+        (target / file.path).write_bytes(file.after)
+
+
+def _run_cases(
+    package: GeneratedPackage,
+    cases: Sequence[CaseEntry],
+    problems: Problems,
+    *,
+    meant: Selection,
+    update: bool,
+) -> OwnTests:
+    chosen = [case for case in cases if meant([case.id, case.call.tool, TESTS_FILE])]
+    if not chosen:
+        return OwnTests()
+    observed = observe(package, chosen)
+    recorded = {each.case.id: [*renewed(each)] for each in observed} if update else {}
+    if not any(recorded.values()):
+        return OwnTests((group_of(observed),))
+    before = read_file(package.directory, TESTS_FILE) or b""
+    after = rewritten(
+        before,
+        [
+            (number, place, value)
+            for number, case in enumerate(cases)
+            for place, value in recorded.get(case.id, ())
+        ],
+    )
+    read = own_cases_of(after, package.directory, Problems())
+    expected = [as_recorded(case, recorded.get(case.id, ())) for case in cases]
+    if read is None or list(read.cases) != expected:
+        problems.error(
+            "not-rewritten",
+            f"{TESTS_FILE} was left as it is: not every expectation stands by itself",
+            at=Location(TESTS_FILE),
+            why="an alias or a merge key shares one with other cases",
+            help="write it out in its case, or change it by hand",
+        )
+        return OwnTests((group_of(observed),))
+    now = [replace(each, case=as_recorded(each.case, recorded[each.case.id])) for each in observed]
+    return OwnTests((group_of(now),), (Updated(TESTS_FILE, before, after),))
+
+
+def _compare_tools(package: GeneratedPackage, problems: Problems, *, update: bool) -> OwnTests:
+    before = read_file(package.directory, TOOLS_FILE)
+    if before is None and not update:
+        return OwnTests()
+    try:
+        recorded = recorded_tools(before) if before else []
+    except ValueError as error:
+        problems.error(
+            "record",
+            f"{TOOLS_FILE} is no record of tools: {error}",
+            at=Location(TOOLS_FILE),
+            why="the tools of `handlers/` are compared with it",
+            help="bring it back, or delete it and let `mcpgen test --update` record them",
+        )
+        return OwnTests()
+    try:
+        found = tools_by_hand(package)
+    except (RpcError, NoAnswerError, ConnectionLostError) as error:
+        return OwnTests((Group(TOOLS_FILE, failed=[("tools/list", f"it failed: {error}")]),))
+    if not update or found == recorded:
+        return OwnTests((compared(found, recorded),) if recorded or found else ())
+    after = record_of(found)
+    return OwnTests((compared(found, found),), (Updated(TOOLS_FILE, before or b"", after),))

@@ -1,0 +1,154 @@
+"""`mcpgen test`: a server's tests, what they are worth, and the evidence of both."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Problems
+from mcpgen.factory.packages import find_package
+from mcpgen.factory.test.junit import add_to_report
+from mcpgen.factory.test.live import Live, run_live
+from mcpgen.factory.test.mutation.campaign import Campaign, run_campaign
+from mcpgen.factory.test.own_tests import Updated, run_own_tests, write_updated
+from mcpgen.factory.test.results import SuiteResult
+from mcpgen.factory.test.run import check_packages, run_suite
+from mcpgen.factory.test.selection import selection
+from mcpgen.pipeline.project.evidence import made_with, read_evidence, still_holds, write_evidence
+from mcpgen.pipeline.project.tested import show_tests
+from mcpgen.pipeline.project.tests_file import read_own_cases
+
+_CHECK = "tests"
+
+
+class Mutating(Struct, frozen=True):
+    """How many mutants are tried, and how many at a time."""
+
+    most: int  # 0: all
+    jobs: int
+
+
+class Proof(Struct, frozen=True):
+    """What came of the tests and, where it was asked for, of the mutants."""
+
+    suite: SuiteResult
+    campaign: Campaign | None = None
+    problems: Problems = field(default_factory=Problems)  # with the files of the owner
+    updated: tuple[Updated, ...] = ()  # the files that were rewritten
+
+    @property
+    def passed(self) -> bool:
+        """Whether every test passed, and all could be read."""
+        return self.suite.passed and not self.problems.has_errors
+
+
+def prove(
+    target: Path,
+    *,
+    select: str = "",
+    update: bool = False,
+    junit: Path | None = None,
+    mutating: Mutating | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Proof:
+    """Run the tests of the server at `target`, and mutants if they pass; leave the evidence.
+
+    A run of some of the tests (`select`) is evidence of nothing and leaves none. With `update` the
+    files of the owner that record what the server does are rewritten where it does something else.
+
+    Raises:
+        SelectionError: `select` cannot be read.
+        MissingPackagesError: the tests need a package that is not installed.
+        NoPackageError, UnsoundSuiteError: mutants are asked for and cannot be judged.
+        OSError: the evidence cannot be written.
+    """
+    meant = selection(select)
+    problems = Problems()
+    cases = read_own_cases(target, problems)
+    if problems.has_errors:
+        return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
+    check_packages(target, also_here=mutating is not None)
+    progress("the tests")
+    suite = run_suite(target, select=select, junit=junit)
+    progress("your expectations")
+    own = run_own_tests(
+        find_package(target), cases.cases if cases else (), problems, meant=meant, update=update
+    )
+    write_updated(target, own.updated)
+    suite = suite.joined(own.groups)
+    if junit is not None:
+        add_to_report(junit, own.groups)
+    campaign = None
+    if mutating is not None and suite.passed:
+        campaign = run_campaign(target, most=mutating.most, jobs=mutating.jobs, progress=progress)
+    if not select and not problems.has_errors:
+        _leave_evidence(target, suite, campaign)
+    return Proof(suite, campaign, problems, own.updated)
+
+
+def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
+    """Write what was found; the score of an earlier run stays, where nothing changed since."""
+    before = read_evidence(target, _CHECK)
+    mutation = None if campaign is None else campaign_facts(campaign) | made_with(target)
+    if mutation is None and before is not None and still_holds(target, before):
+        mutation = before.get("mutation")
+    result = suite.summary
+    if mutation and mutation["score"] is not None:
+        result += f"; {mutation['killed']} of {mutation['judged']} faults found"
+    evidence: dict[str, Any] = {
+        "outcome": "passed" if suite.passed else "failed",
+        "result": result,
+        "tests": suite.counts,
+        "cases": {group.name: group.ran for group in suite.groups if group.is_tool},
+        "tools": {name: importlib.metadata.version(name) for name in ("mcpgen",)},
+    }
+    if mutation is not None:
+        evidence["mutation"] = mutation
+    write_evidence(target, _CHECK, evidence)
+    show_tests(target)
+
+
+def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
+    """Call the real API, or what a cassette has of it; leaves no evidence.
+
+    Raises:
+        NoPackageError, CassetteError, OSError: as `run_live`.
+    """
+    problems = Problems()
+    own = read_own_cases(target, problems)
+    if problems.has_errors:
+        return Proof(SuiteResult(False, "mcpgen.tests.yaml was rejected", ""), problems=problems)
+    group = run_live(find_package(target), own.cases if own else (), live)
+    if junit is not None:
+        junit.unlink(missing_ok=True)
+        add_to_report(junit, [group])
+    suite = SuiteResult.of((group,))
+    if not group.passed and not group.failed:
+        suite = replace(suite, passed=False, summary=f"nothing was called; {suite.summary}")
+    return Proof(suite, problems=problems)
+
+
+def campaign_facts(campaign: Campaign) -> dict[str, Any]:
+    """Give a campaign's figures, and every survivor with its place, as JSON carries them."""
+    killed, survived = campaign.those("killed"), campaign.those("survived")
+    return {
+        "possible": campaign.possible,
+        "judged": len(killed) + len(survived),
+        "killed": len(killed),
+        "killed_by_a_call": sum(verdict.is_call for verdict in killed),
+        "equivalent": len(campaign.those("equivalent")),
+        "score": None if campaign.score is None else round(campaign.score, 4),
+        "survivors": [
+            {
+                "operator": verdict.mutant.operator,
+                "place": verdict.mutant.place,
+                "what": verdict.mutant.what,
+            }
+            for verdict in survived
+        ],
+    }

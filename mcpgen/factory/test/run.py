@@ -1,0 +1,135 @@
+"""A server's own tests, run as its owner would: by pytest, in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+from msgspec.structs import replace
+
+from mcpgen.contract.extras import MODULE_OF_EXTRA
+from mcpgen.factory.packages import find_package
+from mcpgen.factory.test.junit import read_report
+from mcpgen.factory.test.results import SuiteResult
+from mcpgen.factory.test.selection import SelectionError
+
+MOST_SECONDS = 600
+_LOOKING_SECONDS = 60
+_FIND_MISSING = """
+import sys
+from importlib.util import find_spec
+print(*(name for name in sys.argv[1:] if find_spec(name) is None))
+"""
+_MISUSED, _NOTHING_SELECTED = 4, 5  # pytest's exit codes
+
+
+class MissingPackagesError(Exception):
+    """The Python that runs the tests lacks packages that they need."""
+
+    def __init__(self, packages: Sequence[str], python: str, help: str) -> None:
+        named = " and ".join(packages)
+        verb = "is" if len(packages) == 1 else "are"
+        super().__init__(f"cannot run the tests: {named} {verb} not installed")
+        self.why = f"the tests run with {python}"
+        self.help = help
+
+
+def check_packages(target: Path, *, also_here: bool = False) -> None:
+    """Check that the tests of the server at `target` find the packages that they import.
+
+    With `also_here` they run in the process of mcpgen as well, as for mutants.
+
+    Raises:
+        NoPackageError: there is no server.
+        MissingPackagesError: one is not installed; names the command that installs it.
+    """
+    needed = {"pytest": "pytest", "mcpgen": "mcpgen"}
+    for extra in find_package(target).contract.get("extras", {}):
+        needed[MODULE_OF_EXTRA[extra]] = f"mcpgen[{extra}]"
+    own = _interpreter(target)
+    for python in dict.fromkeys((own, sys.executable) if also_here else (own,)):
+        missing = [needed[module] for module in _missing_modules(python, target, needed)]
+        if missing and python == sys.executable:
+            raise MissingPackagesError(
+                missing,
+                "the Python of mcpgen",
+                "run `pip install 'mcpgen[cli]'`, which installs all that its commands need",
+            )
+        if missing:
+            shown = Path(python).relative_to(target.resolve()).as_posix()
+            raise MissingPackagesError(
+                missing,
+                f"{shown}, the server's own Python",
+                f"run `{shown} -m pip install -e '.[test]'` in the server's folder",
+            )
+
+
+def _missing_modules(python: str, target: Path, modules: Iterable[str]) -> list[str]:
+    done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
+        [python, "-c", _FIND_MISSING, *modules],
+        cwd=target,
+        env=_environment(target),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_LOOKING_SECONDS,
+        check=False,
+    )
+    return done.stdout.decode("utf-8", "replace").split()
+
+
+def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> SuiteResult:
+    """Run the tests of the server at `target`, in its own environment if it has one.
+
+    `select` is an expression of pytest's `-k`; `junit` gets a report in JUnit's XML.
+
+    Raises:
+        SelectionError: pytest cannot read `select`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        report = junit.resolve() if junit else Path(folder, "junit.xml")
+        report.unlink(missing_ok=True)  # an older one says nothing of this run
+        chosen = ["-k", select] if select else []
+        try:
+            done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
+                [
+                    *(_interpreter(target), "-m", "pytest", "-q", "--no-header"),
+                    *("-p", "no:cacheprovider", f"--junitxml={report}", *chosen),
+                ],
+                cwd=target,
+                env=_environment(target),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=MOST_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as late:
+            said = (late.stdout or b"").decode("utf-8", "replace")
+            return SuiteResult(False, f"not done after {MOST_SECONDS} s", said)
+        output = done.stdout.decode("utf-8", "replace")
+        if select and done.returncode == _MISUSED:
+            raise SelectionError(output.strip().splitlines()[-1])
+        try:
+            groups = read_report(report)
+        except (FileNotFoundError, ElementTree.ParseError):  # pytest could not finish it
+            lines = output.strip().splitlines()
+            return SuiteResult(False, lines[-1].strip("= ") if lines else "no tests", output)
+    if done.returncode == _NOTHING_SELECTED:
+        return SuiteResult.of((), output)
+    return replace(SuiteResult.of(groups, output), passed=done.returncode == 0)
+
+
+def _environment(target: Path) -> dict[str, str]:
+    source, path = str(target.resolve() / "src"), os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([source, path]) if path else source}
+
+
+def _interpreter(target: Path) -> str:
+    folder, name = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
+    own = target.resolve() / ".venv" / folder / name
+    return str(own) if own.is_file() else sys.executable

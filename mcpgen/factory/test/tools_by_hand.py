@@ -1,0 +1,79 @@
+"""The tools that a server has from `handlers/`, held against what was recorded of them.
+
+What is generated is held by `tests/generated/tools.json`, which `mcpgen generate` writes. What a
+person adds stands in `tests/tools.json`, once `mcpgen test --update` has recorded it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+from mcpgen.contract.snapshot import snapshot_entry
+from mcpgen.factory.packages import GeneratedPackage
+from mcpgen.factory.test.results import Group
+from mcpgen.runtime.content import JsonObject
+from mcpgen.testing.client.client import Client
+
+TOOLS_FILE = "tests/tools.json"
+_NOWHERE = "http://127.0.0.1:9"  # no API is called, and settings must be complete
+
+
+def tools_by_hand(package: GeneratedPackage) -> list[JsonObject]:
+    """Give the snapshot of each listed tool that was not generated, in the order of the list.
+
+    Raises:
+        RpcError, NoAnswerError, ConnectionLostError: the server does not list its tools.
+    """
+    generated = {tool["name"] for tool in package.generated_tools()}.union(package.search_tools)
+    return [
+        snapshot_entry(tool)
+        for tool in asyncio.run(_listed(package))
+        if tool["name"] not in generated
+    ]
+
+
+async def _listed(package: GeneratedPackage) -> list[JsonObject]:
+    environment = package.environment(package.mock_environment(_NOWHERE))
+    async with await Client.over_stdio(package.command, environment) as client:
+        return await client.list_tools()
+
+
+def recorded_tools(content: bytes) -> list[JsonObject]:
+    """Read a record.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return [{**entry, "name": str(entry["name"])} for entry in json.loads(content)["tools"]]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"it has no tools ({error})") from None
+
+
+def record_of(tools: Sequence[JsonObject]) -> bytes:
+    """Write a record, a line a tool."""
+    lines = ",\n".join(json.dumps(tool, sort_keys=True, ensure_ascii=False) for tool in tools)
+    return f'{{"tools": [\n{lines}\n]}}\n'.encode()
+
+
+def compared(tools: Sequence[JsonObject], recorded: Sequence[JsonObject]) -> Group:
+    """Tell of each tool whether it is as it was recorded."""
+    group = Group(TOOLS_FILE)
+    found = {tool["name"]: tool for tool in tools}
+    expected = {tool["name"]: tool for tool in recorded}
+    for name in {**expected, **found}:
+        if name not in found:
+            group.failed.append((name, "it was recorded, and is not listed"))
+        elif name not in expected:
+            group.failed.append((name, "it is listed, and was not recorded"))
+        elif changed := sorted(
+            key
+            for key in found[name].keys() | expected[name].keys()
+            if found[name].get(key) != expected[name].get(key)
+        ):
+            group.failed.append((name, f"not as it was recorded: {', '.join(changed)}"))
+        else:
+            group.passed.append(name)
+    return group

@@ -1,0 +1,116 @@
+"""One schema that says what two say: the allOf of them, keyword by keyword."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from mcpgen.jsonschema.schemas import JsonSchema, JsonValue
+from mcpgen.jsonschema.types import JsonObject
+
+
+def intersection(one: JsonSchema, other: JsonSchema) -> JsonSchema:
+    """Give a schema that allows what both allow; False where they contradict each other plainly.
+
+    What has no single keyword, such as two patterns, stays in `allOf`. Annotations of `one` win.
+    """
+    if one is False or other is False:
+        return False
+    if one is True or other is True:
+        return other if one is True else one
+    both = {**other, **one}
+    if one and other:
+        _join(one, other, both)
+    return False if both.get("type") == [] or both.get("enum") == [] else both
+
+
+def _join(one: JsonObject, other: JsonObject, both: JsonObject) -> None:
+    """Join in `both` the keywords that both sides have."""
+    for keyword in other.keys() & one.keys():
+        if one[keyword] == other[keyword]:
+            continue
+        if keyword in _JOINED:
+            both[keyword] = _JOINED[keyword](one[keyword], other[keyword])
+        elif keyword in _ASSERTIONS:
+            both["allOf"] = [*both.get("allOf", ()), {keyword: other[keyword]}]
+    _join_properties(one, other, both)
+
+
+def _join_properties(one: JsonObject, other: JsonObject, both: JsonObject) -> None:
+    """Join `properties`; what one side does not declare must be additional there."""
+    names = {**one.get("properties", {}), **other.get("properties", {})}
+    if names:
+        both["properties"] = {
+            name: intersection(_property(one, name), _property(other, name)) for name in names
+        }
+
+
+def _property(schema: JsonObject, name: str) -> JsonSchema:
+    declared: JsonSchema | None = schema.get("properties", {}).get(name)
+    if declared is not None:
+        return declared
+    if schema.get("patternProperties"):
+        return True  # may match one of the patterns; the finished value is checked
+    additional: JsonSchema = schema.get("additionalProperties", True)
+    return additional
+
+
+def _join_types(one: JsonValue, other: JsonValue) -> list[str]:
+    left, right = _as_list(one), _as_list(other)
+    joined = [name for name in left if name in right]
+    if "integer" not in joined and (
+        ("integer" in left and "number" in right) or ("number" in left and "integer" in right)
+    ):
+        joined.append("integer")
+    return joined
+
+
+def _as_list(declared: JsonValue) -> list[str]:
+    return [declared] if isinstance(declared, str) else list(declared)
+
+
+def _join_multiples(one: JsonValue, other: JsonValue) -> JsonValue:
+    left, right = Fraction(str(one)), Fraction(str(other))
+    joined = Fraction(
+        lcm(left.numerator * right.denominator, right.numerator * left.denominator),
+        left.denominator * right.denominator,
+    )
+    return int(joined) if joined.denominator == 1 else float(joined)
+
+
+def _join_prefixes(one: list[Any], other: list[Any]) -> list[Any]:
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    joined = [intersection(left, right) for left, right in zip(longer, shorter, strict=False)]
+    return joined + longer[len(shorter) :]
+
+
+def _union(one: Iterable[str], other: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys([*one, *other]))
+
+
+_JOINED: dict[str, Callable[[Any, Any], JsonValue]] = {
+    "type": _join_types,
+    "enum": lambda one, other: [value for value in one if value in other],
+    "required": _union,
+    "minimum": max,
+    "exclusiveMinimum": max,
+    "minLength": max,
+    "minItems": max,
+    "minProperties": max,
+    "maximum": min,
+    "exclusiveMaximum": min,
+    "maxLength": min,
+    "maxItems": min,
+    "maxProperties": min,
+    "multipleOf": _join_multiples,
+    "items": intersection,
+    "prefixItems": _join_prefixes,
+    "additionalProperties": intersection,
+    "uniqueItems": lambda one, other: one or other,
+    "allOf": lambda one, other: [*one, *other],
+}
+_ASSERTIONS = frozenset(
+    {"const", "contains", "dependentSchemas", "format", "not", "pattern", "patternProperties"}
+)

@@ -1,0 +1,276 @@
+"""Texts that match a simple regular expression (ECMA-262, as JSON Schema's `pattern` uses it).
+
+Understood: literals, escapes, classes, groups, alternatives, quantifiers and anchors at the ends.
+Look-around, back references and Unicode properties are refused; whoever asks checks the text
+against the real expression anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+MAX_REPETITIONS = 4096
+MAX_PATTERN = 2000
+MAX_GROUPS = 50
+_MAX_BRANCHES = 50  # of one choice; of the others no text is made
+
+_DIGITS = "0123456789"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_WORD = _LETTERS + _LETTERS.upper() + _DIGITS + "_"
+_PRINTABLE = _LETTERS + _LETTERS.upper() + _DIGITS + "-_.~!*'(),;:@&=+$/?#[]%<>{}|^`\"\\ "
+_CLASSES = {"d": _DIGITS, "w": _WORD, "s": " "}
+_CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
+
+
+class TooHardError(ValueError):
+    """The expression uses what is not understood here."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OneOf:
+    """One character out of several, the plainest first."""
+
+    characters: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    node: _Node
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    nodes: tuple[_Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    branches: tuple[_Node, ...]
+
+
+_Node: TypeAlias = _OneOf | _Repeated | _Sequence | _Choice
+
+
+def matching_texts(pattern: str, *, longest: int = 256) -> Iterator[str]:
+    """Give texts that match `pattern`, from short to long, at most about `longest` characters.
+
+    Several are needed where length bounds apply as well; the caller picks.
+
+    Raises:
+        TooHardError: the expression uses what is not understood here.
+    """
+    if len(pattern) > MAX_PATTERN or pattern.count("(") > MAX_GROUPS:
+        raise TooHardError("it is too long")
+    tree = _parse(pattern)
+    if _shortest(tree) > longest:
+        return
+    shown = set()
+    extra = 0
+    branches = [*range(min(_widest_choice(tree), _MAX_BRANCHES))]
+    while extra <= longest and branches:
+        for branch in [*branches]:
+            text = _spell(tree, extra, branch, longest + 1)
+            if len(text) > longest:
+                branches.remove(branch)  # with more repetitions it is longer still
+            elif text not in shown:
+                shown.add(text)
+                yield text
+        extra = extra + 1 if extra < 64 else extra * 2
+
+
+@lru_cache(maxsize=64)
+def _parse(pattern: str) -> _Node:
+    return _Parser(pattern).parse()
+
+
+def _shortest(node: _Node) -> int:
+    """Return the fewest characters of a text that matches."""
+    if isinstance(node, _Choice):
+        return min(map(_shortest, node.branches))
+    if isinstance(node, _Repeated):
+        return node.least * _shortest(node.node)
+    if isinstance(node, _Sequence):
+        return sum(map(_shortest, node.nodes))
+    return 1
+
+
+def _widest_choice(node: _Node) -> int:
+    if isinstance(node, _Choice):
+        return max(len(node.branches), *(_widest_choice(branch) for branch in node.branches))
+    if isinstance(node, _Repeated):
+        return _widest_choice(node.node)
+    if isinstance(node, _Sequence):
+        return max((_widest_choice(child) for child in node.nodes), default=1)
+    return 1
+
+
+def _spell(node: _Node, extra: int, branch: int, longest: int) -> str:
+    """Spell `node` with `extra` repetitions over the least, taking the `branch`th of choices."""
+    if isinstance(node, _OneOf):
+        return node.characters[extra % len(node.characters)]
+    if isinstance(node, _Choice):
+        return _spell(node.branches[branch % len(node.branches)], extra, branch, longest)
+    if isinstance(node, _Sequence):
+        return "".join(_spell(child, extra, branch, longest) for child in node.nodes)
+    times = node.least + extra
+    if node.most is not None:
+        times = min(times, node.most)
+    once = _spell(node.node, 0, branch, longest)
+    if not times or len(once) > longest:
+        return once if times else ""
+    return once * min(times, longest)
+
+
+class _Parser:
+    """Reads one expression; every method leaves `position` behind what it read."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.position = 0
+
+    def parse(self) -> _Node:
+        node = self._choice()
+        if self.position < len(self.pattern):
+            raise TooHardError(f"unexpected `{self._peek()}`")
+        return node
+
+    def _peek(self) -> str:
+        return self.pattern[self.position : self.position + 1]
+
+    def _take(self) -> str:
+        character = self._peek()
+        if not character:
+            raise TooHardError("the expression ends early")
+        self.position += 1
+        return character
+
+    def _skip(self, text: str) -> bool:
+        if not self.pattern.startswith(text, self.position):
+            return False
+        self.position += len(text)
+        return True
+
+    def _choice(self) -> _Node:
+        branches = [self._sequence()]
+        while self._skip("|"):
+            branches.append(self._sequence())
+        return branches[0] if len(branches) == 1 else _Choice(tuple(branches))
+
+    def _sequence(self) -> _Node:
+        nodes: list[_Node] = []
+        while self._peek() not in {"", "|", ")"}:
+            if self._skip("^") or self._skip("$"):
+                continue
+            nodes.append(self._quantified(self._atom()))
+        return _Sequence(tuple(nodes))
+
+    def _atom(self) -> _Node:
+        character = self._take()
+        if character == "(":
+            return self._group()
+        if character == "[":
+            return _OneOf(self._class())
+        if character == ".":
+            return _OneOf(_LETTERS)
+        if character == "\\":
+            return _OneOf(self._escape())
+        if character in "*+?":
+            raise TooHardError(f"`{character}` repeats nothing")
+        return _OneOf(character)
+
+    def _group(self) -> _Node:
+        if self._skip("?") and not self._skip(":"):
+            if not self._skip("<") or self._peek() in {"=", "!"}:
+                raise TooHardError("it looks ahead or behind")
+            self.position = self.pattern.index(">", self.position) + 1
+        node = self._choice()
+        if not self._skip(")"):
+            raise TooHardError("a group has no end")
+        return node
+
+    def _escape(self) -> str:
+        """The characters that an escape stands for, after its backslash."""
+        character = self._take()
+        if character in _CLASSES:
+            return _CLASSES[character]
+        if character.lower() in _CLASSES:
+            return _without(_CLASSES[character.lower()])
+        if character in _CONTROLS:
+            return _CONTROLS[character]
+        if character in {"x", "u"}:
+            return self._code_point(2 if character == "x" else 4)
+        if character.isalnum():
+            raise TooHardError(f"`\\{character}` is not understood")
+        return character
+
+    def _code_point(self, digits: int) -> str:
+        code = self.pattern[self.position : self.position + digits]
+        self.position += digits
+        try:
+            return chr(int(code, 16))
+        except ValueError:
+            raise TooHardError(f"`{code}` is no code point") from None
+
+    def _class(self) -> str:
+        """The characters of a class, after its opening bracket."""
+        is_negated = self._skip("^")
+        found = ""
+        while not self._skip("]"):
+            first = self._class_member()
+            if len(first) == 1 and self._peek() == "-" and not self._ends_after_dash():
+                self._take()
+                found += _range(first, self._class_member())
+            else:
+                found += first
+        found = _without(found) if is_negated else found
+        if not found:
+            raise TooHardError("a class matches nothing")
+        return found
+
+    def _class_member(self) -> str:
+        character = self._take()
+        return self._escape() if character == "\\" else character
+
+    def _ends_after_dash(self) -> bool:
+        return self.pattern.startswith("-]", self.position)
+
+    def _quantified(self, node: _Node) -> _Node:
+        character = self._peek()
+        if character in {"*", "+", "?"}:
+            self._take()
+            least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
+        elif character == "{":
+            least, most = self._counts()
+        else:
+            return node
+        self._skip("?")  # lazy or greedy, the same texts match
+        return _Repeated(node, least, most)
+
+    def _counts(self) -> tuple[int, int | None]:
+        self._take()
+        inside, bracket, _ = self.pattern[self.position :].partition("}")
+        least, comma, most = inside.partition(",")
+        if not bracket or not least.isdigit() or (most and not most.isdigit()):
+            raise TooHardError("a quantifier is not understood")
+        if int(least) > MAX_REPETITIONS:
+            raise TooHardError(f"it repeats {least} times")
+        self.position += len(inside) + 1
+        if not comma:
+            return int(least), int(least)
+        return int(least), int(most) if most else None
+
+
+def _range(first: str, last: str) -> str:
+    if len(last) != 1 or last < first:
+        raise TooHardError(f"`{first}-{last}` is no range")
+    end = min(ord(last), ord(first) + 255)  # enough to choose from
+    return "".join(map(chr, range(ord(first), end + 1)))
+
+
+def _without(characters: str) -> str:
+    return "".join(character for character in _PRINTABLE if character not in characters)

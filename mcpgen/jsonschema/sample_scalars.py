@@ -1,0 +1,270 @@
+"""Sample numbers and texts within the bounds of a schema, plainest first."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import islice
+from math import ceil, floor, isfinite
+from typing import NamedTuple
+from zlib import crc32
+
+from mcpgen.jsonschema.patterns import TooHardError, matching_texts
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.types import JsonObject
+
+MAX_TEXT = 100_000
+_LONGEST_TEXT = 64  # a `maxLength` up to this is met exactly; a higher one is left alone
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
+_SAFE_INTEGER = 2**53 - 1  # what every JSON reader keeps exactly
+
+
+class CannotSampleError(ValueError):
+    """No valid value was found for a schema; the text says at which place of it, and why."""
+
+
+class Wish(NamedTuple):
+    """Which of the valid values is asked for.
+
+    `which` is "smallest", "largest" or "example"; values of another `variant` or `seed` (often
+    the name of the parameter) differ where the schema leaves room.
+    """
+
+    which: str
+    seed: str
+    variant: int
+
+    @property
+    def number(self) -> int:
+        """A number of three digits that goes with the seed."""
+        return crc32(self.seed.encode()) % 900 + 100
+
+
+def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int | float:
+    """Give a number within `minimum`, `maximum`, their exclusive forms and `multipleOf`.
+
+    Raises:
+        CannotSampleError: the bounds leave no number.
+    """
+    low, high = _bounds(keywords)
+    step = _fraction(keywords.get("multipleOf")) or (Fraction(1) if is_integer else None)
+    if is_integer and step is not None and step.denominator != 1:
+        step = Fraction(step.numerator)  # the whole multiples of p/q are those of p
+    if step is None:
+        return _plain(_fractional(low, high, keywords, wish))
+    first = None if low is None else ceil(low / step)
+    last = None if high is None else floor(high / step)
+    if first is not None and _is_excluded(first * step, keywords.get("exclusiveMinimum")):
+        first += 1
+    if last is not None and _is_excluded(last * step, keywords.get("exclusiveMaximum")):
+        last -= 1
+    if first is not None and last is not None and first > last:
+        raise CannotSampleError("no number lies within its bounds")
+    return _plain(_pick(first, last, wish) * step)
+
+
+def _bounds(keywords: JsonObject) -> tuple[Fraction | None, Fraction | None]:
+    """The least and the most, exclusive or not; None where the schema leaves a side open."""
+    lows = [_fraction(keywords.get(name)) for name in ("minimum", "exclusiveMinimum")]
+    highs = [_fraction(keywords.get(name)) for name in ("maximum", "exclusiveMaximum")]
+    low = max((bound for bound in lows if bound is not None), default=None)
+    high = min((bound for bound in highs if bound is not None), default=None)
+    return low, high
+
+
+def _fraction(bound: float | None) -> Fraction | None:
+    if bound is None or isinstance(bound, bool) or not isfinite(bound):
+        return None
+    return Fraction(str(bound))
+
+
+def _is_excluded(value: Fraction, bound: float | None) -> bool:
+    return bound is not None and value == _fraction(bound)
+
+
+def _pick(first: int | None, last: int | None, wish: Wish) -> int:
+    """Choose a whole number from `first` to `last`, as wished."""
+    if wish.which == "smallest":
+        start = first if first is not None else min(0, last if last is not None else 0)
+        chosen = start + wish.variant
+    elif wish.which == "largest" and last is not None:
+        chosen = min(last, max(_SAFE_INTEGER, first or 0)) - wish.variant
+    else:
+        chosen = wish.number + wish.variant
+    if last is not None:
+        chosen = min(chosen, last)
+    return max(chosen, first) if first is not None else chosen
+
+
+def _fractional(
+    low: Fraction | None, high: Fraction | None, keywords: JsonObject, wish: Wish
+) -> Fraction:
+    """Choose a bound where it is wished and allowed, else a fraction well inside."""
+    if low is not None and high is not None and low > high:
+        raise CannotSampleError("no number lies within its bounds")
+    wished = {"smallest": low, "largest": high}.get(wish.which)
+    is_excluded = wished in (
+        _fraction(keywords.get("exclusiveMinimum")),
+        _fraction(keywords.get("exclusiveMaximum")),
+    )
+    if wished is not None and not is_excluded and not wish.variant:
+        return wished
+    half = Fraction(1, 2)
+    if low is not None and high is not None:
+        return low + (high - low) / (2 + wish.variant)
+    if low is not None:
+        return low + half + wish.variant
+    if high is not None:
+        return high - half - wish.variant
+    start = Fraction(0) if wish.which == "smallest" else wish.number + half
+    return start + wish.variant
+
+
+def _plain(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator[str]:
+    """Give texts that fit a schema's lengths, pattern and format; the best for the wish first.
+
+    Raises:
+        CannotSampleError: nothing was found.
+    """
+    least = keywords.get("minLength", 0)
+    if least > MAX_TEXT:
+        raise CannotSampleError(f"it must be {least} characters long, over {MAX_TEXT}")
+    if least > keywords.get("maxLength", least):
+        raise CannotSampleError("its shortest length is over its longest")
+    rule: JsonObject = {
+        keyword: keywords[keyword]
+        for keyword in ("minLength", "maxLength", "pattern", "format")
+        if keyword in keywords
+    }
+    found = False
+    for text in _likely_texts(keywords, wish):
+        if schemas.fits(rule, text) if rule else True:
+            found = True
+            yield text
+    if not found:
+        raise CannotSampleError(_why_no_text(rule, schemas))
+
+
+def _why_no_text(rule: JsonObject, schemas: Schemas) -> str:
+    """Say whether the cause is the pattern, or that it contradicts another keyword."""
+    pattern = rule.get("pattern")
+    if pattern is not None:
+        try:
+            texts = list(islice(matching_texts(pattern), 8))
+            if not any(schemas.fits({"pattern": pattern}, text) for text in texts):
+                return f"the pattern `{pattern}` matches no text"
+        except TooHardError:
+            return f"texts cannot be generated from the pattern `{pattern}`"
+    return f"no generated text satisfies {_shown(rule)}"
+
+
+def _shown(rule: JsonObject) -> str:
+    return ", ".join(f"{keyword} `{value}`" for keyword, value in rule.items())
+
+
+def _likely_texts(keywords: JsonObject, wish: Wish) -> Iterator[str]:
+    if "pattern" in keywords:
+        yield from _pattern_texts(keywords, wish)
+    yield from _format_texts(str(keywords.get("format", "")), wish)
+    if _is_base64(keywords):
+        yield b64encode(wish.seed[:30].encode() + bytes([wish.variant % 256])).decode()
+    yield _plain_text(keywords, wish)
+    if "pattern" in keywords:
+        yield from _COMMON_TEXTS
+
+
+def _is_base64(keywords: JsonObject) -> bool:
+    """Whether the text stands for bytes: encoded by the schema's word, or because JSON has none."""
+    if "contentEncoding" in keywords:
+        return bool(keywords["contentEncoding"] == "base64")
+    media_type = keywords.get("contentMediaType", "text/plain")
+    is_text = media_type.startswith("text/") or media_type.endswith(("json", "xml", "yaml"))
+    return keywords.get("format") in {"binary", "byte"} or not is_text
+
+
+def _pattern_texts(keywords: JsonObject, wish: Wish) -> list[str]:
+    """A few texts for the pattern whose lengths fit, the longest first where that is wished."""
+    least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
+    try:
+        matches = matching_texts(keywords["pattern"], longest=max(256, least))
+        found = list(islice((text for text in matches if least <= len(text) <= most), 8))
+    except TooHardError:
+        return []  # one of the common texts may fit
+    if wish.which == "largest":
+        found.reverse()
+    start = wish.variant % len(found) if found else 0
+    return found[start:] + found[:start]
+
+
+def _format_texts(name: str, wish: Wish) -> Iterator[str]:
+    if name in _FORMATS:
+        seed = re.sub(r"[^a-z0-9]", "", wish.seed.lower()) or "text"
+        yield _FORMATS[name](seed, (wish.number + wish.variant) % 1000)
+
+
+def _date(number: int) -> str:
+    return f"{2000 + number % 50}-{number % 12 + 1:02}-{number % 28 + 1:02}"
+
+
+def _time(number: int) -> str:
+    return f"{number % 24:02}:{number % 60:02}:{number % 59:02}Z"
+
+
+def _host(seed: str, number: int) -> str:
+    return f"{seed[:40]}{number}.example.com"
+
+
+_FORMATS: dict[str, Callable[[str, int], str]] = {
+    "date": lambda _, number: _date(number),
+    "time": lambda _, number: _time(number),
+    "date-time": lambda _, number: f"{_date(number)}T{_time(number)}",
+    "duration": lambda _, number: f"P{number}D",
+    "email": lambda seed, number: f"{seed[:40]}{number}@example.com",
+    "idn-email": lambda seed, number: f"{seed[:40]}{number}@example.com",
+    "hostname": _host,
+    "idn-hostname": _host,
+    "ipv4": lambda _, number: f"192.0.2.{number % 250 + 1}",
+    "ipv6": lambda _, number: f"2001:db8::{number:x}",
+    "uri": lambda seed, number: f"https://{seed[:40]}.example.com/{number}",
+    "url": lambda seed, number: f"https://{seed[:40]}.example.com/{number}",
+    "iri": lambda seed, number: f"https://{seed[:40]}.example.com/{number}",
+    "uri-reference": lambda seed, number: f"/{seed}/{number}",
+    "iri-reference": lambda seed, number: f"/{seed}/{number}",
+    "uri-template": lambda seed, number: f"/{seed}/{number}",
+    "uuid": lambda _, number: f"00000000-0000-4000-8000-000000000{number:03}",
+    "json-pointer": lambda seed, number: f"/{seed}/{number}",
+    "relative-json-pointer": lambda seed, number: f"{number}/{seed}",
+    "regex": lambda seed, number: f"{seed}{number}",
+}
+
+_COMMON_TEXTS = (
+    *("0", "1", "7", "10", "100", "2024", "a", "A", "ab", "AB", "abc", "ABC", "Abc1", "abcd1234"),
+    *("Passw0rd!", "Aa1!Aa1!Aa1!", "1.0.0", "v1.0.0", "1.5", "/", "/a", "a/b", "#aabbcc", "en"),
+    *("en-US", "EUR", "12:30", "2024-02-29", "2024-02-29T12:30:00Z", "P1D", "192.0.2.1"),
+    *("reader@example.com", "example.com", "https://example.com/", "application/json"),
+    *("+49301234567", "00000000-0000-4000-8000-000000000001", "YWJj", "0123456789abcdef" * 2),
+    *("a" * 20, "A" * 20, "0" * 20, "0123456789abcdef" * 4, "arn:aws:iam::123456789012:role/a"),
+)
+
+
+def _plain_text(keywords: JsonObject, wish: Wish) -> str:
+    """A text of letters and digits from the seed, as long as wished and allowed."""
+    least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
+    seed = _NOT_PLAIN.sub("", wish.seed) or "text"
+    mark = str(wish.variant) if wish.variant else ""
+    if wish.which == "smallest":
+        length = max(least, len(mark))
+    elif wish.which == "largest" and most <= _LONGEST_TEXT:
+        length = most
+    else:
+        length = max(least, len(seed + mark))
+    length = min(length, most)
+    stem = max(0, length - len(mark))
+    text: str = (seed * (stem // len(seed) + 1))[:stem]
+    return text + mark[: length - stem]

@@ -1,0 +1,582 @@
+"""Sample values from JSON Schemas (2020-12): the same schema always gives the same value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from mcpgen.jsonschema.direction import for_requests, for_responses
+from mcpgen.jsonschema.intersection import intersection
+from mcpgen.jsonschema.patterns import TooHardError, matching_texts
+from mcpgen.jsonschema.sample_scalars import (
+    CannotSampleError,
+    Wish,
+    sample_number,
+    sample_texts,
+)
+from mcpgen.jsonschema.schemas import (
+    JsonSchema,
+    JsonValue,
+    Schemas,
+    UnusableSchemaError,
+    json_type,
+)
+from mcpgen.jsonschema.types import JsonObject
+
+__all__ = ["CannotSampleError", "Samples", "Which", "both_ways", "exemplary", "sample"]
+
+Which: TypeAlias = Literal["example", "smallest", "largest"]
+
+MAX_SAMPLE_BYTES = 1024 * 1024
+_MAX_DEPTH = 40
+_MAX_ITEMS = 1000
+_NODES_IN_FULL = 400  # after so many values, optional ones are left out
+_MAX_NODES = 20_000
+_EXEMPLARY_SEED = "sample"
+_MAX_STEPS = 30_000  # of one sample: values and combinations of branches that were tried
+_CHEAP_STEPS = 2_000
+_MAX_EXPENSIVE_STEPS = 40_000  # beyond the cheap ones, of all samples of one document
+_MAX_ALTERNATIVES = 32  # of each schema with anyOf, oneOf or if
+
+
+class _TooManyStepsError(Exception):
+    """The search for a sample has used its steps: no branch can succeed any more."""
+
+
+class _Steps:
+    """Counts the steps of one search after the other, and bounds each and the expensive ones."""
+
+    def __init__(self) -> None:
+        self._expensive_left = _MAX_EXPENSIVE_STEPS
+        self._taken = 0
+
+    def begin(self) -> None:
+        """Start a search."""
+        self._taken = 0
+
+    def take(self, count: int = 1) -> None:
+        """Count steps.
+
+        Raises:
+            _TooManyStepsError: there are none left.
+        """
+        self._taken += count
+        if self._taken > _CHEAP_STEPS:
+            self._expensive_left -= count
+            if self._taken > _MAX_STEPS or self._expensive_left < 0:
+                raise _TooManyStepsError
+
+
+def sample(
+    schema: JsonSchema,
+    *,
+    schemas: Mapping[str, JsonSchema] | Schemas,
+    which: Which = "example",
+    seed: str = "text",
+    variant: int = 0,
+) -> JsonValue:
+    """Give a value that is valid against `schema`, whose `$ref`s are `#/$defs/<name>`.
+
+    - "smallest": what is required and nothing else, at the lower bounds;
+    - "largest": everything that may be given, at the upper bounds, but never huge: two items
+      where more are allowed, and recursion stops at the first turn;
+    - "example": the schema's own examples and defaults where they are valid, else what is typical.
+
+    Another `seed` (the name of a parameter, say) or `variant` gives another value where the
+    schema leaves room for one.
+
+    Raises:
+        CannotSampleError: no value was found: there is none, or the schema is too hard.
+    """
+    named = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
+    return _sample(schema, named, Wish(which, seed, variant), _Steps())
+
+
+def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, steps: _Steps) -> JsonValue:
+    try:
+        return _Sampler(schemas, steps).best(schema, wish)
+    except _TooManyStepsError:
+        raise CannotSampleError("finding a value takes too many steps") from None
+    except UnusableSchemaError as error:
+        raise CannotSampleError(str(error)) from None
+    except RecursionError:
+        raise CannotSampleError("its schema is nested too deeply") from None
+
+
+def exemplary(schema: JsonSchema, examples: Iterable[JsonValue], schemas: Schemas) -> JsonValue:
+    """Give the first of the examples that is valid, else a sample.
+
+    Raises:
+        CannotSampleError: no example is valid, and no value was found.
+    """
+    for example in _valid(examples, schema, schemas):
+        return example
+    return sample(schema, schemas=schemas, seed=_EXEMPLARY_SEED)
+
+
+def _valid(
+    examples: Iterable[JsonValue], schema: JsonSchema, schemas: Schemas
+) -> Iterator[JsonValue]:
+    for example in examples:
+        # Examples that are JSON written as text fit a schema that has properties but no type.
+        if isinstance(example, str) and schemas.likely_types(schema) <= {"array", "object"}:
+            continue
+        try:
+            if schemas.fits(schema, example):
+                yield example
+        except UnusableSchemaError:
+            yield example
+
+
+class Samples:
+    """Samples of what travels one way: "request" knows no `readOnly`, "response" no `writeOnly`."""
+
+    def __init__(
+        self,
+        schemas: Mapping[str, JsonSchema] | Schemas,
+        direction: Literal["request", "response"],
+    ) -> None:
+        whole = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
+        self._reading = for_requests(whole) if direction == "request" else for_responses(whole)
+        # Both by identity; the first keeps what was asked for, so that no other takes its place.
+        self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
+        self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
+        self._made: dict[tuple[bytes, Which, str, int], JsonValue] = {}
+        self._steps = _Steps()
+
+    def sample(
+        self,
+        schema: JsonSchema,
+        which: Which = "example",
+        *,
+        seed: str = "text",
+        variant: int = 0,
+    ) -> JsonValue:
+        """Give a value as the function `sample` does; the very same one to who asks the same.
+
+        Raises:
+            CannotSampleError: no value was found.
+        """
+        key = (msgspec.json.encode(schema), which, seed, variant)
+        if key not in self._made:
+            read, schemas = self._as_read(schema), self._reading.schemas
+            self._made[key] = _sample(read, schemas, Wish(which, seed, variant), self._steps)
+        return self._made[key]
+
+    def _as_read(self, schema: JsonSchema) -> JsonSchema:
+        """A schema in this direction; the schemas of an API are asked for again and again."""
+        found = self._read.get(id(schema))
+        if found is None:
+            found = self._read[id(schema)] = (schema, self._reading.of(schema))
+        return found[1]
+
+    def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Give what tells whether a value is valid, for many values of one schema.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        read = self._as_read(schema)
+        if id(schema) not in self._checkers:
+            self._checkers[id(schema)] = self._reading.schemas.checker(read)
+        return self._checkers[id(schema)]
+
+    def problem(self, schema: JsonSchema, value: JsonValue) -> str:
+        """Say how a value breaks a schema, with the place in the value; "" when it fits.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._reading.schemas.problem(self._as_read(schema), value)
+
+    def exemplary(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
+        """Give a value as the function `exemplary` does.
+
+        Raises:
+            CannotSampleError: no value was found.
+        """
+        for example in _valid(examples, self._as_read(schema), self._reading.schemas):
+            return example
+        return self.sample(schema, seed=_EXEMPLARY_SEED)
+
+
+def both_ways(schemas: Mapping[str, JsonSchema]) -> tuple[Samples, Samples]:
+    """Give the samples of requests and of responses; what both read alike is compiled once."""
+    named = Schemas(schemas)
+    return Samples(named, "request"), Samples(named, "response")
+
+
+# Tuples, both of them, since several are made for each value.
+
+
+class _Place(NamedTuple):
+    """Where in the value we are, and what is wished for here."""
+
+    wish: Wish
+    path: str
+    depth: int
+    references: frozenset[str]  # that lead here; entering one of them again would never end
+
+    def child(self, name: str, *, seed: str | None = None, variant: int | None = None) -> _Place:
+        wish = Wish(
+            self.wish.which,
+            self.wish.seed if seed is None else seed,
+            self.wish.variant if variant is None else variant,
+        )
+        return _Place(wish, f"{self.path}/{name}", self.depth + 1, self.references)
+
+
+class _Plain(NamedTuple):
+    """A schema without `$ref`, `allOf`, `anyOf`, `oneOf` and `if`: one reading of one that had."""
+
+    keywords: JsonObject
+    references: frozenset[str]
+    must_be_checked: bool
+
+
+class _Sampler:
+    """Makes one sample: holds what is left of the bound on its size."""
+
+    def __init__(self, schemas: Schemas, steps: _Steps) -> None:
+        self.schemas = schemas
+        self.steps = steps
+        self.nodes = 0
+        self.uses_examples = True
+
+    def best(self, schema: JsonSchema, wish: Wish) -> JsonValue:
+        """The first value that the validator agrees with.
+
+        The schema's examples are used first or, where bounds are wished for, as a last resort.
+        """
+        complaint = ""
+        wants_examples = wish.which == "example"
+        for self.uses_examples in (wants_examples, not wants_examples):
+            self.nodes = 0
+            self.steps.begin()
+            try:
+                for value in islice(self._values(schema, _Place(wish, "", 0, frozenset())), 16):
+                    complaint = self.schemas.problem(schema, value)
+                    if not complaint:
+                        return _bounded(value)
+            except CannotSampleError as error:
+                complaint = complaint or str(error)
+        raise CannotSampleError(complaint)
+
+    def _value(self, schema: JsonSchema, place: _Place) -> JsonValue:
+        for value in self._values(schema, place):
+            return value
+        raise CannotSampleError(f"at `{place.path}`: no value satisfies it")
+
+    def _values(self, schema: JsonSchema, place: _Place) -> Iterator[JsonValue]:
+        """Values for a schema, best first; valid but for what only the finished whole shows."""
+        self.steps.take()
+        if place.depth > _MAX_DEPTH:
+            raise CannotSampleError(f"at `{place.path}`: it is nested too deeply")
+        self.nodes += 1
+        if self.nodes > _MAX_NODES:
+            raise CannotSampleError("its smallest value is too large")
+        reason = ""
+        found = False
+        for plain in islice(self._readings(schema, place, place.references), _MAX_ALTERNATIVES):
+            here = place
+            if plain.references is not place.references:
+                here = _Place(place.wish, place.path, place.depth, plain.references)
+            try:
+                for value in self._plain_values(plain.keywords, here):
+                    if not plain.must_be_checked or self.schemas.fits(schema, value):
+                        found = True
+                        yield value
+            except CannotSampleError as error:
+                reason = reason or str(error)
+        if not found:
+            shown = reason if reason.startswith("at ") else f"at `{place.path or '/'}`: {reason}"
+            raise CannotSampleError(shown if reason else self._why_none(schema, place))
+
+    def _why_none(self, schema: JsonSchema, place: _Place) -> str:
+        shown = place.path or "/"
+        if isinstance(schema, bool):
+            return f"at `{shown}`: its schema allows nothing"
+        parts = [schema, *(part for keyword in _CHOICES for part in schema.get(keyword, ()))]
+        references = {part.get("$ref") for part in parts if isinstance(part, dict)}
+        if references & place.references:
+            return f"at `{shown}`: its schema requires itself, so a value has no end"
+        return f"at `{shown}`: its schema contradicts itself, so no value satisfies it"
+
+    # From schemas to plain ones
+
+    def _readings(
+        self, schema: JsonSchema, place: _Place, references: frozenset[str]
+    ) -> Iterator[_Plain]:
+        """The plain schemas that a schema amounts to, one for each way to choose its branches."""
+        if isinstance(schema, bool):
+            if schema:
+                yield _Plain({}, references, must_be_checked=False)
+            return
+        must_be_checked = not _HARD.isdisjoint(schema)
+        if _COMPOSING.isdisjoint(schema):
+            yield _Plain(schema, references, must_be_checked)
+            return
+        own = {key: value for key, value in schema.items() if key not in _COMPOSING}
+        choices: list[list[JsonSchema]] = [[part] for part in schema.get("allOf", ())]
+        choices += [
+            _ordered(schema[keyword], place.wish)
+            for keyword in ("anyOf", "oneOf")
+            if schema.get(keyword)
+        ]
+        if "if" in schema:
+            choices.append(_conditional(schema))
+        start = _Plain(own, references, must_be_checked)
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            if reference in references:
+                return
+            start = start._replace(references=references | {reference})
+            choices.insert(0, [self.schemas.target(reference)])
+        yield from self._chosen(start, choices, place)
+
+    def _chosen(
+        self, so_far: _Plain, choices: Sequence[list[JsonSchema]], place: _Place
+    ) -> Iterator[_Plain]:
+        if not choices:
+            yield so_far
+            return
+        for branch in choices[0]:
+            for part in self._readings(branch, place, so_far.references):
+                self.steps.take(1 + len(so_far.keywords.get("properties", ())) // 16)
+                joined = intersection(so_far.keywords, part.keywords)
+                if isinstance(joined, bool):
+                    continue
+                extra = joined.pop("allOf", None)  # what two keywords could not be joined to
+                plain = _Plain(
+                    joined,
+                    so_far.references | part.references,
+                    so_far.must_be_checked or part.must_be_checked or extra is not None,
+                )
+                yield from self._chosen(plain, choices[1:], place)
+
+    # From plain schemas to values
+
+    def _plain_values(self, keywords: JsonObject, place: _Place) -> Iterator[JsonValue]:
+        if "const" in keywords:
+            yield keywords["const"]
+            return
+        if "enum" in keywords:
+            yield from _enumerated(keywords, self.schemas.types(keywords), place.wish)
+            return
+        if self.uses_examples:
+            yield from self._given_values(keywords)
+        reason = ""
+        for name in _types_by_liking(keywords, self.schemas):
+            try:
+                yield from self._typed_values(name, keywords, place)
+            except CannotSampleError as error:
+                reason = reason or str(error)
+        if reason:
+            raise CannotSampleError(reason)
+
+    def _given_values(self, keywords: JsonObject) -> Iterator[JsonValue]:
+        given = list(keywords.get("examples") or ())
+        given += [keywords[keyword] for keyword in ("example", "default") if keyword in keywords]
+        for value in given:
+            if value is not None and self.schemas.fits(keywords, value):
+                yield value
+
+    def _typed_values(self, name: str, keywords: JsonObject, place: _Place) -> Iterator[JsonValue]:
+        if name == "object":
+            yield from self._objects(keywords, place)
+        elif name == "array":
+            yield from self._arrays(keywords, place)
+        elif name == "string":
+            yield from sample_texts(keywords, place.wish, self.schemas)
+        elif name == "boolean":
+            first = (place.wish.which == "smallest") == bool(place.wish.variant % 2)
+            yield from (first, not first)
+        elif name == "null":
+            yield None
+        else:
+            number = sample_number(keywords, place.wish, is_integer=name == "integer")
+            yield number
+            for variant in range(1, 4):
+                wish = place.wish._replace(variant=place.wish.variant + variant)
+                yield sample_number(keywords, wish, is_integer=name == "integer")
+
+    def _objects(self, keywords: JsonObject, place: _Place) -> Iterator[JsonObject]:
+        required = list(keywords.get("required", ()))
+        # By name: the order of a document's keys means nothing, and must change nothing.
+        optional = sorted(name for name in keywords.get("properties", {}) if name not in required)
+        wants_all = place.wish.which != "smallest" and self.nodes < _NODES_IN_FULL
+        if wants_all and optional:
+            yield self._object(keywords, place, required, optional)
+        yield self._object(keywords, place, required, [])
+        for name in optional:  # for those who ask for at least one of them
+            yield self._object(keywords, place, [*required, name], [])
+
+    def _object(
+        self, keywords: JsonObject, place: _Place, required: list[str], optional: list[str]
+    ) -> JsonObject:
+        made: JsonObject = {}
+        most = keywords.get("maxProperties", _MAX_ITEMS)
+        for name in required:
+            made[name] = self._property(keywords, name, place)
+        for name in optional:
+            if len(made) < most and self.nodes < _NODES_IN_FULL:
+                self._add(made, keywords, name, place)
+        for name in _dependent(keywords, made):
+            made[name] = self._property(keywords, name, place)
+        self._fill(made, keywords, place)
+        order = [*keywords.get("properties", {}), *made]
+        return {name: made[name] for name in dict.fromkeys(order) if name in made}
+
+    def _add(self, made: JsonObject, keywords: JsonObject, name: str, place: _Place) -> None:
+        """Add an optional property, unless it has no value or only endless ones."""
+        try:
+            made[name] = self._property(keywords, name, place)
+        except CannotSampleError:
+            return
+
+    def _property(self, keywords: JsonObject, name: str, place: _Place) -> JsonValue:
+        schema = keywords.get("properties", {}).get(name)
+        if schema is None:
+            schema = self._unnamed(keywords, name)
+        return self._value(schema, place.child(name, seed=name))
+
+    def _unnamed(self, keywords: JsonObject, name: str) -> JsonSchema:
+        """What holds for a property that `properties` does not name."""
+        for pattern, schema in sorted(keywords.get("patternProperties", {}).items()):
+            if self.schemas.fits({"pattern": pattern}, name):
+                found: JsonSchema = schema
+                return found
+        additional: JsonSchema = keywords.get("additionalProperties", True)
+        return additional
+
+    def _fill(self, made: JsonObject, keywords: JsonObject, place: _Place) -> None:
+        """Add properties of any name: up to `minProperties`, or one where a map is wished for."""
+        least = keywords.get("minProperties", 0)
+        if least > _MAX_ITEMS:
+            raise CannotSampleError(f"at `{place.path}`: it must have {least} properties")
+        is_map = keywords.get("additionalProperties") not in (None, True, False)
+        is_map = is_map or bool(keywords.get("patternProperties"))
+        if is_map and place.wish.which != "smallest":
+            least = max(least, min(len(made) + 1, keywords.get("maxProperties", _MAX_ITEMS)))
+        for name in self._new_names(keywords, least + len(made)):
+            if len(made) >= least:
+                break
+            if name not in made:
+                self._add(made, keywords, name, place)
+
+    def _new_names(self, keywords: JsonObject, count: int) -> Iterator[str]:
+        yield from sorted(keywords.get("properties", {}))
+        for pattern in sorted(keywords.get("patternProperties", {})):
+            try:
+                yield from islice(matching_texts(pattern), count)
+            except TooHardError:
+                continue
+        rule = keywords.get("propertyNames", True)
+        for index in range(count + 1):
+            place = _Place(Wish("example", "key", index), "", 0, frozenset())
+            yield str(self._value({"allOf": [rule, {"type": "string"}]}, place))
+
+    def _arrays(self, keywords: JsonObject, place: _Place) -> Iterator[list[JsonValue]]:
+        least = keywords.get("minItems", 0)
+        most = keywords.get("maxItems", _MAX_ITEMS)
+        if least > min(most, _MAX_ITEMS):
+            raise CannotSampleError(f"it must have {least} items")
+        wanted = {"smallest": 0, "example": 1, "largest": 2}[place.wish.which]
+        if self.nodes >= _NODES_IN_FULL:
+            wanted = 0
+        for count in dict.fromkeys([min(max(least, wanted), most), least]):
+            items = self._items(keywords, count, place)
+            if len(items) >= least:
+                yield items
+        if least == 0:
+            yield []
+
+    def _items(self, keywords: JsonObject, count: int, place: _Place) -> list[JsonValue]:
+        """At most `count` items; fewer where unique or finite ones run out."""
+        prefix = keywords.get("prefixItems", [])
+        made: list[JsonValue] = []
+        if "contains" in keywords:
+            made.append(self._value(keywords["contains"], place.child("0")))
+        least = keywords.get("minItems", 0)
+        for attempt in range(count * 3):
+            if len(made) >= count:
+                break
+            index = len(made)
+            schema = prefix[index] if index < len(prefix) else keywords.get("items", True)
+            variant = place.wish.variant * count + attempt
+            try:
+                item = self._value(schema, place.child(str(index), variant=variant))
+            except CannotSampleError:
+                if least:
+                    raise
+                break
+            if not keywords.get("uniqueItems") or item not in made:
+                made.append(item)
+        return made
+
+
+def _bounded(value: JsonValue) -> JsonValue:
+    if len(msgspec.json.encode(value)) > MAX_SAMPLE_BYTES:
+        raise CannotSampleError(f"its smallest value is over {MAX_SAMPLE_BYTES} bytes")
+    return value
+
+
+_CHOICES = ("allOf", "anyOf", "oneOf")
+_COMPOSING = frozenset({"$ref", "allOf", "anyOf", "else", "if", "oneOf", "then"})
+_HARD = frozenset(
+    {
+        *("$dynamicRef", "contains", "dependentRequired", "dependentSchemas", "if", "not"),
+        *("oneOf", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
+    }
+)
+
+
+def _ordered(branches: list[JsonSchema], wish: Wish) -> list[JsonSchema]:
+    """Branches as wished: the last ones first for "largest"; null only where nothing else is."""
+    ordered = list(reversed(branches)) if wish.which == "largest" else list(branches)
+    return sorted(ordered, key=_is_null)
+
+
+def _is_null(branch: JsonSchema) -> bool:
+    return isinstance(branch, dict) and branch.get("type") in ("null", ["null"])
+
+
+def _conditional(schema: JsonObject) -> list[JsonSchema]:
+    condition = schema["if"]
+    return [
+        {"allOf": [condition, schema.get("then", True)]},
+        {"allOf": [{"not": condition}, schema.get("else", True)]},
+    ]
+
+
+def _enumerated(keywords: JsonObject, types: frozenset[str], wish: Wish) -> list[JsonValue]:
+    values = [value for value in keywords["enum"] if json_type(value) in types]
+    if wish.which == "largest":
+        values.reverse()
+    values.sort(key=lambda value: value is None)
+    start = wish.variant % len(values) if values else 0
+    return values[start:] + values[:start]
+
+
+def _types_by_liking(keywords: JsonObject, schemas: Schemas) -> list[str]:
+    """The types to try, as declared, null last."""
+    declared = keywords.get("type")
+    if declared is None:
+        declared = sorted(schemas.likely_types(keywords))
+    names = [declared] if isinstance(declared, str) else list(declared)
+    return sorted(names, key=lambda name: name == "null")
+
+
+def _dependent(keywords: JsonObject, made: JsonObject) -> list[str]:
+    """Properties that others ask for (`dependentRequired`) and that are not there yet."""
+    found: list[str] = []
+    waiting = list(made)
+    while waiting:
+        for name in keywords.get("dependentRequired", {}).get(waiting.pop(), ()):
+            if name not in made and name not in found:
+                found.append(name)
+                waiting.append(name)
+    return found

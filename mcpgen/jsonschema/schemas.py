@@ -1,0 +1,310 @@
+"""The schemas of an API, by name: looked up, closed over and checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import jsonschema_rs
+import msgspec
+
+from mcpgen.jsonschema.cost import CostModel, SchemaCosts
+from mcpgen.jsonschema.types import JsonObject
+
+JsonValue: TypeAlias = Any
+JsonSchema: TypeAlias = dict[str, Any] | bool
+
+_PREFIX = "#/$defs/"
+_MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
+_BACKTRACKS = 1_000  # in one string
+_MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
+_spelled = msgspec.json.Encoder(order="sorted").encode
+_ALL_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_TYPES_BY_KEYWORD = {
+    "object": ("properties", "required", "additionalProperties", "patternProperties"),
+    "array": ("items", "prefixItems", "contains", "uniqueItems"),
+    "string": ("pattern", "format", "contentEncoding"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+
+
+class UnusableSchemaError(ValueError):
+    """A schema cannot be compiled, or refers to what is not there; says which and why."""
+
+
+class _BoundedValidator:
+    """A compiled schema. A value whose evaluation would take too long is invalid."""
+
+    def __init__(self, schema: JsonSchema, definitions: JsonObject, costs: SchemaCosts) -> None:
+        """Compile a schema, and the definitions that it refers to.
+
+        Raises:
+            ValueError: it is no JSON Schema.
+            ReferencingError: it refers to something outside itself.
+        """
+        self._compiled = jsonschema_rs.Draft202012Validator(
+            {"allOf": [schema], "$defs": definitions},
+            validate_formats=True,
+            offline=True,
+            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS),
+        )
+        self._cost = CostModel(schema, costs)
+
+    def is_valid(self, value: JsonValue) -> bool:
+        return self._allows(value) and self._compiled.is_valid(value)
+
+    def problem(self, value: JsonValue) -> str:
+        """Return how a value breaks the schema, with the place in the value; "" if it does not."""
+        if not self._allows(value):
+            return "checking it takes too many steps"
+        if self._compiled.is_valid(value):
+            return ""
+        if not self._cost.allows_errors(value):
+            return "it does not match its schema"
+        error = next(iter(self._compiled.iter_errors(value)))
+        place = "/".join(str(token) for token in error.instance_path)
+        return f"at `/{place}`: {error.message}" if place else str(error.message)
+
+    def _allows(self, value: JsonValue) -> bool:
+        cost = self._cost
+        return cost.is_harmless or (
+            cost.visits < _MAX_VISITS
+            and cost.allows(value, backtracks=_BACKTRACKS, max_steps=_MAX_STEPS)
+        )
+
+
+class Schemas:
+    """Named schemas that refer to each other as `#/$defs/<name>` (JSON Schema 2020-12)."""
+
+    def __init__(self, named: Mapping[str, JsonSchema]) -> None:
+        self.named = named
+        self._validators: dict[bytes, _BoundedValidator] = {}
+        self._costs: SchemaCosts | None = None
+        self._references: dict[str, tuple[str, ...]] = {}  # by the name of the schema they stand in
+
+    def target(self, reference: str) -> JsonSchema:
+        """Give the schema that a `$ref` names.
+
+        Raises:
+            UnusableSchemaError: it names none of these schemas.
+        """
+        name = definition_name(reference)
+        if name not in self.named:
+            raise UnusableSchemaError(f"nothing is at `{reference}`")
+        return self.named[name]
+
+    def types(self, schema: JsonSchema) -> frozenset[str]:
+        """Tell which JSON types an instance may have, as far as keywords say; never too few.
+
+        "number" stands beside "integer" only where fractions are allowed.
+        """
+        return _ALL_TYPES if schema is True else self._types(schema, frozenset())
+
+    def _types(self, schema: JsonSchema, seen: frozenset[str]) -> frozenset[str]:
+        if isinstance(schema, bool):
+            return _ALL_TYPES if schema else frozenset()
+        types = _own_types(schema)
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in seen:
+            types &= self._types(self.target(reference), seen | {reference})
+        for part in schema.get("allOf", ()):
+            types &= self._types(part, seen)
+        for keyword in ("anyOf", "oneOf"):
+            branches = schema.get(keyword)
+            if branches:
+                types &= frozenset().union(*(self._types(branch, seen) for branch in branches))
+        return types
+
+    def likely_types(self, schema: JsonSchema) -> frozenset[str]:
+        """Like `types`, but a schema without `type` has the type that its keywords speak of."""
+        types = self.types(schema)
+        if types != _ALL_TYPES or isinstance(schema, bool):
+            return types
+        return frozenset(self._spoken_of(schema, frozenset())) or frozenset({"string"})
+
+    def _spoken_of(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
+        """The types whose keywords stand in a schema or in any part of it."""
+        if isinstance(schema, bool):
+            return
+        for name, keywords in _TYPES_BY_KEYWORD.items():
+            if any(keyword in schema for keyword in keywords):
+                yield name
+        for part, part_seen in self._parts(schema, seen):
+            yield from self._spoken_of(part, part_seen)
+
+    def property_schema(self, schema: JsonSchema, name: str) -> JsonSchema:
+        """Give what a schema says of one property, whichever of its parts says it.
+
+        False where no part allows the property; alternatives are joined with `anyOf`.
+        """
+        found = list(self._property_schemas(schema, name, frozenset()))
+        declared = [part for part in found if part is not True]
+        if not declared:
+            return bool(found)
+        return declared[0] if len(declared) == 1 else {"anyOf": declared}
+
+    def _property_schemas(
+        self, schema: JsonSchema, name: str, seen: frozenset[str]
+    ) -> Iterator[JsonSchema]:
+        if isinstance(schema, bool):
+            if schema:
+                yield True
+            return
+        has_parts = False
+        for part, part_seen in self._parts(schema, seen):
+            has_parts = True
+            yield from self._property_schemas(part, name, part_seen)
+        if name in schema.get("properties", {}):
+            yield schema["properties"][name]
+        elif not (has_parts and "additionalProperties" not in schema):
+            additional = schema.get("additionalProperties", True)
+            if additional is not False:
+                yield additional
+
+    def property_names(self, schema: JsonSchema) -> frozenset[str]:
+        """Give the names of all properties that any part of a schema declares."""
+        return frozenset(self._property_names(schema, frozenset()))
+
+    def _property_names(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
+        if isinstance(schema, bool):
+            return
+        yield from schema.get("properties", {})
+        for part, part_seen in self._parts(schema, seen):
+            yield from self._property_names(part, part_seen)
+
+    def item_schema(self, schema: JsonSchema) -> JsonSchema:
+        """Give what a schema says of the items of an array; alternatives joined with `anyOf`."""
+        found = list(self._item_schemas(schema, frozenset()))
+        if not found:
+            return True
+        return found[0] if len(found) == 1 else {"anyOf": found}
+
+    def _item_schemas(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[JsonSchema]:
+        if isinstance(schema, bool):
+            return
+        yield from schema.get("prefixItems", ())
+        if "items" in schema:
+            yield schema["items"]
+        for part, part_seen in self._parts(schema, seen):
+            yield from self._item_schemas(part, part_seen)
+
+    def _parts(
+        self, schema: JsonObject, seen: frozenset[str]
+    ) -> Iterator[tuple[JsonSchema, frozenset[str]]]:
+        """The schemas that apply to the same instance: `$ref`, and the branches of `xxxOf`."""
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in seen:
+            yield self.target(reference), seen | {reference}
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            for part in schema.get(keyword, ()):
+                yield part, seen
+
+    def problem(self, schema: JsonSchema, value: JsonValue) -> str:
+        """Say how a value breaks a schema, with the place in the value; "" when it fits.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._validator(schema).problem(value)
+
+    def fits(self, schema: JsonSchema, value: JsonValue) -> bool:
+        """Tell whether a value is valid; `format` counts."""
+        return schema is True or self._validator(schema).is_valid(value)
+
+    def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
+        """Give what tells whether a value fits one schema; `format` counts.
+
+        Raises:
+            UnusableSchemaError: the schema cannot be compiled.
+        """
+        return self._validator(schema).is_valid
+
+    def _validator(self, schema: JsonSchema) -> _BoundedValidator:
+        key = _spelled(schema)
+        if key not in self._validators:
+            self._validators[key] = self._compile(schema)
+        return self._validators[key]
+
+    def _compile(self, schema: JsonSchema) -> _BoundedValidator:
+        if self._costs is None:
+            self._costs = SchemaCosts({"$defs": self.named})
+        try:
+            return _BoundedValidator(schema, self.closure(schema), self._costs)
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            reason = str(error).partition("\n")[0]
+            raise UnusableSchemaError(f"the schema cannot be compiled: {reason}") from None
+
+    def closure(self, schema: JsonSchema) -> JsonObject:
+        """Give the named schemas that `schema` refers to, directly or not."""
+        found: JsonObject = {}
+        waiting = list(references(schema))
+        while waiting:
+            reference = waiting.pop()
+            name = definition_name(reference)
+            if name in found:
+                continue
+            found[name] = self.target(reference)
+            if name not in self._references:
+                self._references[name] = tuple(references(found[name]))
+            waiting.extend(self._references[name])
+        return found
+
+
+def definition_name(reference: str) -> str:
+    """Give the name in `#/$defs/<name>`, unescaped; the whole reference where it is another."""
+    if not reference.startswith(_PREFIX):
+        return reference
+    return reference.removeprefix(_PREFIX).replace("~1", "/").replace("~0", "~")
+
+
+_MAPS_OF_SCHEMAS = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
+KEYWORDS_WITH_DATA = frozenset({"const", "default", "enum", "example", "examples"})
+
+
+def references(schema: JsonValue) -> Iterator[str]:
+    """Give every `$ref` that stands in a schema; not what only looks like one in its data."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting.extend(node)
+        if not isinstance(node, dict):
+            continue
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            yield reference
+        for keyword, value in node.items():
+            if keyword in _MAPS_OF_SCHEMAS and isinstance(value, dict):
+                waiting.extend(value.values())
+            elif keyword not in KEYWORDS_WITH_DATA:
+                waiting.append(value)
+
+
+def _own_types(schema: JsonObject) -> frozenset[str]:
+    """What `type`, `const` and `enum` of this schema say, apart from any other part of it."""
+    types = _ALL_TYPES
+    declared = schema.get("type")
+    if declared is not None:
+        types = frozenset([declared] if isinstance(declared, str) else declared)
+        if "number" in types:
+            types |= {"integer"}
+    if "const" in schema:
+        types &= {json_type(schema["const"])}
+    if "enum" in schema:
+        types &= frozenset(json_type(value) for value in schema["enum"])
+    return types
+
+
+def json_type(value: JsonValue) -> str:
+    """Name the JSON type of a decoded value; whole numbers are integers, however spelled."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"

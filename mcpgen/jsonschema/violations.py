@@ -1,0 +1,180 @@
+"""Violations of a JSON Schema as sentences that a model can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Final, TypeAlias
+
+import jsonschema_rs
+import msgspec
+
+Violation: TypeAlias = jsonschema_rs.ValidationError
+
+MAX_PROBLEMS: Final = 10
+
+_MAX_SHOWN: Final = 60
+# Comparing two names takes time that grows with both of their lengths.
+_MAX_HINTS: Final = 3
+_MAX_COMPARED: Final = 6_000  # characters of all names that one is compared with
+
+
+def pointer_to(path: Sequence[str | int]) -> str:
+    """A JSON Pointer (RFC 6901), in backticks, as problems name places: "`/filter/0`"."""
+    tokens = (str(token).replace("~", "~0").replace("/", "~1") for token in path)
+    return f"`{''.join(f'/{token}' for token in tokens) or '/'}`"
+
+
+def describe(violation: Violation) -> str:
+    """A violation as one sentence: which argument, which rule, and what was given."""
+    kind, path = violation.kind, list(violation.instance_path)
+    given = _format_value(violation.instance)
+    where = pointer_to(path) if path else "the arguments"
+    match kind:
+        case jsonschema_rs.ValidationErrorKind.Required(property=missing):
+            return f"{pointer_to([*path, missing])} is required and was not given"
+        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
+            return unknown_names(path, names)
+        case jsonschema_rs.ValidationErrorKind.UnevaluatedProperties(unexpected=names):
+            return unknown_names(path, names)
+        case jsonschema_rs.ValidationErrorKind.AnyOf(context=branches):
+            return _no_branch_fits(where, branches, given)
+        case jsonschema_rs.ValidationErrorKind.OneOfNotValid(context=branches):
+            return _no_branch_fits(where, branches, given)
+        case jsonschema_rs.ValidationErrorKind.PropertyNames(error=error):
+            return f"a name in {where} is not allowed: {_format_value(error.instance)}"
+        case jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded():
+            return f"{where} takes too long to match against its pattern, so it is refused"
+    return f"{where} {_rule(violation)}, not {given}"
+
+
+def rule_at(violation: Violation) -> str:
+    """Return the rule that a violation breaks, after the place if it lies inside the instance."""
+    path = list(violation.instance_path)
+    return f"has {pointer_to(path)}, which {_rule(violation)}" if path else _rule(violation)
+
+
+def _rule(violation: Violation) -> str:
+    """What a value must be, to stand between its place and what it was."""
+    kinds = jsonschema_rs.ValidationErrorKind
+    match violation.kind:
+        case kinds.Type(types=types):
+            return f"must be {_type_names(types)}"
+        case kinds.Enum(options=options):
+            shown = [_format_value(option) for option in options[:20]]
+            return f"must be {_one_of([*shown, *(['…'] if len(options) > 20 else [])])}"
+        case kinds.Constant(expected_value=expected):
+            return f"must be {_format_value(expected)}"
+        case kinds.Minimum(limit=limit):
+            return f"must be at least {limit}"
+        case kinds.Maximum(limit=limit):
+            return f"must be at most {limit}"
+        case kinds.ExclusiveMinimum(limit=limit):
+            return f"must be more than {limit}"
+        case kinds.ExclusiveMaximum(limit=limit):
+            return f"must be less than {limit}"
+        case kinds.MultipleOf(multiple_of=step):
+            return f"must be a multiple of {step}"
+        case kinds.MinLength(limit=limit):
+            return f"must have at least {_format_count(limit, 'character')}"
+        case kinds.MaxLength(limit=limit):
+            return f"must have at most {_format_count(limit, 'character')}"
+        case kinds.MinItems(limit=limit):
+            return f"must have at least {_format_count(limit, 'item')}"
+        case kinds.MaxItems(limit=limit):
+            return f"must have at most {_format_count(limit, 'item')}"
+        case kinds.MinProperties(limit=limit):
+            return f"must have at least {_format_count(limit, 'member')}"
+        case kinds.MaxProperties(limit=limit):
+            return f"must have at most {_format_count(limit, 'member')}"
+        case kinds.UniqueItems():
+            return "must not have the same item twice"
+        case kinds.Pattern(pattern=pattern):
+            return f"must match the pattern `{pattern}`"
+        case kinds.Format(format=name):
+            return f"must be a `{name}`"
+        case kinds.FalseSchema():
+            return "must be left out"
+        case kinds.OneOfMultipleValid():
+            return "must fit exactly one of its alternatives and fits several"
+    return f"must fit the rule `{violation.kind.name}`"
+
+
+_ARTICLES = {
+    "array": "an array",
+    "boolean": "a boolean",
+    "integer": "an integer",
+    "number": "a number",
+    "object": "an object",
+    "string": "a string",
+}
+
+
+def _type_names(types: Sequence[str]) -> str:
+    null_last = sorted(types, key=lambda name: name == "null")
+    return _one_of([_ARTICLES.get(name, name) for name in null_last])
+
+
+def _one_of(options: Sequence[str]) -> str:
+    if len(options) < 2:
+        return "".join(options)
+    return f"{', '.join(options[:-1])} or {options[-1]}"
+
+
+def _format_count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _format_value(value: Any) -> str:
+    """Return a value as JSON, shortened to fit a message."""
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (TypeError, UnicodeEncodeError):
+        return "text that is not Unicode"
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+
+
+def _no_branch_fits(where: str, branches: Sequence[Sequence[Violation]], given: str) -> str:
+    """Tell of the branch that came closest: whose first violation lies deepest, and of few."""
+    candidates = [branch for branch in branches if branch]
+    if not candidates:
+        return f"{where} fits none of its alternatives, being {given}"
+    depth = max(max(len(error.instance_path) for error in branch) for branch in candidates)
+    deepest = [
+        branch
+        for branch in candidates
+        if max(len(error.instance_path) for error in branch) == depth
+    ]
+    closest = min(deepest, key=len)
+    if len(deepest) > 1 and all(error.kind.name == "type" for b in deepest for error in b):
+        types = [name for b in deepest for error in b for name in _types(error)]
+        return f"{where} must be {_type_names(list(dict.fromkeys(types)))}, not {given}"
+    reasons = "; ".join(describe(error) for error in closest[:3])
+    return f"{where} fits none of its {len(branches)} alternatives; the closest says: {reasons}"
+
+
+def _types(violation: Violation) -> Sequence[str]:
+    kind = violation.kind
+    return kind.types if isinstance(kind, jsonschema_rs.ValidationErrorKind.Type) else ()
+
+
+def unknown_names(
+    path: Sequence[str | int], names: Sequence[str], known: Sequence[str] = ()
+) -> str:
+    """Return a sentence for each unknown name, the first with the most similar of `known`."""
+    sentences = []
+    for index, name in enumerate(names[:MAX_PROBLEMS]):
+        cut = name if len(name) <= _MAX_SHOWN else f"{name[: _MAX_SHOWN - 1]}…"
+        likeliest = _likeliest(cut, known) if index < _MAX_HINTS else ""
+        hint = f"; did you mean {pointer_to([*path, likeliest])}?" if likeliest else ""
+        sentences.append(f"{pointer_to([*path, cut])} is not known{hint}")
+    return "; ".join(sentences)
+
+
+def _likeliest(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches  # only on the way to an error
+
+    lengths = accumulate(map(len, known))
+    compared = [one for one, length in zip(known, lengths, strict=True) if length <= _MAX_COMPARED]
+    matches = get_close_matches(name, compared, n=1)
+    return matches[0] if matches else ""

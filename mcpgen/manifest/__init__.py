@@ -1,0 +1,1 @@
+"""The files of the owner: manifest, workspace, tests, overlays, Arazzo documents and handlers."""

@@ -1,0 +1,321 @@
+"""Reading of workflows from Arazzo 1.0 documents into the IR, like those of the manifest."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
+from mcpgen.ir.manifest import WorkflowEntry
+from mcpgen.ir.workflow import ObjectOf, Step, StepArgument, Tokens, Workflow
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.manifest import arazzo_document as arazzo
+from mcpgen.manifest.arazzo_actions import ActionReader
+from mcpgen.manifest.typed_file import TypedFile, read_typed
+from mcpgen.manifest.workflows import ExpressionReader, read_hints
+from mcpgen.openapi.source.limits import DEFAULT_LIMITS
+from mcpgen.openapi.source.source_file import read_bytes
+from mcpgen.text.json_pointer import pointer_tokens
+
+_CODE = "arazzo"
+_WHY = "the workflow cannot be generated as its document describes it"
+_OPERATION_PATH = re.compile(
+    r"\{\$sourceDescriptions\.(?P<source>[A-Za-z0-9_\-]+)\.url\}#/paths/(?P<path>[^/]+)/(?P<method>[a-z]+)\Z"
+)
+_OPERATION_ID = re.compile(r"\$sourceDescriptions\.(?P<source>[A-Za-z0-9_\-]+)\.(?P<id>.+)\Z")
+
+
+class ArazzoDocuments:
+    """Workflows of the Arazzo documents of a project; each document is read once."""
+
+    def __init__(self, project: Path, sources: Mapping[str, str], problems: Problems) -> None:
+        """`sources` maps the path of each API description to the name of its source, or ""."""
+        self._project = project
+        self._sources = sources
+        self._problems = problems
+        self._read: dict[str, TypedFile[arazzo.ArazzoDocument]] = {}
+
+    def read(self, name: str, entry: WorkflowEntry, path: str, at: Location) -> Workflow:
+        """Read the workflow `name` from the document `path`, which the manifest names at `at`.
+
+        Raises:
+            RejectedError: the document cannot be read, or does not contain the workflow.
+        """
+        if Path(path).is_absolute() or ".." in Path(path).parts:
+            self._refuse(f"`{path}` is outside the project", at, "write a path inside the project")
+            raise RejectedError
+        if path not in self._read:
+            if not (self._project / path).is_file():
+                self._refuse(f"missing file `{path}`", at, "write the path of an Arazzo document")
+                raise RejectedError
+            content = read_bytes(
+                self._project / path, path, DEFAULT_LIMITS.max_document_bytes, self._problems
+            )
+            self._read[path] = read_typed(
+                content, path, arazzo.ArazzoDocument, _CODE, self._problems
+            )
+        file = self._read[path]
+        found = {_fold(each.workflow_id): at for at, each in enumerate(file.value.workflows)}
+        number = found.get(_fold(name))
+        if number is None:
+            ids = [each.workflow_id for each in file.value.workflows]
+            hint = did_you_mean(name, ids, f"its workflows are {', '.join(ids)}")
+            self._refuse(f"unknown workflow `{name}` in `{path}`", at, hint)
+            raise RejectedError
+        before = len(self._problems)
+        reader = _WorkflowReader(file, number, self._sources, path, self._problems)
+        workflow = reader.read(name, entry)
+        if len(self._problems) > before:
+            raise RejectedError
+        return workflow
+
+    def _refuse(self, message: str, at: Location, help: str) -> None:
+        self._problems.error(_CODE, message, at=at, why=_WHY, help=help)
+
+
+def _fold(name: str) -> str:
+    """Fold a workflow's id, so that `buyBook` and `buy_book` are equal."""
+    return re.sub("[_-]", "", name).lower()
+
+
+class _WorkflowReader:
+    """Reader of one workflow."""
+
+    def __init__(
+        self,
+        file: TypedFile[arazzo.ArazzoDocument],
+        number: int,
+        sources: Mapping[str, str],
+        path: str,
+        problems: Problems,
+    ) -> None:
+        self._file = file
+        self._written = file.value.workflows[number]
+        self._tokens: Tokens = ("workflows", str(number))
+        self._sources = sources
+        self._path = path
+        self._problems = problems
+        self._reader = ExpressionReader(lambda tokens: file.at(*tokens), problems)
+        self._actions = ActionReader(file.value, number, self._reader, self._refuse)
+
+    def read(self, name: str, entry: WorkflowEntry) -> Workflow:
+        """Return the workflow with its name and texts of the manifest, else of the document."""
+        written, tokens, outputs = self._written, self._tokens, (*self._tokens, "outputs")
+        if written.depends_on:
+            self._refuse(
+                "unsupported `dependsOn` of a workflow",
+                (*tokens, "dependsOn"),
+                "write the steps of the other workflow here",
+            )
+        return Workflow(
+            name=name,
+            title=entry.title or written.summary,
+            description=entry.description or written.description or written.summary,
+            inputs=self._inputs(),
+            steps=tuple(
+                self._step(step, (*tokens, "steps", str(at)))
+                for at, step in enumerate(written.steps)
+            ),
+            output=ObjectOf(
+                tuple(
+                    (output, self._reader.value(text, (*outputs, output)))
+                    for output, text in written.outputs.items()
+                )
+            )
+            if written.outputs
+            else None,
+            hints=read_hints(entry),
+            locate=self._reader.locate,
+            tokens=tokens,
+            inputs_tokens=(*tokens, "inputs"),
+            output_tokens=outputs,
+        )
+
+    def _inputs(self) -> JsonSchema:
+        """Return the inputs, or those of `components` if they are a reference."""
+        written = self._written.inputs
+        if not isinstance(written, dict) or "$ref" not in written:
+            return written
+        place, name = (*self._tokens, "inputs"), str(written["$ref"])
+        found = self._file.value.components.inputs.get(name.removeprefix("#/components/inputs/"))
+        if found is None or not name.startswith("#/components/inputs/") or len(written) > 1:
+            self._refuse(
+                f"unsupported reference `{name}` for inputs",
+                place,
+                "write the inputs here, or only a reference to `#/components/inputs/NAME`",
+            )
+            return {}
+        return found
+
+    def _step(self, step: arazzo.Step, tokens: Tokens) -> Step:
+        operation, operation_tokens = self._operation(step, tokens)
+        arguments = self._parameters(step, tokens)
+        if step.request_body is not None:
+            arguments += self._body(step.request_body, (*tokens, "requestBody"))
+        return Step(
+            id=step.step_id,
+            operation=operation,
+            arguments=tuple(arguments),
+            tokens=tokens,
+            operation_tokens=operation_tokens,
+            outputs={
+                name: self._reader.value(text, (*tokens, "outputs", name))
+                for name, text in step.outputs.items()
+            },
+            outputs_tokens=(*tokens, "outputs"),
+            criteria=self._actions.criteria(step.success_criteria, (*tokens, "successCriteria")),
+            on_success=self._actions.on_success(step, tokens),
+            on_failure=self._actions.on_failure(step, tokens),
+        )
+
+    def _operation(self, step: arazzo.Step, tokens: Tokens) -> tuple[str, Tokens]:
+        named = {
+            "operationId": step.operation_id,
+            "operationPath": step.operation_path,
+            "workflowId": step.workflow_id,
+        }
+        given = [key for key, text in named.items() if text]
+        if given == ["operationId"]:
+            place = (*tokens, "operationId")
+            found = _OPERATION_ID.match(step.operation_id)
+            if found is None:
+                return step.operation_id, place
+            return self._prefix(found["source"], place) + found["id"], place
+        if given == ["operationPath"]:
+            place = (*tokens, "operationPath")
+            found = _OPERATION_PATH.match(step.operation_path)
+            if found is not None:
+                path = pointer_tokens(f"/{found['path']}")[0]
+                prefix = self._prefix(found["source"], place)
+                return f"{prefix}{found['method'].upper()} {path}", place
+            self._refuse(
+                f"invalid operation path `{step.operation_path}`",
+                place,
+                "write `{$sourceDescriptions.NAME.url}#/paths/~1pets/get`",
+            )
+            return "", place
+        self._refuse(
+            "unsupported `workflowId` of a step"
+            if given == ["workflowId"]
+            else f"{'several operations' if given else 'missing operation'} of the step"
+            f" `{step.step_id}`",
+            tokens,
+            "name one operation with `operationId` or `operationPath`",
+        )
+        return "", tokens
+
+    def _prefix(self, source: str, tokens: Tokens) -> str:
+        """Return the prefix of the keys of a source's operations."""
+        for at, description in enumerate(self._file.value.source_descriptions):
+            if description.name == source:
+                return self._find_prefix(description.url, ("sourceDescriptions", str(at), "url"))
+        names = ", ".join(f"`{each.name}`" for each in self._file.value.source_descriptions)
+        self._refuse(f"unknown source `{source}`", tokens, f"the sources are {names}")
+        return ""
+
+    def _find_prefix(self, url: str, tokens: Tokens) -> str:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(self._path), url))
+        for document, name in self._sources.items():
+            if posixpath.normpath(document) == path:
+                return f"{name}:" if name else ""
+        documents = ", ".join(f"`{document}`" for document in self._sources)
+        self._refuse(
+            f"`{url}` is not a document of this server",
+            tokens,
+            f"write a path relative to this file; the documents are {documents}",
+        )
+        return ""
+
+    def _parameters(self, step: arazzo.Step, tokens: Tokens) -> list[StepArgument]:
+        """Return the parameters of the step, and those of the workflow for all steps."""
+        found: dict[tuple[str, str], StepArgument] = {}
+        for written, place in (
+            (self._written.parameters, (*self._tokens, "parameters")),
+            (step.parameters, (*tokens, "parameters")),
+        ):
+            for at, parameter in enumerate(written):
+                argument = self._argument(parameter, (*place, str(at)))
+                found[argument.location, argument.name] = argument
+        return list(found.values())
+
+    def _argument(self, parameter: arazzo.Parameter, tokens: Tokens) -> StepArgument:
+        if parameter.reference:
+            name = parameter.reference.removeprefix("$components.parameters.")
+            reusable = self._file.value.components.parameters.get(name)
+            if reusable is not None and name != parameter.reference:
+                place = ("components", "parameters", name)
+                if parameter.value is None:
+                    return self._argument(reusable, place)
+                return self._argument(replace(reusable, value=parameter.value), tokens)
+        if parameter.reference or not parameter.name or parameter.in_ is UNSET:
+            self._refuse(
+                f"unknown reusable parameter `{parameter.reference}`"
+                if parameter.reference
+                else "incomplete parameter",
+                tokens,
+                "write `name`, `in` and `value` here",
+            )
+        value = self._reader.value(parameter.value, (*tokens, "value"))
+        return StepArgument(parameter.name, str(parameter.in_), value, (*tokens, "value"))
+
+    def _body(self, body: arazzo.RequestBody, tokens: Tokens) -> list[StepArgument]:
+        payload = deepcopy(body.payload)
+        for at, replacement in enumerate(body.replacements):
+            place = (*tokens, "replacements", str(at), "target")
+            payload = self._replace(payload, replacement, place)
+        at_payload = (*tokens, "payload")
+        value = self._reader.value(payload, at_payload)
+        arguments = [StepArgument("", "body", value, at_payload)]
+        if body.content_type:
+            kind = self._reader.value(body.content_type, (*tokens, "contentType"))
+            arguments.append(StepArgument("", "content_type", kind, (*tokens, "contentType")))
+        return arguments
+
+    def _replace(
+        self, payload: JsonValue, replacement: arazzo.Replacement, tokens: Tokens
+    ) -> JsonValue:
+        """Return the payload with the value at the replacement's target replaced."""
+        path = self._pointer(replacement.target, tokens)
+        if not path:
+            return replacement.value
+        holder = payload
+        for token in path[:-1]:
+            holder = _member(holder, token)
+        last = path[-1]
+        if isinstance(holder, dict):
+            holder[last] = replacement.value
+        elif isinstance(holder, list) and last.isdecimal() and int(last) < len(holder):
+            holder[int(last)] = replacement.value
+        else:
+            self._refuse(
+                f"unknown target `{replacement.target}` in the payload",
+                tokens,
+                "write the JSON Pointer of a value in the payload",
+            )
+        return payload
+
+    def _pointer(self, target: str, tokens: Tokens) -> tuple[str, ...]:
+        try:
+            return pointer_tokens(target)
+        except ValueError:
+            self._refuse(
+                f"invalid JSON Pointer `{target}`", tokens, "write for example `/items/0/isbn`"
+            )
+            return ()
+
+    def _refuse(self, message: str, tokens: Tokens, help: str) -> None:
+        self._problems.error(_CODE, message, at=self._file.at(*tokens), why=_WHY, help=help)
+
+
+def _member(value: JsonValue, token: str) -> JsonValue:
+    if isinstance(value, dict):
+        return value.get(token)
+    if isinstance(value, list) and token.isdecimal() and int(token) < len(value):
+        return value[int(token)]
+    return None

@@ -1,0 +1,83 @@
+"""Reading of a configuration file into a msgspec type, validated by the type's JSON Schema."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Generic, TypeVar
+
+import jsonschema_rs
+import msgspec
+from msgspec import Struct
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.jsonschema.dialect_2020_12 import JSON_SCHEMA_2020_12
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.openapi.source.limits import DEFAULT_LIMITS
+from mcpgen.openapi.source.source_file import ReadFile, read_source_file
+from mcpgen.openapi.validate.violations import describe_violations
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_WHY = "mcpgen does not ignore invalid settings in this file"
+
+
+class TypedFile(Struct, Generic[T], frozen=True):
+    """The value of a configuration file, with the location of each part."""
+
+    value: T
+    _file: ReadFile
+    _code: str
+
+    @property
+    def stated(self) -> JsonObject:
+        """The file as JSON, without defaults."""
+        stated: JsonObject = self._file.value
+        return stated
+
+    def at(self, *tokens: str) -> Location:
+        """Return the location of the value at these keys and list indexes."""
+        return self._file.location(tokens)
+
+    def refuse(self, problems: Problems, tokens: tuple[str, ...], message: str, help: str) -> None:
+        """Report a value that is invalid although its type is correct."""
+        problems.error(self._code, message, at=self.at(*tokens), why=_WHY, help=help)
+
+
+def read_typed(
+    content: bytes, shown_as: str, type_: type[T], code: str, problems: Problems
+) -> TypedFile[T]:
+    """Read YAML or JSON into a msgspec type; its diagnostics have the code `code`.
+
+    Raises:
+        RejectedError: it cannot be decoded, or is invalid by the type's JSON Schema.
+    """
+    file = read_source_file(content, shown_as, problems, DEFAULT_LIMITS)
+    schema = json_schema(type_)
+    errors = _validator(type_).iter_errors(file.value)
+    is_wrong = False
+    for found in describe_violations(errors, shown_as, schema):
+        is_wrong = True
+        at = file.location(found.tokens)
+        problems.error(code, found.message, at=at, why=_WHY, help=found.help)
+    if is_wrong:
+        raise RejectedError
+    return TypedFile(msgspec.convert(file.value, type_), file, code)
+
+
+@functools.cache
+def json_schema(type_: type[msgspec.Struct]) -> JsonObject:
+    """Return the JSON Schema (2020-12) of files of this type.
+
+    Objects whose type allows unknown members, as in standards, may have members that begin with
+    `x-`, but no others.
+    """
+    schema = msgspec.json.schema(type_)
+    for definition in schema["$defs"].values():
+        if "properties" in definition and "additionalProperties" not in definition:
+            definition |= {"patternProperties": {"^x-": {}}, "additionalProperties": False}
+    return {"$schema": JSON_SCHEMA_2020_12, **schema}
+
+
+@functools.cache
+def _validator(type_: type[msgspec.Struct]) -> Any:
+    return jsonschema_rs.Draft202012Validator(json_schema(type_))

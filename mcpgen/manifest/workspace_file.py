@@ -1,0 +1,98 @@
+"""Reading and validation of `mcpgen-workspace.yaml`, by its JSON Schema and by further checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath, PureWindowsPath
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.ir.version_pin import VersionPin
+from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceFile, WorkspaceSettings, list_owners
+from mcpgen.manifest.typed_file import TypedFile, read_typed
+
+_OWNER = re.compile(r"[^\s@]*@[^\s@]+\Z")
+
+
+def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings:
+    """Read the workspace file.
+
+    Raises:
+        RejectedError: it is invalid.
+    """
+    read = read_typed(content, WORKSPACE_FILE, WorkspaceFile, "workspace", problems)
+    file = read.value
+    for tokens, path in _paths(file):
+        if _leads_outside(path):
+            read.refuse(
+                problems,
+                tokens,
+                f"`{path}` is outside the workspace's folder",
+                "write a path relative to the workspace file, with `/`",
+            )
+    for tokens, owner in _owners(file):
+        if not _OWNER.match(owner):
+            read.refuse(
+                problems,
+                tokens,
+                f"invalid owner `{owner}`",
+                "write @user, @org/team or an e-mail address",
+            )
+    pin = _pin(read, "mcpgen", file.mcpgen, VersionPin.parse, problems)
+    runtime = None
+    if file.runtime is not None:
+        runtime = _pin(read, "runtime", file.runtime, VersionPin.parse_requirement, problems)
+    if pin is None or problems.has_errors:
+        raise RejectedError
+    return WorkspaceSettings(file, pin, runtime, lambda tokens: read.at(*tokens))
+
+
+def _pin(
+    read: TypedFile[WorkspaceFile],
+    key: str,
+    text: str,
+    parse: Callable[[str], VersionPin],
+    problems: Problems,
+) -> VersionPin | None:
+    try:
+        return parse(text)
+    except ValueError:
+        is_runtime = key == "runtime"
+        read.refuse(
+            problems,
+            (key,),
+            f"invalid {'requirement of mcpgen' if is_runtime else 'range of versions'} `{text}`",
+            'write it as in a server\'s pyproject.toml: "mcpgen>=0.4,<0.5"'
+            if is_runtime
+            else 'write one version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
+        )
+        return None
+
+
+def _paths(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every path and glob of the file with its place."""
+    for number, pattern in enumerate(file.servers):
+        yield ("servers", str(number)), pattern
+    for pattern in file.owners:
+        yield ("owners", pattern), pattern
+    for key, entry in (
+        ("inventory", file.inventory),
+        ("codeowners", file.codeowners),
+        ("gitattributes", file.gitattributes),
+    ):
+        if entry is not None:
+            yield (key, "file"), entry.file
+
+
+def _owners(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every owner with its place."""
+    for owner in list_owners(file.defaults.owner):
+        yield ("defaults", "owner"), owner
+    for pattern, owners in file.owners.items():
+        for owner in list_owners(owners):
+            yield ("owners", pattern), owner
+
+
+def _leads_outside(path: str) -> bool:
+    is_absolute = path.startswith("/") or bool(PureWindowsPath(path).anchor) or "\\" in path
+    return is_absolute or ".." in PurePosixPath(path).parts or path == "."

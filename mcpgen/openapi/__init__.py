@@ -1,0 +1,1 @@
+"""From an OpenAPI document to the IR: load, resolve, validate, lower."""

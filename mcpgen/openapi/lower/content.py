@@ -1,0 +1,180 @@
+"""Lowering of request bodies, responses and media types of OpenAPI 3."""
+
+from __future__ import annotations
+
+import re
+
+from mcpgen.diagnostics import OperationRefusedError
+from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response
+from mcpgen.openapi.lower.nodes import Node, Source, object_of
+from mcpgen.openapi.lower.parameters import ParameterLowering, check_header, examples_of
+from mcpgen.openapi.lower.schema import SchemaLowering
+
+_MAX_MEDIA_TYPES = 100  # of one body; each is compared with each other one
+_NAME = r"[A-Za-z0-9!#$&^_.+*-]+"
+_VALUE = r"(?:[A-Za-z0-9!#$&^_.+/:-]+|\"[ !#-\[\]-~]*\")"
+_MEDIA_TYPE = re.compile(  # RFC 9110, section 8.3.1, and the ranges that OpenAPI allows
+    rf"{_NAME}/{_NAME}(?:[ \t]*;[ \t]*{_NAME}={_VALUE})*[ \t]*;?\Z"
+)
+
+
+class ContentLowering:
+    """Lowering of request bodies and responses; shared ones are cached by pointer."""
+
+    def __init__(
+        self, source: Source, schemas: SchemaLowering, parameters: ParameterLowering
+    ) -> None:
+        self._source = source
+        self._schemas = schemas
+        self._parameters = parameters
+        self._bodies: dict[str, RequestBody] = {}
+        self._responses: dict[str, tuple[str, tuple[MediaType, ...], tuple[Parameter, ...]]] = {}
+
+    def request_body(self, node: Node) -> RequestBody | None:
+        """Lower the Request Body Object at `node`; return None if there is none."""
+        if node.value is None:
+            return None
+        found = self._source.follow(node)
+        if not isinstance(found.value, dict):
+            raise OperationRefusedError(
+                "request-body",
+                "its request body is not an object",
+                self._source.at(found.pointer),
+            )
+        if found.pointer not in self._bodies:
+            content = self.content(found.child("content"))
+            if not content and object_of(found.child("content").value):
+                raise OperationRefusedError(
+                    "media-type",
+                    "its request body has no valid media type",
+                    self._source.at(f"{found.pointer}/content"),
+                )
+            self._bodies[found.pointer] = RequestBody(
+                required=found.flag("required"),
+                content=content,
+                at=self._source.at(found.pointer),
+                description=found.text("description"),
+            )
+        body = self._bodies[found.pointer]
+        return body if body.content else None
+
+    def responses(self, node: Node) -> tuple[Response, ...]:
+        """Lower the Responses Object at `node`; sort by status, "default" last."""
+        responses = []
+        for key, declared in node.members():
+            if key.startswith("x-"):
+                continue
+            status = self._status(key, declared.pointer)
+            if status:
+                responses.append(self._response(status, declared))
+        return tuple(sorted(responses, key=lambda response: response.status))
+
+    def _status(self, key: str, pointer: str) -> str:
+        status = key.strip()
+        if status.lower() == "default":
+            return "default"
+        if len(status) == 3 and status[0] in "12345":
+            if status.isdecimal():
+                return status
+            if status[1:].upper() == "XX":
+                return status.upper()
+        self._source.warn("status-code", f"invalid status code `{key}`; it was dropped", pointer)
+        return ""
+
+    def _response(self, status: str, node: Node) -> Response:
+        try:
+            found = self._source.follow(node)
+        except OperationRefusedError as refused:
+            self._source.problems.warning(
+                refused.code, f"{refused.message}; any response is accepted", at=refused.at
+            )
+            found = Node({}, node.pointer)
+        if found.pointer not in self._responses:
+            self._responses[found.pointer] = (
+                found.text("description"),
+                self.content(found.child("content")),
+                self._headers(found.child("headers")),
+            )
+        description, content, headers = self._responses[found.pointer]
+        return Response(
+            status=status,
+            description=description,
+            content=content,
+            at=self._source.at(found.pointer),
+            headers=headers,
+        )
+
+    def content(self, node: Node) -> tuple[MediaType, ...]:
+        """Lower the media types of a `content` map; sort them by name."""
+        found: list[MediaType] = []
+        for name, child in sorted(node.members(), key=lambda member: member[0]):
+            if len(found) == _MAX_MEDIA_TYPES:
+                self._source.warn(
+                    "media-type",
+                    f"more than {_MAX_MEDIA_TYPES} media types; the rest was dropped",
+                    node.pointer,
+                )
+                break
+            if _MEDIA_TYPE.match(name.strip()):
+                found.append(self.media_type(name, child))
+            else:
+                self._source.warn(
+                    "media-type",
+                    f"invalid media type {name.strip()!a}; it was dropped",
+                    child.pointer,
+                    help="write a media type such as `application/json`",
+                )
+        return tuple(sorted(found, key=lambda media_type: media_type.media_type))
+
+    def media_type(self, name: str, node: Node) -> MediaType:
+        """Lower the Media Type Object at `node`."""
+        node = self._source.follow(node)
+        declared = object_of(node.value)
+        return MediaType(
+            media_type=name.strip(),
+            schema=self._schemas.lower(node.child("schema")) if "schema" in declared else None,
+            at=self._source.at(node.pointer),
+            encoding={
+                name: self._lower_encoding(child)
+                for name, child in sorted(node.child("encoding").members())
+            },
+            prefix_encoding=tuple(
+                map(self._lower_encoding, node.child("prefixEncoding").elements())
+            ),
+            item_encoding=(
+                self._lower_encoding(node.child("itemEncoding"))
+                if "itemEncoding" in declared
+                else None
+            ),
+            examples=examples_of(node, self._source),
+            item_schema=(
+                self._schemas.lower(node.child("itemSchema")) if "itemSchema" in declared else None
+            ),
+        )
+
+    def _lower_encoding(self, node: Node) -> Encoding:
+        """Lower the Encoding Object at `node`."""
+        explode = object_of(node.value).get("explode")
+        return Encoding(
+            content_type=node.text("contentType"),
+            style=node.text("style"),
+            explode=explode if isinstance(explode, bool) else None,
+            allow_reserved=node.flag("allowReserved"),
+            headers=tuple(
+                header
+                for header in self._headers(node.child("headers"))
+                if check_header(header.name, node.pointer, self._source)
+            ),
+        )
+
+    def _headers(self, node: Node) -> tuple[Parameter, ...]:
+        headers = []
+        for name, declared in sorted(node.members()):
+            try:
+                child = self._source.follow(declared)
+            except OperationRefusedError as refused:
+                self._source.problems.warning(refused.code, refused.message, at=refused.at)
+                continue
+            if isinstance(child.value, dict) and name.lower() != "content-type":
+                headers.append(self._parameters.build(child, name, "header"))
+        return tuple(headers)

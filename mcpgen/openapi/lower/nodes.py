@@ -1,0 +1,138 @@
+"""Access to a resolved document: nodes with their pointers, references, and problem reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from mcpgen.diagnostics import OperationRefusedError, Place, Problems
+from mcpgen.ir.document import Document
+from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.text.json_pointer import pointer_tokens
+
+_MAX_REFERENCES_IN_A_ROW = 32
+
+
+class Node(Struct, frozen=True):
+    """A value of the document and its JSON Pointer."""
+
+    value: JsonValue
+    pointer: str
+
+    def child(self, key: str | int) -> Node:
+        """Return the member `key`; a node with the value None if it does not exist."""
+        value = self.value
+        if isinstance(value, dict):
+            found = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            found = value[key]
+        else:
+            found = None
+        return Node(found, f"{self.pointer}/{escape(key)}")
+
+    def text(self, key: str) -> str:
+        """Return the member `key` if it is a string, else ""."""
+        found = self.value.get(key) if isinstance(self.value, dict) else None
+        return found if isinstance(found, str) else ""
+
+    def flag(self, key: str) -> bool:
+        """Return whether the member `key` is true or the string "true"."""
+        found = self.value.get(key) if isinstance(self.value, dict) else None
+        return found is True or found == "true"
+
+    def members(self) -> Iterator[tuple[str, Node]]:
+        """Yield the members of an object, in the document's order; none for other values."""
+        if isinstance(self.value, dict):
+            for key in self.value:
+                yield str(key), self.child(key)
+
+    def elements(self) -> Iterator[Node]:
+        """Yield the elements of an array; none for other values."""
+        if isinstance(self.value, list):
+            for index in range(len(self.value)):
+                yield self.child(index)
+
+
+def escape(key: str | int) -> str:
+    """Return `key` as an escaped reference token of a JSON Pointer."""
+    return str(key).replace("~", "~0").replace("/", "~1")
+
+
+class Source:
+    """The document that is lowered, and the collection of its problems."""
+
+    def __init__(self, document: Document, problems: Problems) -> None:
+        self.document = document
+        self.problems = problems
+        self.root = Node(document.root, "")
+
+    @property
+    def version(self) -> str:
+        """ "2.0", "3.0", "3.1" or "3.2"."""
+        return self.document.version
+
+    def at(self, pointer: str) -> Place:
+        """Return the place of the value at `pointer`."""
+        return Place(pointer, self.document.locate)
+
+    def target(self, reference: str) -> Node | None:
+        """Return the target of a local reference (`#/...`); None if it does not exist."""
+        if not reference.startswith("#"):
+            return None
+        pointer = reference[1:]
+        if "%" in pointer:
+            pointer = unquote(pointer)
+        value: JsonValue = self.document.root
+        try:
+            tokens = pointer_tokens(pointer)
+        except ValueError:
+            return None
+        for token in tokens:
+            if isinstance(value, dict) and token in value:
+                value = value[token]
+            elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
+                value = value[int(token)]
+            else:
+                return None
+        return Node(value, pointer)
+
+    def follow(self, node: Node) -> Node:
+        """Return `node`, or its target if it is a Reference Object.
+
+        Raises:
+            OperationRefusedError: the reference is broken or circular.
+        """
+        for _ in range(_MAX_REFERENCES_IN_A_ROW):
+            reference = node.value.get("$ref") if isinstance(node.value, dict) else None
+            if not isinstance(reference, str):
+                return node
+            found = self.target(reference)
+            if found is None:
+                raise OperationRefusedError(
+                    "unresolved-ref",
+                    f"unknown reference `{reference}`",
+                    self.at(f"{node.pointer}/$ref"),
+                    "add its target, or correct the reference",
+                )
+            node = found
+        raise OperationRefusedError(
+            "circular-ref",
+            "circular `$ref` without a definition",
+            self.at(node.pointer),
+            "replace one `$ref` of the circle by the definition",
+        )
+
+    def warn(self, code: str, message: str, pointer: str, *, why: str = "", help: str = "") -> None:
+        """Report a repair or an omission at `pointer`."""
+        self.problems.warning(code, message, at=self.at(pointer), why=why, help=help)
+
+    def note(self, code: str, message: str, pointer: str) -> None:
+        """Report information about `pointer` that needs no action."""
+        self.problems.note(code, message, at=self.at(pointer))
+
+
+def object_of(value: JsonValue) -> JsonObject:
+    """Return `value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,208 @@
+"""Lowering of schemas of any OpenAPI version to JSON Schema 2020-12 with named definitions."""
+
+from __future__ import annotations
+
+from mcpgen.jsonschema.types import (
+    ONE_SCHEMA,
+    SEVERAL_SCHEMAS,
+    JsonObject,
+    JsonSchema,
+    JsonValue,
+)
+from mcpgen.openapi.lower import keywords
+from mcpgen.openapi.lower.cycles import break_cycles
+from mcpgen.openapi.lower.discriminator import make_explicit
+from mcpgen.openapi.lower.names import SchemaNames
+from mcpgen.openapi.lower.nodes import Node, Source, escape
+from mcpgen.openapi.source.json_types import describe_type
+from mcpgen.openapi.source.secrets import is_secret_default
+
+MAX_DEPTH = 96  # of nested schemas; deeper ones accept any value
+
+_NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas"})
+_TEXTS = frozenset({"title", "description", "format"})
+_BESIDE_REFERENCE_IN_3_0 = frozenset(
+    {
+        "description",
+        "title",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "nullable",
+        "example",
+    }
+)
+
+
+class SchemaLowering:
+    """Lowering of schemas on demand; `finish` lowers the definitions that they refer to.
+
+    A missing target becomes a schema that accepts any value: `resolve` has reported it, and
+    skipped its operations.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._is_3_0 = source.version in ("2.0", "3.0")
+        self._names = SchemaNames(source)
+        self._pending: list[str] = []  # pointers of definitions to lower
+        self._definitions: dict[str, JsonSchema] = {}  # by pointer
+        self._references: list[tuple[JsonObject, str]] = []  # (schema with the `$ref`, pointer)
+
+    def lower(self, node: Node) -> JsonSchema:
+        """Lower the schema at `node`."""
+        return self._lower(node.value, node.pointer, 0)
+
+    def finish(self) -> dict[str, JsonSchema]:
+        """Return all referenced definitions by name, and set the `$ref`s to their names."""
+        while self._pending:
+            pointer = self._pending.pop()
+            target = self._source.target("#" + pointer)
+            if target is None or not isinstance(target.value, dict | bool):
+                self._definitions[pointer] = {}
+            else:
+                self._definitions[pointer] = self._lower(target.value, pointer, 0)
+        names = self._names.assign(self._definitions)
+        for holder, pointer in self._references:
+            holder["$ref"] = f"#/$defs/{names[pointer]}"
+        schemas = {names[pointer]: self._definitions[pointer] for pointer in self._definitions}
+        for name, pointer in break_cycles(schemas):
+            self._source.warn(
+                "circular-composition",
+                f"the schema `{name}` applies itself to the same value: {pointer}",
+                self._pointer_of(names, name),
+                why="its validation would never end; the inner reference was removed",
+            )
+        return dict(sorted(schemas.items()))
+
+    @staticmethod
+    def _pointer_of(names: dict[str, str], name: str) -> str:
+        return next(pointer for pointer, known in names.items() if known == name)
+
+    def drop_secret(self, name: str, schema: JsonSchema, pointer: str) -> None:
+        """Remove a credential from the default of the parameter or property `name`."""
+        if isinstance(schema, dict) and is_secret_default(name, schema.get("default")):
+            del schema["default"]
+            self._source.warn(
+                "secret-default",
+                f"the default of `{name}` looks like a credential; it was dropped",
+                f"{pointer}/default",
+                why="the generated server would contain it",
+            )
+
+    def _lower(self, schema: JsonValue, pointer: str, depth: int) -> JsonSchema:
+        if isinstance(schema, bool):
+            return schema
+        if not isinstance(schema, dict):
+            self._source.warn(
+                "schema-shape", f"expected a schema, found {describe_type(schema)}", pointer
+            )
+            return True
+        if depth > MAX_DEPTH:
+            self._source.warn(
+                "schema-too-deep",
+                f"schemas are nested more than {MAX_DEPTH} levels deep; deeper ones are ignored",
+                pointer,
+            )
+            return True
+        out: JsonObject = {}
+        is_reference = isinstance(schema.get("$ref"), str)
+        for keyword, value in schema.items():
+            if is_reference and self._is_3_0 and keyword not in _BESIDE_REFERENCE_IN_3_0:
+                continue
+            self._keyword(out, keyword, value, pointer, depth)
+        if is_reference:
+            self._refer(out, schema["$ref"])
+        elif isinstance(schema.get("$dynamicRef"), str):
+            self._refer_dynamically(out, schema["$dynamicRef"], pointer)
+        if "discriminator" in schema:
+            make_explicit(out, schema, pointer, self._source)
+        self._unwrap(out)
+        keywords.reconcile(out, schema, pointer, self._source)
+        if schema.get("nullable") is True:
+            out = keywords.with_null(out)
+        return out
+
+    def _keyword(
+        self, out: JsonObject, keyword: str, value: JsonValue, pointer: str, depth: int
+    ) -> None:
+        if isinstance(value, str) and (
+            keyword in _TEXTS or (keyword == "type" and value in keywords.TYPES)
+        ):
+            out[keyword] = value  # most keywords are these, and right
+        elif keyword in _NAMED_SCHEMAS:
+            if not isinstance(value, dict):
+                self._refuse_keyword(keyword, value, "an object", pointer)
+                return
+            out[keyword] = {
+                str(name): self._lower(item, f"{pointer}/{keyword}/{escape(name)}", depth + 1)
+                for name, item in value.items()
+            }
+            if keyword == "properties":
+                for name, item in out[keyword].items():
+                    self.drop_secret(str(name), item, f"{pointer}/properties/{escape(name)}")
+        elif keyword in ONE_SCHEMA:
+            if keyword == "items" and isinstance(value, list):
+                keyword = "prefixItems"  # the tuple form of drafts before 2020-12
+                out[keyword] = self._several(keyword, value, pointer, depth)
+            else:
+                out[keyword] = self._lower(value, f"{pointer}/{keyword}", depth + 1)
+        elif keyword in SEVERAL_SCHEMAS:
+            if not isinstance(value, list) or not value:
+                self._refuse_keyword(keyword, value, "an array of schemas", pointer)
+                return
+            out[keyword] = self._several(keyword, value, pointer, depth)
+        else:
+            read = keywords.READERS.get(keyword)
+            if read is not None:
+                out |= read(value, keywords.Place(keyword, pointer, self._source))
+
+    def _several(
+        self, keyword: str, values: list[JsonValue], pointer: str, depth: int
+    ) -> list[JsonSchema]:
+        return [
+            self._lower(item, f"{pointer}/{keyword}/{index}", depth + 1)
+            for index, item in enumerate(values)
+        ]
+
+    def _refuse_keyword(self, keyword: str, value: JsonValue, wanted: str, pointer: str) -> None:
+        self._source.warn(
+            "schema-keyword",
+            f"invalid `{keyword}`: expected {wanted}, found {describe_type(value)}; it was dropped",
+            f"{pointer}/{escape(keyword)}",
+        )
+
+    def _refer(self, out: JsonObject, reference: str) -> None:
+        target = self._source.target(reference)
+        key = reference.lstrip("#") if target is None else target.pointer
+        if key not in self._definitions:
+            self._definitions[key] = {}
+            self._pending.append(key)
+        out["$ref"] = reference
+        self._references.append((out, key))
+
+    def _unwrap(self, out: JsonObject) -> None:
+        """Replace `allOf: [{$ref}]`, which OpenAPI 3.0 requires for siblings, by the `$ref`."""
+        for keyword in ("allOf", "anyOf", "oneOf"):
+            members = out.get(keyword)
+            if "$ref" in out or not members or len(members) > 1:
+                continue
+            (member,) = members
+            if isinstance(member, dict) and member.keys() == {"$ref"}:
+                key = next(key for holder, key in reversed(self._references) if holder is member)
+                del out[keyword]
+                out["$ref"] = member["$ref"]
+                self._references.append((out, key))
+
+    def _refer_dynamically(self, out: JsonObject, reference: str, pointer: str) -> None:
+        """Treat `$dynamicRef` as a reference to the first anchor of that name."""
+        found = self._names.find_anchor(reference.lstrip("#"))
+        if found is None:
+            self._source.warn(
+                "dynamic-ref",
+                f"unknown `$dynamicAnchor` `{reference}`; any value is accepted",
+                f"{pointer}/$dynamicRef",
+            )
+        else:
+            self._refer(out, "#" + found)

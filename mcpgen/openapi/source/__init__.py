@@ -1,0 +1,1 @@
+"""Reading of JSON and YAML documents from files and URLs, with limits and text positions."""

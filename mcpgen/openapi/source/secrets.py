@@ -1,0 +1,96 @@
+"""Detection of credentials in a document: in server URLs, security schemes and defaults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mcpgen.ir.document import Secret
+from mcpgen.jsonschema.types import JsonValue
+from mcpgen.text.json_pointer import Path, path_tokens
+from mcpgen.text.secret_names import is_secret_name
+
+REDACTED = "REDACTED"  # replaces a credential in the project's copy of a document
+
+_USERINFO = re.compile(r"://[^/\s@:{}]*:(?P<secret>[^/\s@{}]+)@")
+_TOKEN_SHAPE = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b"
+    r"|\bsk_live_[A-Za-z0-9]{20,}|\bxox[abpr]-[0-9]{6,}-[0-9A-Za-z-]{10,}"
+)
+_OPAQUE = re.compile(r"[^\s<>{}\[\]]+\Z")  # no placeholder, no sentence
+_MIN_LENGTH = 12
+_SHOWN_TO_READERS = frozenset({"description", "example", "examples", "summary"})
+_DIGIT = re.compile(r"\d")
+
+
+def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
+    """Find credentials in server URLs, in security schemes, and in defaults of secret parameters.
+
+    Examples are ignored: their credentials are fictitious, and they are never sent.
+    """
+    return tuple(_walk(root))
+
+
+def _walk(root: JsonValue) -> Iterator[Secret]:
+    # (node, its path, name of the nearest enclosing parameter or property)
+    pending: list[tuple[JsonValue, Path, str]] = [(root, None, "")]
+    seen: set[int] = set()
+    while pending:
+        node, path, name = pending.pop()
+        if not isinstance(node, dict | list) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, list):
+            pending.extend((value, (path, index), name) for index, value in enumerate(node))
+            continue
+        if "in" in node and isinstance(node.get("name"), str):
+            name = node["name"]
+        is_map = path is not None and path[1] == "properties"
+        for key, value in node.items():
+            if isinstance(value, str):
+                if len(value) >= _MIN_LENGTH and (
+                    (found := _extract_secret(path, key, value, name)) and found != REDACTED
+                ):
+                    yield Secret(path_tokens((path, key)), found)
+            elif isinstance(value, dict | list) and key not in _SHOWN_TO_READERS:
+                pending.append((value, (path, key), key if is_map else name))
+
+
+def _extract_secret(path: Path, key: str, value: str, name: str) -> str:
+    """Return the credential in one string, or ""."""
+    if key == "url" and (userinfo := _USERINFO.search(value)):
+        return userinfo["secret"]
+    if key in _SHOWN_TO_READERS:
+        return ""
+    if shaped := _TOKEN_SHAPE.search(value):
+        return shaped[0]
+    if key != "default" and not key.startswith("x-"):
+        return ""
+    if key == "default":
+        return value if is_secret_default(name, value) else ""
+    if not _is_opaque(value):
+        return ""
+    within = path_tokens(path)[:2]
+    in_scheme = "securitySchemes" in within or "securityDefinitions" in within
+    return value if in_scheme else ""
+
+
+def is_secret_default(name: str, value: JsonValue) -> bool:
+    """Return whether the default of a parameter or property called `name` is a credential."""
+    if value == REDACTED:
+        return True
+    return (
+        isinstance(value, str)
+        and len(value) >= _MIN_LENGTH
+        and _is_opaque(value)
+        and is_secret_name(name)
+    )
+
+
+def has_token_shape(text: str) -> bool:
+    """Return whether a text contains a key or token of a well-known format."""
+    return _TOKEN_SHAPE.search(text) is not None
+
+
+def _is_opaque(value: str) -> bool:
+    return bool(_OPAQUE.match(value) and _DIGIT.search(value)) and "://" not in value

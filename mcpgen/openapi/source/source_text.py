@@ -1,0 +1,120 @@
+"""Decoding of a file to text, and conversion of offsets to lines, columns and excerpts."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import itertools
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+
+_USERINFO = re.compile(r"(?<=://)[^/\s\"'@]*:[^/\s\"'@]*(?=@)")
+_MAX_EXCERPT = 200
+_BEFORE = 40  # characters of a longer line before the location in its excerpt
+
+# The longer marks first: UTF-32's little-endian one begins with UTF-16's.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Without a mark, the zero bytes around the first ASCII character decide (RFC 4627, section 3).
+_ZERO_PATTERNS = (
+    (re.compile(rb"[^\0]\0\0\0", re.DOTALL), "utf-32-le"),
+    (re.compile(rb"\0\0\0[^\0]", re.DOTALL), "utf-32-be"),
+    (re.compile(rb"[^\0]\0", re.DOTALL), "utf-16-le"),
+    (re.compile(rb"\0[^\0]", re.DOTALL), "utf-16-be"),
+)
+
+
+class SourceText:
+    """A decoded file; offsets count characters from 0, lines and columns count from 1.
+
+    `secrets` are masked in excerpts; `ReadFile.mask` sets them.
+    """
+
+    def __init__(self, shown_as: str, text: str) -> None:
+        self.shown_as = shown_as
+        self.text = text
+        self.secrets: tuple[str, ...] = ()
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        # With newline="" only \r\n, \r and \n end a line, and stay part of it.
+        ends = list(itertools.accumulate(map(len, io.StringIO(self.text, newline=""))))
+        if not self.text.endswith(("\r", "\n")):
+            del ends[-1:]
+        return [0, *ends]
+
+    def location(self, offset: int, pointer: str = "", width: int = 1) -> Location:
+        """Return the location of a character, with an excerpt of its line.
+
+        The excerpt of a very long line, as in minified JSON, begins at `Location.excerpt_column`.
+        """
+        starts = self._line_starts
+        line = bisect_right(starts, offset)
+        start = starts[line - 1]
+        end = starts[line] if line < len(starts) else len(self.text)
+        while end > start and self.text[end - 1] in "\r\n":
+            end -= 1
+        first = max(start, min(offset - _BEFORE, end - _MAX_EXCERPT))
+        shown = self._excerpt(first, min(end, first + _MAX_EXCERPT))
+        return Location(
+            self.shown_as,
+            line,
+            offset - start + 1,
+            pointer,
+            shown,
+            max(1, min(width, first + len(shown) - offset)),
+            first - start + 1,
+            first + len(shown) < end,
+        )
+
+    def _excerpt(self, start: int, end: int) -> str:
+        """Return a part of the text with masked credentials, including partly contained ones."""
+        before = max(0, start - _MAX_EXCERPT)
+        around = self.text[before : end + _MAX_EXCERPT]
+        around = _USERINFO.sub(lambda found: "*" * len(found[0]), around)
+        for secret in self.secrets:
+            around = around.replace(secret, "*" * len(secret))
+        return around[start - before : end - before]
+
+
+def decode(content: bytes, shown_as: str, problems: Problems) -> SourceText:
+    """Decode UTF-8, or UTF-16 or UTF-32 by the first bytes (YAML 1.2.2, section 5.2).
+
+    Raises:
+        RejectedError: the bytes are invalid in that encoding.
+    """
+    encoding, skipped = _detect_encoding(content)
+    try:
+        return SourceText(shown_as, content[skipped:].decode(encoding))
+    except UnicodeDecodeError as error:
+        before = content[skipped : skipped + error.start].decode(encoding, errors="replace")
+        place = SourceText(shown_as, before).location(len(before))
+        problems.error(
+            "not-text",
+            f"invalid {encoding.upper()}: byte 0x{error.object[error.start]:02x}"
+            if error.start < len(error.object)
+            else f"invalid {encoding.upper()}: the text ends inside a character",
+            at=place,
+            why="decoding with another encoding would corrupt names and values",
+            help="save the file as UTF-8",
+        )
+        raise RejectedError from None
+
+
+def _detect_encoding(content: bytes) -> tuple[str, int]:
+    """Return the encoding and the length of its byte order mark."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if content.startswith(mark):
+            return encoding, len(mark)
+    for pattern, encoding in _ZERO_PATTERNS:
+        if pattern.match(content):
+            return encoding, 0
+    return "utf-8", 0

@@ -1,0 +1,1 @@
+"""Validation of documents: OpenAPI's schemas, further checks, and openapi-spec-validator."""

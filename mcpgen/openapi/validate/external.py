@@ -1,0 +1,152 @@
+"""Validation with openapi-spec-validator in a restricted child process, with a cache."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.openapi.validate.child_process import ChildProcess
+
+_PROGRAM: Final = Path(__file__).with_name("external_program.py")
+_VALIDATOR: Final = "openapi-spec-validator"
+_SECONDS: Final = 5
+_START_SECONDS: Final = 30  # for the import of the validator
+
+
+class ExternalFinding(Struct, frozen=True):
+    """One finding of the validator: its place in the document, and its message."""
+
+    tokens: tuple[str, ...]
+    message: str
+
+
+class ExternalResult(Struct, frozen=True):
+    """The findings of the validator, or the reason for their absence."""
+
+    findings: tuple[ExternalFinding, ...] = ()
+    failure: str = ""
+
+
+class PendingResult:
+    """A result of the validator that may still be running."""
+
+    def __init__(self, wait: Callable[[], ExternalResult]) -> None:
+        self._wait = wait
+        self._result: ExternalResult | None = None
+
+    def join(self) -> ExternalResult:
+        """Wait for the result."""
+        if self._result is None:
+            self._result = self._wait()
+        return self._result
+
+
+def start_validation(root: JsonObject, cache_folder: Path | None = None) -> PendingResult:
+    """Start openapi-spec-validator for a self-contained document; do not wait for it.
+
+    The result is cached in `cache_folder` by the hash of the document and the validator's version.
+    """
+    document = json.dumps(root, sort_keys=True).encode()
+    entry = _cache_path(document, cache_folder) if cache_folder else None
+    if entry is not None and (cached := _read_cache(entry)) is not None:
+        return PendingResult(lambda: cached)
+    while _open:  # the process validates one document at a time
+        _open.pop().join()
+    try:
+        process = _get_process()
+        process.send(zlib.compress(document, level=1))
+    except OSError as error:
+        failed = _not_sent(error)
+        return PendingResult(lambda: failed)
+    deadline = time.monotonic() + _START_SECONDS + _SECONDS
+    _open.append(PendingResult(lambda: _receive(process, deadline, entry)))
+    return _open[-1]
+
+
+def _receive(process: ChildProcess, deadline: float, entry: Path | None) -> ExternalResult:
+    """Wait for the answer of the process and cache the findings."""
+    # If the caller took longer than the deadline, the answer is already in the pipe.
+    seconds = max(_SECONDS, deadline - time.monotonic())
+    try:
+        answer = json.loads(process.receive(seconds))
+        if "too_slow" in answer:
+            return _too_slow()
+        if "stopped" in answer:
+            return ExternalResult(failure=f"it stopped with {answer['stopped']}")
+        result = _decode(answer["findings"])
+    except TimeoutError:
+        return _too_slow()
+    except EOFError:
+        return ExternalResult(failure="it stopped without an answer")
+    except OSError as error:
+        return _not_sent(error)
+    except ValueError:
+        return ExternalResult(failure="its answer was invalid")
+    if entry is not None:
+        _write_cache(entry, result)
+    return result
+
+
+def _too_slow() -> ExternalResult:
+    return ExternalResult(failure=f"it took more than {_SECONDS} seconds")
+
+
+def _not_sent(error: OSError) -> ExternalResult:
+    return ExternalResult(failure=f"it could not be started: {error.strerror}")
+
+
+_open: list[PendingResult] = []  # at most one
+_running: list[ChildProcess] = []  # at most one
+
+
+def _get_process() -> ChildProcess:
+    """Return the running validator, or start one, which takes longer than most validations."""
+    for process in _running:
+        if process.is_usable:
+            return process
+    _running[:] = [ChildProcess([sys.executable, "-I", str(_PROGRAM), str(_SECONDS)])]
+    return _running[0]
+
+
+def _decode(found: JsonValue) -> ExternalResult:
+    return ExternalResult(
+        tuple(ExternalFinding(tuple(one["tokens"]), one["message"]) for one in found)
+    )
+
+
+def _cache_path(document: bytes, folder: Path) -> Path:
+    version = importlib.metadata.version(_VALIDATOR)
+    digest = hashlib.sha256(f"{_VALIDATOR} {version}\n".encode() + document).hexdigest()
+    return folder / f"judgement-{digest}.json"
+
+
+def _read_cache(entry: Path) -> ExternalResult | None:
+    try:
+        return _decode(json.loads(entry.read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _write_cache(entry: Path, result: ExternalResult) -> None:
+    """Write the result; ignore a cache folder that is not writable."""
+    found = [{"tokens": one.tokens, "message": one.message} for one in result.findings]
+    with contextlib.suppress(OSError):
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        half = entry.with_suffix(f".{os.getpid()}")
+        try:
+            half.write_text(json.dumps(found), "utf-8")
+            half.replace(entry)
+        finally:
+            half.unlink(missing_ok=True)

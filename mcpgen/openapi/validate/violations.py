@@ -1,0 +1,144 @@
+"""Conversion of JSON Schema validation errors to readable messages with places and remedies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Kind
+from msgspec import Struct
+
+from mcpgen.diagnostics import did_you_mean
+from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.openapi.source.json_types import describe_type
+
+
+class Violation(Struct, frozen=True):
+    """One violation of a schema: its place, and what was expected there."""
+
+    tokens: tuple[str, ...]
+    message: str
+    help: str = ""
+
+
+def describe_violations(
+    errors: Iterable[jsonschema_rs.ValidationError],
+    standard: str,
+    schema: JsonObject | None = None,
+) -> Iterator[Violation]:
+    """Yield the violations in a document of `standard`, in the validator's order.
+
+    With the `schema`, the help for an unknown key names the known ones.
+    """
+    for error in errors:
+        for leaf in _leaves(error):
+            yield from _violation(leaf, standard, schema or {})
+
+
+def _leaves(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
+    """Yield the errors in the alternative that the author most likely meant."""
+    kind = error.kind
+    if not isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid):
+        yield error
+        return
+    branches = [branch for branch in kind.context if branch and not _is_reference(branch)]
+    if not branches:
+        yield error
+        return
+    depth = len(error.instance_path)
+    for inner in min(branches, key=lambda branch: _distance(branch, depth)):
+        yield from _leaves(inner)
+
+
+def _is_reference(branch: list[jsonschema_rs.ValidationError]) -> bool:
+    """Return whether this alternative requires a Reference Object, which the value is not."""
+    return any(
+        isinstance(error.kind, Kind.Required) and error.kind.property == "$ref" for error in branch
+    )
+
+
+def _distance(branch: list[jsonschema_rs.ValidationError], depth: int) -> tuple[bool, int, int]:
+    """Return a sort key: alternatives with deeper errors are closer to the value."""
+    is_other = any(
+        isinstance(error.kind, Kind.Enum | Kind.Constant)
+        or (isinstance(error.kind, Kind.Type) and len(error.instance_path) == depth)
+        for error in branch
+    )
+    return is_other, -max(len(error.instance_path) for error in branch), len(branch)
+
+
+def _violation(
+    error: jsonschema_rs.ValidationError, standard: str, schema: JsonObject
+) -> Iterator[Violation]:
+    tokens = tuple(str(token) for token in error.instance_path)
+    match error.kind:
+        case Kind.AdditionalProperties(names) | Kind.UnevaluatedProperties(names):
+            for name in names:
+                yield Violation(
+                    (*tokens, name),
+                    f"unknown key `{name}`",
+                    _suggest_keys(name, error, schema),
+                )
+        case Kind.Required(name):
+            yield Violation(tokens, f"missing key `{name}`", f"add `{name}`")
+        case Kind.Type(types):
+            expected = _one_of(f"{_ARTICLES.get(name, 'a')} {name}" for name in types)
+            found = describe_type(error.instance)
+            yield Violation(tokens, f"expected {expected}, found {found}")
+        case Kind.Enum(options):
+            expected = _one_of(f"`{json.dumps(option)}`" for option in options)
+            yield Violation(tokens, f"expected {expected}, found {_excerpt(error.instance)}")
+        case Kind.Constant(value):
+            found = _excerpt(error.instance)
+            yield Violation(tokens, f"expected `{json.dumps(value)}`, found {found}")
+        case Kind.UniqueItems() if tokens[-1:] == ("required",):
+            return  # lowering repairs and reports it
+        case Kind.UniqueItems():
+            yield Violation(tokens, "duplicate item in this list", "remove one of them")
+        case Kind.OneOfMultipleValid() if "parameters" in tokens:
+            yield Violation(
+                tokens, "expected one of `schema` and `content`, found both", "remove one of them"
+            )
+        case Kind.ExclusiveMinimum(limit):
+            yield Violation(tokens, f"expected more than {limit}, found {_excerpt(error.instance)}")
+        case Kind.Minimum(limit):
+            yield Violation(tokens, f"expected at least {limit}, found {_excerpt(error.instance)}")
+        case Kind.MinItems(count) | Kind.MinProperties(count):
+            yield Violation(tokens, f"expected at least {count} entry here, found none")
+        case Kind.Pattern(pattern):
+            message = f"invalid value {_excerpt(error.instance)}"
+            yield Violation(tokens, message, f"it must match `{pattern}`" if schema else "")
+        case Kind.PropertyNames(inner):
+            for spelled in _violation(inner, standard, schema):
+                yield Violation((*tokens, str(inner.instance)), spelled.message, spelled.help)
+        case kind:
+            rule = getattr(kind, "name", "")
+            yield Violation(tokens, f"violation of the rule `{rule}` of {standard}'s schema")
+
+
+_ARTICLES = {"object": "an", "array": "an", "integer": "an"}
+
+
+def _one_of(options: Iterable[str]) -> str:
+    listed = list(options)
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
+
+
+def _excerpt(value: JsonValue) -> str:
+    """Return a short scalar as JSON, else the type, since long values may contain secrets."""
+    if isinstance(value, str | int | float | bool) and len(str(value)) <= 30:
+        return f"`{json.dumps(value, ensure_ascii=False)}`"
+    return describe_type(value)
+
+
+def _suggest_keys(name: str, error: jsonschema_rs.ValidationError, schema: JsonObject) -> str:
+    """Return a help with the most similar known key, or with all of them."""
+    parent: JsonValue = schema
+    for token in error.schema_path[:-1]:
+        parent = parent.get(token) if isinstance(parent, dict) else None
+    known = parent.get("properties") if isinstance(parent, dict) else None
+    if not isinstance(known, dict) or not known:
+        return "correct its spelling, remove it, or prefix it with `x-`"
+    keys = ", ".join(f"`{key}`" for key in sorted(known))
+    return did_you_mean(name, known, f"known keys are {keys}")

@@ -1,0 +1,130 @@
+"""`changelog`: what changed in the tools of a project since an earlier state of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from mcpgen.changelog import RULES, Changelog, Level, compare, next_version
+from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
+from mcpgen.emit.lockfile.lockfile import Lock
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.surface import Surface
+from mcpgen.pipeline.options import GenerateOptions, Progress
+from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.project.disk import tell_unreadable
+from mcpgen.pipeline.project.project_folder import find_lock, read_file
+from mcpgen.pipeline.project.surfaces import (
+    earlier_surface,
+    package_version,
+    unchanged_surface,
+)
+
+
+class ChangelogReport(Struct, frozen=True):
+    """What changed, graded, since what. `changelog` is None where nothing could be compared."""
+
+    problems: Problems
+    outcome: Outcome
+    target: Path
+    changelog: Changelog | None = None
+    since: str = ""  # where the earlier surface was found: "HEAD", a folder, ...
+    version: str = ""  # of the package, then; "" where it is not known
+    suggested_version: str = ""
+
+
+def changelog(
+    target: Path,
+    against: str | None,
+    options: GenerateOptions,
+    progress: Progress,
+    *,
+    fail_on: Level | None = None,
+) -> ChangelogReport:
+    """Compare the tools that `target` has now with those that it had at `against`.
+
+    Now means what `generate` would write with what lies in the folder. `against` is as
+    `earlier_surface` takes it. The exit code is 1 if a change is of the level `fail_on` or above.
+    """
+    problems = Problems()
+    try:
+        return _changelog(target, against, options, problems, progress, fail_on)
+    except StoppedError as stopped:
+        return ChangelogReport(problems, stopped.outcome, target)
+    except RejectedError:
+        return ChangelogReport(problems, Outcome.REJECTED, target)
+    except OSError as error:
+        return ChangelogReport(problems, tell_unreadable(error, target, problems), target)
+
+
+def _changelog(
+    target: Path,
+    against: str | None,
+    options: GenerateOptions,
+    problems: Problems,
+    progress: Progress,
+    fail_on: Level | None,
+) -> ChangelogReport:
+    found_lock = find_lock(target, problems)
+    if found_lock is None:
+        return ChangelogReport(problems, Outcome.USAGE, target)
+    lock = found_lock.lock
+    # Imported here: the pipeline loads a validator and YAML, which `check` does without.
+    from mcpgen.pipeline.project.read_inputs import read_intent
+
+    earlier = earlier_surface(target, against, problems)
+    intent = read_intent(target, problems)
+    levels = levels_of(intent, problems)
+    now = unchanged_surface(target, lock) or _plan_surface(
+        target, lock, intent, options, problems, progress
+    )
+    found = compare(earlier.surface, now, levels)
+    version = earlier.version or package_version(partial(read_file, target))
+    is_over = fail_on is not None and found.level >= fail_on
+    return ChangelogReport(
+        problems,
+        Outcome.FINDINGS if is_over else Outcome.DONE,
+        target,
+        found,
+        earlier.found_in,
+        version,
+        next_version(version, found.level),
+    )
+
+
+def levels_of(intent: LocatedManifest, problems: Problems) -> dict[str, Level]:
+    """Give the levels that the manifest gives to rules, by id.
+
+    Raises:
+        RejectedError: it names a rule that there is not.
+    """
+    stated = intent.manifest.changelog
+    for rule in stated.keys() - RULES.keys():
+        problems.error(
+            "changelog-rule",
+            f"`{rule}` is no rule of the changelog",
+            at=intent.locate(("changelog", rule)),
+            why="the level would silently change nothing",
+            help=did_you_mean(rule, RULES, f"rules are {', '.join(sorted(RULES))}"),
+        )
+    if stated.keys() - RULES.keys():
+        raise RejectedError
+    return {rule: Level[word.upper()] for rule, word in stated.items()}
+
+
+def _plan_surface(
+    target: Path,
+    lock: Lock,
+    intent: LocatedManifest,
+    options: GenerateOptions,
+    problems: Problems,
+    progress: Progress,
+) -> Surface:
+    from mcpgen.pipeline.build import plan_project
+    from mcpgen.pipeline.project.read_inputs import read_inputs
+    from mcpgen.render.surface import surface_of
+
+    inputs = read_inputs(target, intent, options, lock=lock)
+    return surface_of(plan_project(inputs, problems, progress).plan)

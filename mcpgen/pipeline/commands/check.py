@@ -1,0 +1,213 @@
+"""`check`: is a project what its inputs and mcpgen would make of it today, and does it start?
+
+It compares hashes. Only `handlers/` that changed since their last good load are loaded again.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.emit.lockfile.lockfile import Lock, sha256
+from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE
+from mcpgen.emit.merge.blocks import TESTS
+from mcpgen.emit.write.write import is_interrupted
+from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
+from mcpgen.pipeline.options import CheckReport
+from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.project.disk import tell_interrupted, tell_unreadable
+from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, read_evidence, was_made_otherwise
+from mcpgen.pipeline.project.loading import check_loading
+from mcpgen.pipeline.project.overrides import check_overrides, tell_lost
+from mcpgen.pipeline.project.project_folder import changed_inputs, find_lock, read_file, toolchain
+from mcpgen.pipeline.project.unresolved import find_foreign, find_unresolved
+
+
+def check(
+    target: Path, *, ignore_toolchain: bool = False, inputs_decide: bool = False
+) -> CheckReport:
+    """Say whether the project at `target` is current, its generated files unedited, and loads.
+
+    Writes nothing there. An edited file weighs more than a stale one; both are told. With
+    `ignore_toolchain` other versions of the tools that mcpgen uses make nothing stale. With
+    `inputs_decide` nothing more is looked at, or told, once an input has changed, and `handlers/`
+    are not loaded.
+    """
+    problems = Problems()
+    try:
+        if is_interrupted(target):
+            return CheckReport(problems, tell_interrupted(target, problems), target)
+        return _check(
+            target,
+            problems,
+            ignore_toolchain=ignore_toolchain,
+            inputs_decide=inputs_decide,
+        )
+    except OSError as error:
+        return CheckReport(problems, tell_unreadable(error, target, problems), target)
+
+
+def _check(
+    target: Path, problems: Problems, *, ignore_toolchain: bool, inputs_decide: bool
+) -> CheckReport:
+    found = find_lock(target, problems)
+    if found is None:
+        return CheckReport(problems, Outcome.USAGE, target)
+    if found.is_recovered:
+        outcome = Outcome.FINDINGS if found.is_lost else Outcome.CONFLICT
+        return CheckReport(problems, outcome, target, stale=(LOCK_FILE,))
+    lock = found.lock
+    stale = _changed_inputs(target, lock, problems)
+    if stale and inputs_decide:
+        return CheckReport(problems, Outcome.FINDINGS, target, tuple(stale))
+    missing, edited = _changed_files(target, lock, problems)
+    merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
+    edited += find_unresolved(
+        target,
+        (*merged, MANIFEST_FILE, ANSWERS_FILE, *(each.root for each in lock.documents)),
+        problems,
+    )
+    find_foreign(target, lock.files, problems)
+    stale += missing
+    stale += _missing_resources(target, problems)
+    stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
+    _note_other_runtime(target, problems)
+    _report_destinations(target, problems)
+    is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
+    # Whatever is found so far explains why the server does not start.
+    if not (stale or edited or is_misfit or inputs_decide):
+        is_misfit = check_loading(target, problems)
+    outcome = (
+        Outcome.CONFLICT if edited else Outcome.FINDINGS if stale or is_misfit else Outcome.DONE
+    )
+    return CheckReport(problems, outcome, target, tuple(stale), tuple(edited))
+
+
+def _changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
+    changed = changed_inputs(target, lock)
+    for path, how in changed.items():
+        _stale(problems, path, how, path)
+    return list(changed)
+
+
+def _changed_tools(lock: Lock, problems: Problems, *, is_all: bool, ignored: bool) -> list[str]:
+    """Give the tools that have another version now; `is_all` says that nothing else is stale."""
+    now = {"mcpgen": importlib.metadata.version("mcpgen")}
+    then = {"mcpgen": lock.mcpgen}
+    if not ignored:
+        now |= toolchain()
+        then |= lock.toolchain
+    changed = [name for name in sorted(now.keys() | then.keys()) if now.get(name) != then.get(name)]
+    if changed:
+        versions = ", ".join(
+            f"{name} {then.get(name, '(absent)')} -> {now.get(name, '(absent)')}"
+            for name in changed
+        )
+        problems.warning(
+            "stale",
+            f"stale only because {versions}" if is_all else f"stale because {versions}",
+            why="another version may write other bytes",
+            help="run `mcpgen generate` and review its diff"
+            + ("" if "mcpgen" in changed else "; `--ignore-toolchain` passes over it"),
+        )
+    return changed
+
+
+def _note_other_runtime(target: Path, problems: Problems) -> None:
+    evidence = read_evidence(target, TESTS)
+    if evidence is not None and was_made_otherwise(target, evidence):
+        problems.note(
+            "proven-with-other-runtime",
+            "the tests ran with another state of the runtime",
+            at=Location(f"{EVIDENCE_FOLDER}/{TESTS}.json"),
+            why="mcpgen is installed from a checkout, which changes without its version",
+            help="`mcpgen test` finds out what they say now",
+        )
+
+
+def _report_destinations(target: Path, problems: Problems) -> None:
+    """Report the origins that the generated server sends no credentials to."""
+    for path in sorted(target.glob("src/*/_generated/contract.json")):
+        try:
+            contract = json.loads(path.read_bytes())
+            apis = [contract, *contract.get("sources", {}).values()]
+            stated = [it.get("credential_origins", {}) for it in apis]
+            origins = [origin for it in stated for origin, is_ok in it.items() if not is_ok]
+        except (ValueError, TypeError, AttributeError):
+            continue  # which is reported as an edit
+        for origin in sorted(set(origins)):
+            problems.warning(
+                "credential-destination",
+                f"no credentials are sent to the origin {origin}",
+                at=Location(path.relative_to(target).as_posix(), pointer="/credential_origins"),
+                why="the document names it for requests with credentials, and nobody confirmed it,"
+                " so these calls are refused",
+                help="if it belongs to the API, add it to `credential_origins` of the source in"
+                f" {MANIFEST_FILE}, and run `mcpgen generate`",
+            )
+
+
+def _stale(problems: Problems, what: str, how: str, path: str) -> None:
+    problems.warning(
+        "stale",
+        f"{what} {how} since the project was generated",
+        at=Location(path) if path else None,
+        why="what the project serves may no longer be what its inputs say",
+        help="run `mcpgen generate` and review its diff",
+    )
+
+
+def _missing_resources(target: Path, problems: Problems) -> list[str]:
+    """Give the files that the manifest offers as resources and that are not there."""
+    missing: list[str] = []
+    for listing in sorted(target.glob("src/*/_generated/resources.json")):
+        try:
+            entries = json.loads(listing.read_bytes())
+            files = [file for entry in entries if isinstance(file := entry.get("file"), str)]
+        except (ValueError, TypeError, AttributeError):
+            continue  # which is told already: somebody edited it
+        folder = listing.parents[1]
+        missing += [
+            (folder / file).relative_to(target).as_posix()
+            for file in files
+            if not (folder / file).is_file()
+        ]
+    for path in missing:
+        problems.warning(
+            "stale",
+            f"{path} is missing, which a resource of {MANIFEST_FILE} is read from",
+            at=Location(path),
+            why="the server lists the resource, and cannot give it",
+            help=f"take it back from version control, or take it out of {MANIFEST_FILE}",
+        )
+    return missing
+
+
+def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[str], list[str]]:
+    """Give the generated files that are missing, and those that somebody edited."""
+    inputs = {*lock.inputs, ANSWERS_FILE}
+    missing: list[str] = []
+    edited: list[str] = []
+    for path, locked in lock.files.items():
+        if locked.owner is not Owner.GENERATED or path in inputs:
+            continue
+        content = read_file(target, path)
+        if content is None:
+            missing.append(path)
+            if path == OVERRIDDEN_FILE:
+                tell_lost(problems)
+            else:
+                _stale(problems, path, "was deleted", path)
+        elif sha256(content) != locked.sha256:
+            edited.append(path)
+            problems.error(
+                "hand-edit",
+                f"{path} was edited by hand",
+                at=Location(path),
+                why="the next `mcpgen generate` would lose the edit, and refuses",
+                help="`mcpgen override TOOL` moves an edited handler to `handlers/`, and"
+                " `mcpgen generate` shows every edit",
+            )
+    return missing, edited

@@ -1,0 +1,226 @@
+"""`generate`: a project is brought up to date with its document, its manifest and mcpgen."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from mcpgen.changelog import Changelog, compare
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.emit.lockfile.lockfile import Lock
+from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE
+from mcpgen.emit.write.project_lock import exclusive
+from mcpgen.emit.write.reconcile import Changes, Earlier, reconcile, unified_diff
+from mcpgen.emit.write.write import RefusedError, is_interrupted, roll_forward
+from mcpgen.ir.document import Document
+from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE, Owner, PlannedFile
+from mcpgen.pipeline.commands.changelog import levels_of
+from mcpgen.pipeline.commands.up_to_date_cache import is_known_current, note_current
+from mcpgen.pipeline.inputs import Project
+from mcpgen.pipeline.options import FileDiff, GenerateOptions, Progress, Report
+from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.project.disk import tell_interrupted, tell_refused
+from mcpgen.pipeline.project.overrides import edited_tools, with_overridden
+from mcpgen.pipeline.project.project_folder import commit, find_lock, make_lock, read_file
+from mcpgen.pipeline.project.report_changes import tell
+from mcpgen.pipeline.project.surfaces import last_surface
+from mcpgen.pipeline.project.tested import show_tests
+from mcpgen.pipeline.project.unresolved import find_foreign, find_unresolved, is_merging
+
+
+class Edit(Struct, frozen=True):
+    """A change of the sources of a project, which is written together with what it generates."""
+
+    manifest: bytes
+    lock: Lock  # as the plan reads it
+    documents: Mapping[str, Document] = field(default_factory=dict)  # new ones, by their paths
+    kept: frozenset[str] = frozenset()  # files that stay, though nothing is made of them any more
+
+
+class Prepared(Struct, frozen=True):
+    """A run before anything is written. Without `changes` the report says why nothing can be."""
+
+    report: Report
+    changes: Changes | None = None
+    lock: Lock = Lock()
+
+
+def generate(target: Path, options: GenerateOptions, progress: Progress) -> Report:
+    """Bring the project at `target` up to date; what its users wrote stays as it is.
+
+    A generated file that somebody edited stops the run before anything is written, unless
+    `options.force` says otherwise. With `options.dry_run` or `options.diff` nothing is written.
+    """
+    problems = Problems()
+    try:
+        if options.only_shows:
+            if is_interrupted(target):
+                return Report(problems, tell_interrupted(target, problems), target)
+            return prepare(target, options, problems, progress).report
+        with contextlib.ExitStack() as stack:
+            if target.is_dir():
+                stack.enter_context(exclusive(target))
+                roll_forward(target)
+            is_usual = not (options.strict or options.answers)
+            if is_usual and is_known_current(target, options.cache):
+                return Report(problems, Outcome.DONE, target)
+            prepared = prepare(target, options, problems, progress)
+            report = write_prepared(prepared, progress)
+            note_current(report, options.cache)
+            return report
+    except (OSError, RefusedError) as error:
+        return Report(problems, tell_refused(error, target, problems), target)
+
+
+def prepare(
+    target: Path,
+    options: GenerateOptions,
+    problems: Problems,
+    progress: Progress,
+    edit: Edit | None = None,
+) -> Prepared:
+    """Make the project in memory, and decide what to write and delete.
+
+    `edit` replaces the manifest and the lock on the disk.
+    """
+    found = find_lock(target, problems)
+    if found is None:
+        return Prepared(Report(problems, Outcome.USAGE, target))
+    lock = found.lock if edit is None else edit.lock
+    inputs = (MANIFEST_FILE, ANSWERS_FILE, *(each.root for each in lock.documents))
+    if find_unresolved(target, inputs, problems):
+        return Prepared(Report(problems, Outcome.CONFLICT, target))
+    try:
+        project, changelog = _build(target, lock, options, problems, progress, edit)
+    except RejectedError:
+        return Prepared(Report(problems, Outcome.REJECTED, target))
+    merged = [file.path for file in project.files if file.owner is Owner.MERGED]
+    if find_unresolved(target, merged, problems):
+        return Prepared(Report(problems, Outcome.CONFLICT, target, project.plan))
+    # Where git has just mixed two versions of a generated file, or the lock cannot tell, refusing
+    # would leave nobody able to go on.
+    is_mixed = found.is_recovered or is_merging(target)
+    is_expected = found.is_lost or OVERRIDDEN_FILE in lock.files
+    project, is_fit = with_overridden(project, target, problems, is_expected=is_expected)
+    changes = reconcile(
+        project.files,
+        Earlier(lock.files, is_lock_lost=found.is_lost, skeletons=project.skeletons),
+        lambda path: read_file(target, path),
+        overwrite=options.force or is_mixed,
+    )
+    tell(changes, edited_tools(changes, project, target), problems)
+    manifest = read_file(target, MANIFEST_FILE)
+    if edit is not None:
+        manifest = edit.manifest
+        changes = _with_edit(changes, edit)
+    find_foreign(target, {*changes.files, *changes.deleted, *changes.orphans_kept}, problems)
+    if changes.hand_edits:
+        edits = tuple(FileDiff(edit.path, edit.diff) for edit in changes.hand_edits)
+        return Prepared(Report(problems, Outcome.CONFLICT, target, project.plan, diffs=edits))
+    report = Report(
+        problems,
+        Outcome.CONFLICT if changes.unmerged else Outcome.DONE if is_fit else Outcome.FINDINGS,
+        target,
+        project.plan,
+        tuple(file.path for file in changes.written),
+        changes.deleted,
+        _diffs(target, changes) if options.diff else (),
+        changelog,
+    )
+    return Prepared(report, changes, make_lock(project, changes.files, manifest))
+
+
+def _with_edit(changes: Changes, edit: Edit) -> Changes:
+    manifest = PlannedFile(MANIFEST_FILE, edit.manifest, Owner.OWNED)
+    return replace(
+        changes,
+        written=(*changes.written, manifest),
+        deleted=tuple(path for path in changes.deleted if path not in edit.kept),
+    )
+
+
+def write_prepared(prepared: Prepared, progress: Progress) -> Report:
+    """Write a prepared run as a whole, and return its report.
+
+    Raises:
+        OSError: the disk refused; nothing was written.
+        RefusedError: as `write` does.
+    """
+    report, changes = prepared.report, prepared.changes
+    if changes is None:
+        return report
+    target = report.target
+    progress(f"writing {target}")
+    written = commit(target, changes, prepared.lock)
+    if written:
+        written += tuple(path for path in show_tests(target) if path not in written)
+    return replace(report, written=written)
+
+
+def _build(
+    target: Path,
+    lock: Lock,
+    options: GenerateOptions,
+    problems: Problems,
+    progress: Progress,
+    edit: Edit | None,
+) -> tuple[Project, Changelog | None]:
+    """Build the project from its folder, and compare its tools with the last ones."""
+    # Imported here: the pipeline loads a validator, templates and YAML, which `check` never needs.
+    from mcpgen.manifest.manifest import read_manifest
+    from mcpgen.pipeline.build import build
+    from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
+    from mcpgen.render.surface import surface_of
+
+    if edit is None:
+        intent = read_intent(target, problems)
+    else:
+        intent = read_manifest(edit.manifest, problems)
+    levels = levels_of(intent, problems)
+    documents = edit.documents if edit is not None else {}
+    inputs = read_inputs(target, intent, options, lock=lock, documents=documents)
+    project = build(inputs, problems, progress)
+    _check_answers(project, target, lock, problems)
+    before = last_surface(target, problems)
+    changelog = None if before is None else compare(before, surface_of(project.plan), levels)
+    return project, changelog
+
+
+def _check_answers(project: Project, target: Path, lock: Lock, problems: Problems) -> None:
+    """Check that lost answers do not change the skeleton.
+
+    Raises:
+        RejectedError: the default answers are not those that were recorded.
+    """
+    from mcpgen.pipeline.render import parse_answers
+
+    locked = lock.files.get(ANSWERS_FILE)
+    made = next(file.content for file in project.files if file.path == ANSWERS_FILE)
+    is_lost = not parse_answers(read_file(target, ANSWERS_FILE))
+    if not is_lost or locked is None or locked.is_untouched(made):
+        return
+    problems.error(
+        "answers-lost",
+        f"{ANSWERS_FILE} is missing, and the default answers differ from it",
+        at=Location(ANSWERS_FILE),
+        why="files of the project would change or disappear unintentionally",
+        help='restore it from version control, or write one line such as `python_version: "3.12"`'
+        " for each question of `mcpgen new`",
+    )
+    raise RejectedError
+
+
+def _diffs(target: Path, changes: Changes) -> tuple[FileDiff, ...]:
+    new = {file.path: file.content for file in changes.written}
+    new |= dict.fromkeys(changes.deleted, b"")
+    return tuple(
+        FileDiff(
+            path,
+            unified_diff(path, read_file(target, path) or b"", content, ("on disk", "mcpgen")),
+        )
+        for path, content in sorted(new.items())
+    )

@@ -1,0 +1,396 @@
+"""`override`, `eject` and `ack`: the user takes an operation over, or accepts how it changed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
+from mcpgen.emit.lockfile.lockfile import Lock, LockedFile, dump_lock, sha256, with_lf
+from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
+from mcpgen.emit.write.ownership import SURFACE_FILE
+from mcpgen.emit.write.project_lock import exclusive
+from mcpgen.emit.write.write import RefusedError, roll_forward, write
+from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
+from mcpgen.ir.hand_written import HandlerSource, Hook, OverrideRecord
+from mcpgen.ir.surface import Surface, SurfaceTool
+from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.manifest.handlers import report_unreadable_module, short_path
+from mcpgen.pipeline.options import GenerateOptions, Progress
+from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.project.disk import tell_refused
+from mcpgen.pipeline.project.overrides import (
+    by_operation,
+    generated_bodies,
+    handler_modules,
+    read_project_handlers,
+    read_project_surface,
+    without_words,
+)
+from mcpgen.pipeline.project.project_folder import changed_inputs, find_lock, read_file
+
+if TYPE_CHECKING:
+    from mcpgen.pipeline.inputs import Inputs
+
+
+class TakeOver(Struct, frozen=True):
+    """What was done for one operation. With a dry run, `written` is what would be."""
+
+    problems: Problems
+    outcome: Outcome
+    operation: str = ""
+    function: str = ""  # "handlers/pets.py:get_pet"
+    at: Location | None = None  # of an override that is there already
+    text: str = ""  # the function that is written
+    written: tuple[str, ...] = ()
+
+
+class _Operation(Struct, frozen=True):
+    """An operation of a project, found by whatever it was called."""
+
+    key: str
+    tool_name: str
+    tool: SurfaceTool
+
+
+class _Run(Struct, frozen=True, dict=True):
+    """One run in one project."""
+
+    target: Path
+    lock: Lock
+    surface: Surface
+    options: GenerateOptions
+    problems: Problems
+    progress: Progress
+
+    @functools.cached_property
+    def planned_tools(self) -> tuple[ToolPlan, ...]:
+        """The planned tools; none where the document is no longer understood."""
+        # Imported here: the stages load a validator, templates and YAML; `ack` does without.
+        from mcpgen.pipeline.build import plan_project
+
+        try:
+            planned = plan_project(self.read_inputs(Problems()), Problems(), self.progress)
+        except RejectedError:
+            return ()
+        return planned.plan.tools
+
+    def read_inputs(self, problems: Problems) -> Inputs:
+        """Read the inputs of a build."""
+        from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
+
+        intent = read_intent(self.target, problems)
+        return read_inputs(self.target, intent, self.options, lock=self.lock)
+
+
+def override(
+    target: Path, name: str, options: GenerateOptions, progress: Progress, *, replaces: bool = False
+) -> TakeOver:
+    """Append an override of an operation to `handlers/`; with `replaces`, with its own body.
+
+    `name` is the operation's key, its tool's name or its operationId. A generated handler that
+    was edited by hand gives its body, and is as it was generated again.
+    """
+    return _run(target, options, progress, lambda run: _override(run, name, replaces=replaces))
+
+
+def ack(target: Path, name: str, options: GenerateOptions, progress: Progress) -> TakeOver:
+    """Accept what an overridden operation is like now, so that `check` no longer tells of it."""
+    return _run(target, options, progress, lambda run: _ack(run, name))
+
+
+def _run(
+    target: Path,
+    options: GenerateOptions,
+    progress: Progress,
+    work: Callable[[_Run], TakeOver],
+) -> TakeOver:
+    problems = Problems()
+    try:
+        with contextlib.ExitStack() as stack:
+            if target.is_dir() and not options.dry_run:
+                stack.enter_context(exclusive(target))
+                roll_forward(target)  # which brings the lock up to date, too
+            found = find_lock(target, problems)
+            if found is None:
+                return TakeOver(problems, Outcome.USAGE)
+            if found.is_recovered:
+                return TakeOver(problems, Outcome.FINDINGS if found.is_lost else Outcome.CONFLICT)
+            surface = read_project_surface(target)
+            if surface is None:
+                problems.error(
+                    "surface-lost",
+                    f"{SURFACE_FILE} is missing, or is not what mcpgen writes",
+                    at=Location(SURFACE_FILE),
+                    why="it says which tools the project has",
+                    help="run `mcpgen generate`",
+                )
+                return TakeOver(problems, Outcome.FINDINGS)
+            return work(_Run(target, found.lock, surface, options, problems, progress))
+    except RejectedError:
+        return TakeOver(problems, Outcome.REJECTED)
+    except (OSError, RefusedError) as error:
+        return TakeOver(problems, tell_refused(error, target, problems))
+
+
+def _override(run: _Run, name: str, *, replaces: bool) -> TakeOver:
+    found = _find(run, name)
+    if found is None:
+        return TakeOver(run.problems, Outcome.USAGE)
+    written = read_project_handlers(run.target, run.problems)
+    if run.problems.has_errors:
+        return TakeOver(run.problems, Outcome.FINDINGS, found.key)
+    there = written.overrides.get(found.key)
+    if there is not None:
+        return TakeOver(run.problems, Outcome.DONE, found.key, there.function, there.at)
+    return _write_override(run, found, replaces=replaces)
+
+
+def _find(run: _Run, name: str) -> _Operation | None:
+    operations = by_operation(run.surface)
+    called = {name: key for key, (name, _) in operations.items()}
+    key = name if name in operations else called.get(name, "")
+    if not key:  # an operationId, for which the document must be read
+        key = _key_of(run, name)
+    if key not in operations:
+        known = [*operations, *called]
+        hint = did_you_mean(name, known, "`mcpgen tools` lists the tools")
+        is_new = bool(key)  # the document has it, or the manifest selects it, by now
+        run.problems.error(
+            "unknown-operation",
+            f"the generated package has no operation or tool `{name}`",
+            why=_NOT_GENERATED if is_new else "",
+            help=f"run `mcpgen generate {run.target}` first" if is_new else hint,
+        )
+        return None
+    return _Operation(key, *operations[key])
+
+
+_NOT_GENERATED = "an input of the package changed after it was generated"
+
+
+def _key_of(run: _Run, name: str) -> str:
+    """Give the key of the operation that the manifest would call so; "" where there is none."""
+    from mcpgen.plan.tools.intent import names_of  # with the stages that read the document
+
+    served = (tool.operation for tool in run.planned_tools)
+    return next((operation.key for operation in served if name in names_of(operation)), "")
+
+
+def _operation_id(run: _Run, key: str) -> str:
+    served = (tool.operation for tool in run.planned_tools)
+    return next((operation.operation_id for operation in served if operation.key == key), "")
+
+
+def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:
+    try:
+        made = _find_generated(run, found)
+    except (SyntaxError, UnicodeDecodeError) as error:
+        made = None
+        run.problems.error(
+            "hand-edit",
+            f"the module of `{found.tool_name}` was edited, and is no Python: {error}",
+            help="mend it, so that the edit can move to `handlers/`",
+        )
+    if made is None:
+        run.problems.error(
+            "handler-missing",
+            f"no generated handler of `{found.tool_name}` can be read",
+            help="`mcpgen generate --force` writes it anew, and keeps a copy of what was edited",
+        )
+        return TakeOver(run.problems, Outcome.FINDINGS, found.key)
+    has_body = replaces or made.is_edited
+    try:
+        function, file = _with_stub(run, found, made, has_body=has_body)
+    except (SyntaxError, ValueError) as error:
+        report_unreadable_module(made.own_path, error, run.problems)
+        return TakeOver(run.problems, Outcome.FINDINGS, found.key)
+    entry = OverrideRecord(
+        f"{short_path(made.own_path)}:{function}",
+        without_words(found.tool),
+        _operation_id(run, found.key),
+        body=made.original.body if has_body else "",
+    )
+    restored = (_restored(run, made, found.tool_name),) if made.is_edited else ()
+    done = _commit(run, (file, *restored), {found.key: entry})
+    text = file.content.decode()
+    text = text[text.rindex("@override(") :]
+    return TakeOver(run.problems, Outcome.DONE, found.key, entry.override, text=text, written=done)
+
+
+def _with_stub(
+    run: _Run, found: _Operation, made: _Generated, *, has_body: bool
+) -> tuple[str, PlannedFile]:
+    """Give the module of `handlers/` with the override at its end, and what that is called.
+
+    Raises:
+        SyntaxError: what lies there is no Python.
+        ValueError: it is no text in UTF-8.
+    """
+    # Imported here: `check` does without templates and the formatter.
+    from mcpgen.emit.handler_file import names_in, with_function
+    from mcpgen.render.stub import override_stub
+
+    on_disk = read_file(run.target, made.own_path)
+    taken = names_in(on_disk)
+    function = made.handler.function
+    while function in taken:
+        function += "_override"
+    stub = override_stub(
+        made.handler,
+        found.key,
+        made.call_type,
+        made.package,
+        function=function,
+        replaces=has_body,
+    )
+    tag = PurePosixPath(made.path).stem
+    about = f"What this server does its own way with the `{tag}` tools."
+    return function, with_function(made.own_path, on_disk, about, stub.text, stub.imports)
+
+
+class _Generated(Struct, frozen=True):
+    """The generated handler of an operation, as it lies in the project and as it was made."""
+
+    path: str
+    text: str
+    pristine: str
+    handler: HandlerSource
+    original: HandlerSource
+    call_type: str
+
+    @property
+    def package(self) -> str:
+        return self.path.split("/")[1]
+
+    @property
+    def own_path(self) -> str:
+        """Where its override goes."""
+        return f"src/{self.package}/handlers/{PurePosixPath(self.path).name}"
+
+    @property
+    def is_edited(self) -> bool:
+        return self.handler != self.original
+
+
+def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
+    """Find the generated handler; None where it was deleted.
+
+    Raises:
+        SyntaxError: its module was edited, and is no Python.
+        UnicodeDecodeError: its module was edited, and is no UTF-8.
+    """
+    from mcpgen.manifest.generated_handler import classes_in, read_handler
+
+    marker = f'@tools.handler("{found.tool_name}")'
+    for file in handler_modules(run.target):
+        content = file.read_bytes()
+        if marker.encode() not in content:
+            continue
+        text = with_lf(content).decode()
+        path = file.relative_to(run.target).as_posix()
+        locked = run.lock.files.get(path)
+        is_edited = locked is None or not locked.is_untouched(text.encode())
+        pristine = _regenerate(run, path) if is_edited else text
+        handler = read_handler(text, found.tool_name)
+        original = read_handler(pristine, found.tool_name)
+        call_type = _call_type(run, path.split("/")[1], found.key)
+        if handler is not None and original is not None and call_type:
+            defined = {name: _module_of(path) for name in classes_in(pristine)}
+            handler = replace(handler, imports={**handler.imports, **defined})
+            original = replace(original, imports={**original.imports, **defined})
+            return _Generated(path, text, pristine, handler, original, call_type)
+    return None
+
+
+def _module_of(path: str) -> str:
+    """What a module is imported as: "src/shop_mcp/a.py" is "shop_mcp.a"."""
+    return ".".join(PurePosixPath(path).with_suffix("").parts[1:])
+
+
+def _regenerate(run: _Run, path: str) -> str:
+    """Return a generated file as it would be without edits."""
+    from mcpgen.pipeline.build import build
+
+    project = build(run.read_inputs(run.problems), run.problems, run.progress)
+    files = {file.path: file.content for file in project.files}
+    return files.get(path, b"").decode()
+
+
+def _restored(run: _Run, made: _Generated, tool: str) -> PlannedFile:
+    from mcpgen.manifest.generated_handler import restored
+
+    path = made.path
+    text = restored(made.text, made.pristine, tool)
+    if text == made.pristine:
+        message = f"your edit of `{tool}` moved to `handlers/`; {path} is as it was generated"
+    else:
+        message = f"your edit of `{tool}` moved to `handlers/`; {path} has other edits still"
+    run.problems.note("edit-moved", message, at=Location(path))
+    return PlannedFile(path, text.encode(), Owner.GENERATED)
+
+
+def _call_type(run: _Run, package: str, key: str) -> str:
+    """Find what the generated calls call the one of an operation."""
+    text = (read_file(run.target, f"src/{package}/_generated/calls.py") or b"").decode()
+    before, found, _ = text.partition(f'"""`{key}`."""')
+    names = re.findall(r"^class (\w+)\(Protocol\):", before, re.MULTILINE)
+    return names[-1] if found and names else ""
+
+
+def _ack(run: _Run, name: str) -> TakeOver:
+    found = _find(run, name)
+    if found is None:
+        return TakeOver(run.problems, Outcome.USAGE)
+    hook = read_project_handlers(run.target, run.problems).main_hooks.get(found.key)
+    if hook is None:
+        run.problems.error(
+            "not-overridden",
+            f"`{found.key}` has no override and no hook, so nothing of it waits to be accepted",
+            help=f'`mcpgen override "{found.key}"` starts an override',
+        )
+        return TakeOver(run.problems, Outcome.USAGE, found.key)
+    return _accept(run, found, hook)
+
+
+def _accept(run: _Run, found: _Operation, hook: Hook) -> TakeOver:
+    earlier = parse_overridden(read_file(run.target, OVERRIDDEN_FILE))
+    was = earlier.get(found.key, OverrideRecord(hook.function))
+    body = generated_bodies(run.target)(found.tool_name) if was.body else None
+    entry = replace(
+        was, override=hook.function, tool=without_words(found.tool), body=body or was.body
+    )
+    done = () if entry == was else _commit(run, (), {found.key: entry})
+    changed = changed_inputs(run.target, run.lock)
+    if changed:
+        path = next(iter(changed))
+        report = run.problems.warning if done else run.problems.error
+        report(
+            "stale",
+            f"the change of {path} is not generated yet, so it is not accepted",
+            at=Location(path),
+            why=_NOT_GENERATED,
+            help=f"run `mcpgen generate {run.target}`, look at the changes, and accept them then",
+        )
+        if not done:
+            return TakeOver(run.problems, Outcome.FINDINGS, found.key, hook.function, hook.at)
+    return TakeOver(run.problems, Outcome.DONE, found.key, hook.function, hook.at, written=done)
+
+
+def _commit(run: _Run, files: FileSet, changed: Mapping[str, OverrideRecord]) -> tuple[str, ...]:
+    """Write files, and remember what changed of overridden operations; give the paths."""
+    earlier = parse_overridden(read_file(run.target, OVERRIDDEN_FILE))
+    remembered = dump_overridden({**earlier, **changed})
+    locked = LockedFile(Owner.GENERATED, sha256(remembered.content))
+    lock = replace(run.lock, files={**run.lock.files, OVERRIDDEN_FILE: locked})
+    files += (remembered, PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED))
+    if not run.options.dry_run:
+        write(run.target, files, ())
+    return tuple(file.path for file in files)

@@ -1,0 +1,1 @@
+"""A project on disk: its folder, sources, evidence and caches."""

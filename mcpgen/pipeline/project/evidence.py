@@ -1,0 +1,135 @@
+"""Evidence of what was done to a server: a file that holds only while its inputs are the same.
+
+`.mcpgen/evidence/<check>.json` has the hashes of all that the result depends on. Whoever reads it
+compares them first, so that nothing is claimed of what changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mcpgen.emit.lockfile.lockfile import LockTooNewError, LockUnreadableError, parse_lock, with_lf
+from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
+from mcpgen.pipeline.project.project_folder import read_file
+
+EVIDENCE_FOLDER = ".mcpgen/evidence"
+_SOURCES = "runtime_sources"
+_RUNTIME_FILES = (  # the runtime, what tests import, and what both are built on
+    "mcpgen/*.py",
+    *(
+        f"mcpgen/{package}/**/*.py"
+        for package in ("contract", "jsonschema", "runtime", "search", "testing", "text")
+    ),
+)
+_GENERATED = ("src/*/_generated/**/*", "tests/generated/**/*")
+_OWN = ("src/*/*.py", "src/*/handlers/**/*", "tests/**/*", "mcpgen.tests.yaml")
+
+
+def inputs_of(target: Path) -> dict[str, str]:
+    """Say what the tests of a server depend on: hashes of its document, manifest, lock and sources.
+
+    And the version of the runtime that it runs with.
+    """
+    generated = _files(target, _GENERATED)
+    return {
+        "document": _digest(target, _documents(target)),
+        "manifest": _digest(target, [MANIFEST_FILE]),
+        "lock": _digest(target, [LOCK_FILE]),
+        "generated": _digest(target, generated),
+        "own": _digest(target, sorted(set(_files(target, _OWN)) - set(generated))),
+        "runtime": _distribution(target).version,
+    }
+
+
+def write_evidence(target: Path, check: str, evidence: Mapping[str, Any]) -> None:
+    """Write the evidence of a check, on the inputs as they are now.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    file = target / EVIDENCE_FOLDER / f"{check}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole = {**evidence, "check": check, "inputs": inputs_of(target), **made_with(target)}
+    text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    file.write_text(text, "utf-8", newline="\n")
+
+
+def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
+    """Give the evidence of a check, whether it still holds or not; None where there is none."""
+    try:
+        evidence = json.loads(read_file(target, f"{EVIDENCE_FOLDER}/{check}.json") or b"")
+    except ValueError:
+        return None
+    return evidence if isinstance(evidence, dict) else None
+
+
+def still_holds(target: Path, evidence: Mapping[str, Any]) -> bool:
+    """Whether what the evidence was found on is what lies there now."""
+    return bool(evidence.get("inputs") == inputs_of(target))
+
+
+def made_with(target: Path) -> dict[str, str]:
+    """Say which sources of the runtime a result is found with, where its version does not tell.
+
+    That is in a checkout under development (an editable install). They are no input: a result would
+    hold for hours at most. Of a release this is empty.
+    """
+    origin = json.loads(_distribution(target).read_text("direct_url.json") or "{}")
+    if not origin.get("dir_info", {}).get("editable"):
+        return {}
+    from urllib.parse import urlsplit  # for checkouts only: these cost much of a quick `check`
+    from urllib.request import url2pathname
+
+    checkout = Path(url2pathname(urlsplit(origin["url"]).path))
+    return {_SOURCES: _digest(checkout, _files(checkout, _RUNTIME_FILES))}
+
+
+def was_made_otherwise(target: Path, evidence: Mapping[str, Any]) -> bool:
+    """Whether evidence that still holds was found, all or in part, with other sources."""
+    parts = (evidence, evidence.get("mutation"))  # which may be of an earlier run
+    recorded = {
+        str(part[_SOURCES]) for part in parts if isinstance(part, dict) and _SOURCES in part
+    }
+    if not recorded or recorded == {*made_with(target).values()}:
+        return False
+    return still_holds(target, evidence)
+
+
+def _distribution(target: Path) -> importlib.metadata.Distribution:
+    """Find the runtime in the server's own environment, else take this one."""
+    for packages in ("lib/python3*/site-packages", "Lib/site-packages"):
+        folders = [str(folder) for folder in (target / ".venv").glob(packages)]
+        for found in importlib.metadata.distributions(name="mcpgen", path=folders):
+            return found
+    return importlib.metadata.distribution("mcpgen")
+
+
+def _documents(target: Path) -> list[str]:
+    try:
+        lock = parse_lock(read_file(target, LOCK_FILE) or b"")
+    except (LockTooNewError, LockUnreadableError):
+        return []
+    return sorted(path for document in lock.documents for path in document.sha256)
+
+
+def _files(target: Path, patterns: Iterable[str]) -> list[str]:
+    return sorted(
+        path.relative_to(target).as_posix()
+        for pattern in patterns
+        for path in target.glob(pattern)
+        if path.is_file() and "__pycache__" not in path.parts
+    )
+
+
+def _digest(target: Path, paths: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        content = with_lf(read_file(target, path) or b"")
+        digest.update(f"{path}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()

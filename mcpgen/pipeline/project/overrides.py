@@ -1,0 +1,417 @@
+"""What `handlers/` overrides, beside the operations that there are: what fits, and what changed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
+from mcpgen.emit.write.ownership import SURFACE_FILE
+from mcpgen.emit.write.reconcile import Changes
+from mcpgen.ir.hand_written import HandWritten, Hook, OverrideRecord
+from mcpgen.ir.surface import Surface, SurfaceTool
+from mcpgen.manifest.generated_handler import edited_handlers, read_handler
+from mcpgen.manifest.handlers import read_handlers
+from mcpgen.pipeline.inputs import Project
+from mcpgen.pipeline.project.project_folder import read_file
+
+_SEEN = {"override": ("input-", "output-"), "before": ("input-",), "after": ("output-",)}
+
+_HANDLERS = re.compile(r"/_generated/(?:tools/[^/]+|workflows)\.py\Z")
+ReadBody = Callable[[str], str | None]
+"""Gives the body of the generated handler of a tool, or None where it cannot be read."""
+
+
+def read_project_handlers(target: Path, problems: Problems) -> HandWritten:
+    """Read the `handlers/` of the project at `target`."""
+    files = {
+        path.relative_to(target).as_posix(): path.read_bytes()
+        for path in target.glob("src/*/handlers/*.py")
+        if path.is_file()  # not a link to nowhere, by which an editor marks what it has open
+    }
+    return read_handlers(files, problems)
+
+
+def _body_in(modules: Iterable[bytes], tool: str) -> str | None:
+    """Find the body of a tool's generated handler in the modules that have some."""
+    for content in modules:
+        if f'@tools.handler("{tool}")'.encode() not in content:
+            continue
+        try:
+            found = read_handler(content.decode(), tool)
+        except (SyntaxError, ValueError):
+            return None
+        return found.body if found else None
+    return None
+
+
+def remember(
+    written: HandWritten,
+    surface: Surface,
+    operation_ids: Mapping[str, str],
+    earlier: Mapping[str, OverrideRecord],
+) -> dict[str, OverrideRecord]:
+    """Give what is to be remembered of the operations that have hooks, by key.
+
+    `surface` and `operation_ids` are of the operations that there are now. An operation that had
+    no hook before is remembered as it is now.
+    """
+    tools = by_operation(surface)
+    remembered = {
+        key: entry
+        for key, entry in earlier.items()
+        if entry.override.partition(":")[0] in written.unreadable
+    }
+    for key, hook in written.main_hooks.items():
+        was = earlier.get(key, OverrideRecord(hook.function))
+        if key in tools:
+            remembered[key] = replace(
+                was,
+                override=hook.function,
+                tool=was.tool or without_words(tools[key][1]),
+                operation_id=operation_ids.get(key, ""),
+                moved_to="",
+            )
+        else:
+            moved_to = _same_id(key, was.operation_id, operation_ids)
+            remembered[key] = replace(was, override=hook.function, moved_to=moved_to)
+    return remembered
+
+
+def without_words(tool: SurfaceTool) -> SurfaceTool:
+    """Give of a tool what an override can depend on: its arguments and its result."""
+    return SurfaceTool(
+        operation=tool.operation,
+        title="",
+        description="",
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        checked_schema=tool.checked_schema,
+    )
+
+
+def by_operation(surface: Surface) -> dict[str, tuple[str, SurfaceTool]]:
+    """Give each operation's tool and its name, or what it is served as in a tool's place."""
+    return {tool.operation: (name, tool) for name, tool in surface.handled.items()}
+
+
+def _same_id(key: str, operation_id: str, operation_ids: Mapping[str, str]) -> str:
+    method = key.partition(" ")[0]
+    return next(
+        (
+            other
+            for other, its_id in sorted(operation_ids.items())
+            if operation_id and its_id == operation_id and other.partition(" ")[0] == method
+        ),
+        "",
+    )
+
+
+def review(
+    written: HandWritten,
+    surface: Surface,
+    remembered: Mapping[str, OverrideRecord],
+    read_body: ReadBody,
+    problems: Problems,
+) -> None:
+    """Tell where `handlers/` and the operations that there are do not fit, or no longer."""
+    tools = by_operation(surface)
+    first = written.overrides
+    for hook in written.hooks:
+        if hook.operation not in tools:
+            _tell_removed(hook, remembered.get(hook.operation), tools, problems)
+        elif hook.kind == "override" and first[hook.operation] is not hook:
+            _tell_twice(hook, first[hook.operation], problems)
+    for key, hook in written.main_hooks.items():
+        was = remembered.get(key)
+        if was is not None and key in tools:
+            _tell_changed(hook, written.kinds(key), was, *tools[key], read_body, problems)
+    named = {name: tool for tool in surface.tools.values() for name in tool.aliases}
+    named |= surface.tools
+    for tool in written.tools:
+        if tool.name in named:
+            problems.error(
+                "tool-defined-twice",
+                f"the tool `{tool.name}` is defined twice: here, and by"
+                f" `{named[tool.name].operation}`",
+                at=tool.at,
+                why="clients tell tools by their names, so the server does not start",
+                help="give this one another name, or delete it and override the operation",
+            )
+
+
+def _tell_removed(
+    hook: Hook, was: OverrideRecord | None, operations: Iterable[str], problems: Problems
+) -> None:
+    was_there = was is not None and was.tool is not None
+    moved_to = suggestion(hook.operation, was, operations)
+    hint = f"did you mean `{moved_to}`?" if moved_to else "name an operation of the document"
+    if was_there:
+        hint = f"if it is `{moved_to}` now, name that; otherwise " if moved_to else ""
+        hint += "remove the override, or make it a tool of its own with `@features.tool()`"
+    problems.error(
+        "override-of-removed-operation" if was_there else "override-of-unknown-operation",
+        f"{hook.kind} of removed operation `{hook.operation}`"
+        if was_there
+        else f"`@{hook.kind}` is for `{hook.operation}`, which is no operation of the document",
+        at=hook.at,
+        why="the server does not start with a hook that is for nothing",
+        help=hint,
+    )
+
+
+def suggestion(key: str, was: OverrideRecord | None, operations: Iterable[str]) -> str:
+    """Return the operation that `key` may be now: of the same operationId, or path's end.
+
+    "" if none is like it. It is never one of another method. It is one of another source only if
+    no operation of its own is left, as after the source was renamed.
+    """
+    known = set(operations)
+    if was is not None and was.moved_to in known:
+        return was.moved_to
+    source, request = _parts(key)
+    if source and all(_parts(other)[0] != source for other in known):
+        same = [other for other in known if _parts(other)[1] == request]
+        return same[0] if len(same) == 1 else ""
+    method, _, path = key.partition(" ")
+    others = [other for other in sorted(known) if other.partition(" ")[0] == method]
+    tails = {other: _shared_tail(path, other.partition(" ")[2]) for other in others}
+    best = max(tails.values(), default=0)
+    if best:
+        return next(other for other in others if tails[other] == best)
+    close = difflib.get_close_matches(key, others, n=1, cutoff=0.8)
+    return close[0] if close else ""
+
+
+def _parts(key: str) -> tuple[str, str]:
+    """Split an operation key into its source and its request: "rail", "GET /trips"."""
+    method, _, path = key.partition(" ")
+    source, _, method = method.rpartition(":")
+    return source, f"{method} {path}"
+
+
+def _shared_tail(one: str, other: str) -> int:
+    """Count the segments that two paths end in, if one of these is no parameter."""
+    shared: list[str] = []
+    for mine, theirs in zip(reversed(_segments(one)), reversed(_segments(other)), strict=False):
+        if mine != theirs:
+            break
+        shared.append(mine)
+    return len(shared) if any(segment != "{}" for segment in shared) else 0
+
+
+def _segments(path: str) -> list[str]:
+    return re.sub(r"\{[^{}]*\}", "{}", path).strip("/").split("/")
+
+
+def _tell_twice(hook: Hook, first: Hook, problems: Problems) -> None:
+    problems.error(
+        "overridden-twice",
+        f"`{hook.operation}` is overridden already, at {first.at}",
+        at=hook.at,
+        why="only one of them could answer, so the server does not start",
+        help="make one of the two, or use `@before` and `@after`",
+    )
+
+
+def _tell_changed(
+    hook: Hook,
+    kinds: Set[str],
+    was: OverrideRecord,
+    name: str,
+    now: SurfaceTool,
+    read_body: ReadBody,
+    problems: Problems,
+) -> None:
+    what = "override" if hook.kind == "override" else "hook"
+    accept = f'`mcpgen ack "{hook.operation}"` once the {what} is right for it'
+    if changes := list(_changes(was.tool, now, kinds)):
+        problems.warning(
+            "overridden-operation-changed",
+            f"`{hook.operation}` changed since its {what} was written: {'; '.join(changes)}",
+            at=hook.at,
+            why=f"the {what} may read or give what the operation no longer has",
+            help=accept,
+        )
+    body = read_body(name) if was.body else None
+    if body is not None and body != was.body:
+        lines = difflib.unified_diff(
+            was.body.splitlines(), body.splitlines(), "ejected", "generated", lineterm=""
+        )
+        problems.warning(
+            "ejected-body-changed",
+            f"the generated body of `{hook.operation}` changed since it was ejected",
+            at=hook.at,
+            why="\n".join(["this copy stays as it is:", *lines]),
+            help=accept,
+        )
+
+
+def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iterator[str]:
+    """Say what became of the arguments and the result, as far as hooks of these kinds see them."""
+    if was is None or was == now:
+        return
+    rules = tuple(sorted({rule for kind in kinds for rule in _SEEN[kind]}))
+    # Imported here: comparing schemas is for the few operations that did change.
+    from mcpgen.changelog import Level, compare
+
+    for change in compare(Surface({"": was}), Surface({"": now})).changes:
+        if change.level >= Level.MINOR and change.rule.startswith(rules):
+            yield change.message
+
+
+def _tell_unrecorded(
+    written: HandWritten, remembered: Mapping[str, OverrideRecord], problems: Problems
+) -> None:
+    """Tell which hooks came, went or moved since the project was generated."""
+    then = {key: entry.override for key, entry in remembered.items()}
+    now = {key: hook.function for key, hook in written.main_hooks.items()}
+    now |= {
+        key: place for key, place in then.items() if place.partition(":")[0] in written.unreadable
+    }
+    changed = sorted(key for key in now.keys() | then.keys() if now.get(key) != then.get(key))
+    for key in changed:
+        hook = written.main_hooks.get(key)
+        what = "override" if hook is None or hook.kind == "override" else "hook"
+        how = "moved" if key in now and key in then else "is new" if key in now else "is gone"
+        problems.warning(
+            "stale",
+            f"the {what} of `{key}` {how} since the project was generated",
+            at=hook.at if hook else Location(OVERRIDDEN_FILE),
+            why="from when it is recorded, `mcpgen check` tells what changes underneath it",
+            help="run `mcpgen generate`",
+        )
+
+
+def with_overridden(
+    project: Project, target: Path, problems: Problems, *, is_expected: bool = False
+) -> tuple[Project, bool]:
+    """Add to a project what is remembered of its overrides; whether all of them fit it.
+
+    Whatever does not is told in `problems`, and that nothing is remembered where something
+    `is_expected` to be.
+    """
+    written = read_project_handlers(target, problems)
+    if not (written.hooks or written.tools or written.unreadable):
+        return project, True
+    # Imported here: `check` does without templates.
+    from mcpgen.render.surface import surface_of
+
+    surface = surface_of(project.plan)
+    ids = {tool.operation.key: tool.operation.operation_id for tool in project.plan.tools}
+    earlier = parse_overridden(read_file(target, OVERRIDDEN_FILE))
+    if is_expected and not earlier and written.main_hooks:
+        tell_lost(problems, "; it is made anew from how they are now")
+    remembered = remember(written, surface, ids, earlier)
+    modules = [file.content for file in project.files if _HANDLERS.search(file.path)]
+    found = Problems()
+    review(written, surface, remembered, lambda tool: _body_in(modules, tool), found)
+    problems.extend(found)
+    is_fit = not (found.has_errors or written.unreadable)
+    if not remembered:
+        return project, is_fit
+    files = (*project.files, dump_overridden(remembered))
+    return replace(project, files=tuple(sorted(files, key=lambda file: file.path))), is_fit
+
+
+def tell_lost(problems: Problems, and_now: str = "") -> None:
+    """Tell that nothing is remembered of the operations that have overrides or hooks."""
+    problems.warning(
+        "overridden-lost",
+        f"{OVERRIDDEN_FILE} is lost, so what changed under overrides and hooks is not told",
+        at=Location(OVERRIDDEN_FILE),
+        why=f"it held what the operations were like when these were written{and_now}",
+        help="take it back from version control and run `mcpgen generate` again; else read what is"
+        " in `handlers/` beside what is generated",
+    )
+
+
+def edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, list[str]]:
+    """Name the tools whose generated handlers were edited, by the path of their module."""
+    made = {file.path: file.content for file in project.files}
+    return {
+        edit.path: edited_handlers(read_file(target, edit.path) or b"", made.get(edit.path, b""))
+        for edit in changes.hand_edits
+        if _HANDLERS.search(edit.path)
+    }
+
+
+def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
+    """Tell where `handlers/` and the generated operations do not fit; whether there was any.
+
+    `is_lost` says that nothing is remembered though something should be, which is told already.
+    """
+    before = len(problems)
+    written = read_project_handlers(target, problems)
+    remembered = parse_overridden(read_file(target, OVERRIDDEN_FILE))
+    _report_missing_extra(target, written, problems)
+    is_plain = not (written.hooks or written.tools or remembered)
+    surface = None if is_plain else read_project_surface(target)
+    if surface is not None:
+        review(written, surface, remembered, generated_bodies(target), problems)
+        if not is_lost:
+            _tell_unrecorded(written, remembered, problems)
+    return len(problems) > before
+
+
+def _report_missing_extra(target: Path, written: HandWritten, problems: Problems) -> None:
+    """Report handlers that ask clients for input where `pyproject.toml` installs no encryption."""
+    if not written.asking or not _lacks_seal(read_file(target, "pyproject.toml") or b""):
+        return
+    problems.warning(
+        "missing-extra",
+        "a handler asks clients for input, which needs `mcpgen[seal]`",
+        at=written.asking[0],
+        why="the call fails for clients of MCP 2026-07-28, which carry its state encrypted",
+        help="run `mcpgen generate`, or add the extra to `dependencies` in pyproject.toml",
+    )
+
+
+def _lacks_seal(project: bytes) -> bool:
+    """Whether the dependencies have the runtime, and nothing that encrypts."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    runtimes: list[Requirement] = []
+    try:
+        settings = tomllib.loads(project.decode())
+        for text in settings["project"]["dependencies"]:
+            requirement = Requirement(text)
+            if requirement.name == "cryptography":
+                return False
+            if requirement.name == "mcpgen":
+                runtimes.append(requirement)
+    except (ValueError, KeyError, TypeError, InvalidRequirement):
+        return False  # it is the user's, and other tools report what is wrong with it
+    return bool(runtimes) and not any("seal" in requirement.extras for requirement in runtimes)
+
+
+def read_project_surface(target: Path) -> Surface | None:
+    """Read the tool surface of the project at `target`; None where it is lost or damaged."""
+    from mcpgen.changelog import SurfaceUnreadableError, read_surface
+
+    try:
+        return read_surface(read_file(target, SURFACE_FILE) or b"")
+    except SurfaceUnreadableError:
+        return None
+
+
+def generated_bodies(target: Path) -> ReadBody:
+    """Give what finds the generated bodies in the project at `target`."""
+    return lambda tool: _body_in((path.read_bytes() for path in handler_modules(target)), tool)
+
+
+def handler_modules(target: Path) -> list[Path]:
+    """Find the modules with generated handlers, those of operations and of workflows."""
+    generated = sorted(target.glob("src/*/_generated"))
+    return [
+        path
+        for folder in generated
+        for path in (*sorted(folder.glob("tools/*.py")), *folder.glob("workflows.py"))
+        if path.is_file()
+    ]

@@ -1,0 +1,248 @@
+"""A project's folder: what is read of it, and what may become one."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.emit.lockfile.lockfile import (
+    Lock,
+    LockedFile,
+    LockTooNewError,
+    LockUnreadableError,
+    dump_lock,
+    locked_key,
+    parse_lock,
+    recover_lock,
+    sha256,
+)
+from mcpgen.emit.write.ownership import RESCUE_FOLDER, STATE_FOLDER, SURFACE_FILE
+from mcpgen.emit.write.reconcile import Changes
+from mcpgen.emit.write.write import write
+from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
+from mcpgen.ir.surface import SurfaceTool
+
+if TYPE_CHECKING:  # `check` plans nothing, and starts faster without them
+    from mcpgen.ir.api import Operation
+    from mcpgen.ir.tool_plan import ServerPlan
+    from mcpgen.pipeline.inputs import Project
+
+_TOOLS = ("copier", "datamodel-code-generator", "jinja2", "ruff")
+
+
+def read_file(target: Path, path: str) -> bytes | None:
+    """Read a file of the project; None where there is none."""
+    try:
+        return (target / path).read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+
+
+def changed_inputs(target: Path, lock: Lock) -> dict[str, str]:
+    """Return the inputs that changed since the project was generated, and what became of each."""
+    recorded = {**lock.inputs, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
+    changed: dict[str, str] = {}
+    for path, digest in recorded.items():
+        content = read_file(target, path)
+        if content is None or sha256(content) != digest:
+            changed[path] = "is missing" if content is None else "has changed"
+    return changed
+
+
+class FoundLock(Struct, frozen=True):
+    """A project's lock, or what could be read of it."""
+
+    lock: Lock
+    is_lost: bool = False
+    is_recovered: bool = False  # lost, or read line by line out of a merge
+
+
+def find_lock(target: Path, problems: Problems) -> FoundLock | None:
+    """Read the project's lock, or as much of it as is left; says what is wrong with it.
+
+    None where the folder is no project, or a newer mcpgen wrote it.
+    """
+    content = read_file(target, LOCK_FILE)
+    at = Location((target / LOCK_FILE).as_posix())
+    if content is None and read_file(target, MANIFEST_FILE) is None:
+        problems.error(
+            "not-a-project",
+            f"{target} is no project of mcpgen's: it has no {LOCK_FILE}",
+            at=at,
+            why="the lock says what mcpgen wrote, and so what it may change",
+            help="name the folder that `mcpgen new` made, or make one with `mcpgen new SOURCE`",
+        )
+        return None
+    try:
+        if content is not None:
+            return FoundLock(parse_lock(content))
+        why_not = f"{target} has no {LOCK_FILE}"
+    except LockTooNewError as error:
+        _refuse_newer(error, at, problems)
+        return None
+    except LockUnreadableError as error:
+        why_not = str(error)
+    try:
+        lock = recover_lock(content, _issued_names(target))
+    except LockTooNewError as error:
+        _refuse_newer(error, at, problems)
+        return None
+    problems.warning(
+        "lock-unreadable" if lock.files else "lock-lost",
+        why_not,
+        at=at,
+        why="the lock tells your edits from what mcpgen wrote",
+        help="`mcpgen generate` makes it anew, and keeps a copy of each generated file that it"
+        f" cannot tell from an edit in {RESCUE_FOLDER}/",
+    )
+    return FoundLock(lock, is_lost=not lock.files, is_recovered=True)
+
+
+def _issued_names(target: Path) -> dict[str, str]:
+    """Return the names of the tools as clients know them, by operation; {} if that is lost."""
+    return {tool.operation: name for name, tool in _published_tools(target).items()}
+
+
+def published_arguments(target: Path) -> dict[str, frozenset[str]]:
+    """Return the names of the tools' arguments as clients know them, by operation."""
+    return {
+        tool.operation: frozenset(tool.input_schema.get("properties", ()))
+        for tool in _published_tools(target).values()
+    }
+
+
+def _published_tools(target: Path) -> Mapping[str, SurfaceTool]:
+    # Imported here: `check` does without.
+    from mcpgen.changelog import SurfaceUnreadableError, read_surface
+
+    try:
+        return read_surface(read_file(target, SURFACE_FILE) or b"").handled
+    except SurfaceUnreadableError:
+        return {}
+
+
+def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:
+    problems.error(
+        "lock-too-new",
+        str(error),
+        at=at,
+        why="this mcpgen does not know what the newer one recorded, and would lose it",
+        help="upgrade mcpgen",
+    )
+
+
+def refuse_target(target: Path, problems: Problems) -> bool:
+    """Say why a new project cannot be made at `target`, if it cannot."""
+    at = Location(target.as_posix())
+    if target.is_dir():
+        held = sorted(path.name for path in target.iterdir() if not _is_nothing(path))
+        if held:
+            problems.error(
+                "target-not-empty",
+                f"{target} is not empty: it holds {held[0]}"
+                + (f" and {len(held) - 1} more" if len(held) > 1 else ""),
+                at=at,
+                why="`mcpgen new` never writes among files that it did not make",
+                help="name another folder; in an existing project run `mcpgen generate`",
+            )
+            return True
+    parent = target
+    while not parent.exists() and parent != parent.parent:
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        reason = "cannot be written to" if parent.is_dir() else "is not a folder"
+        problems.error(
+            "target-unwritable",
+            f"cannot make {target}: {parent} {reason}",
+            at=at,
+            why="the project has to go somewhere",
+            help="name a folder that you can write to",
+        )
+        return True
+    return False
+
+
+def _is_nothing(path: Path) -> bool:
+    """Whether it may lie in a new project's folder: a repository, or what a killed `new` left."""
+    if path.name != STATE_FOLDER:
+        return path.name == ".git"
+    return path.is_dir() and {each.name for each in path.iterdir()} <= {"running", "stage"}
+
+
+def toolchain() -> dict[str, str]:
+    """Give the versions of the tools that decide bytes of the output."""
+    return {name: importlib.metadata.version(name) for name in _TOOLS}
+
+
+def make_lock(
+    project: Project, files: Mapping[str, LockedFile], manifest: bytes | None = None
+) -> Lock:
+    """Make a project's lock; `manifest` is the one on the disk, if there is one already."""
+    from mcpgen.plan.naming.names import derive_call_type  # `check` plans nothing
+
+    documents = [
+        replace(
+            origin.generated_from({path: sha256(content) for path, content in document.items()}),
+            credentials=_published_credentials(project.plan, origin.name or ""),
+        )
+        for document, origin in project.inputs.documents
+    ]
+    roots = {each.name: each.root for each in documents}
+    tools = {_locked_key(tool.operation, roots): tool for tool in project.plan.tools}
+    made = {file.path: file.content for file in project.files}
+    return Lock(
+        mcpgen=importlib.metadata.version("mcpgen"),
+        toolchain=toolchain(),
+        documents=tuple(sorted(documents, key=lambda document: document.root)),
+        manifest=sha256(made[MANIFEST_FILE] if manifest is None else manifest),
+        answers=sha256(made[ANSWERS_FILE]),
+        files=files,
+        operations={key: tool.name for key, tool in tools.items()},
+        calls={
+            key: tool.call_type
+            for key, tool in tools.items()
+            if tool.call_type != derive_call_type(tool.operation)
+        },
+        surface=sha256(made[SURFACE_FILE]),
+        overlays={path: sha256(content) for path, content in project.inputs.overlays.items()},
+        arazzo={path: sha256(content) for path, content in project.inputs.arazzo.items()},
+    )
+
+
+def _locked_key(operation: Operation, roots: Mapping[str | None, str]) -> str:
+    if operation.declared is not None:
+        return operation.key
+    return locked_key(roots[operation.source], f"{operation.method} {operation.path}")
+
+
+def _published_credentials(plan: ServerPlan, source: str) -> dict[str, str]:
+    """Return what begins the settings of each security scheme of a source, by scheme."""
+    own = {each.id: each.local_id for each in plan.api.security_schemes if each.source == source}
+    return {
+        own[variable.scheme]: variable.stem
+        for variable in plan.environment
+        if variable.scheme in own
+    }
+
+
+def commit(target: Path, changes: Changes, lock: Lock) -> tuple[str, ...]:
+    """Write the changes and then the lock; give the paths of what was written.
+
+    Raises:
+        OSError: the disk refused; nothing was written.
+        RefusedError: as `write` does.
+    """
+    locked = PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED)
+    files = changes.written
+    if read_file(target, LOCK_FILE) != locked.content:
+        files = (*files, locked)
+    if files or changes.deleted:
+        write(target, files, changes.deleted)
+    return tuple(file.path for file in files)

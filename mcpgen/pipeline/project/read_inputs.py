@@ -1,0 +1,61 @@
+"""Read the inputs of a build from the folder of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.lockfile.lockfile import Lock
+from mcpgen.ir.document import Document
+from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.manifest.manifest import read_manifest
+from mcpgen.pipeline.inputs import Inputs, Published
+from mcpgen.pipeline.options import BuildOptions
+from mcpgen.pipeline.project.overrides import read_project_handlers
+from mcpgen.pipeline.project.project_folder import published_arguments, read_file
+from mcpgen.pipeline.project.sources import published_settings
+from mcpgen.pipeline.render import parse_answers
+
+
+def read_intent(target: Path, problems: Problems) -> LocatedManifest:
+    """Read the project's manifest.
+
+    Raises:
+        RejectedError: it is missing or invalid.
+    """
+    content = read_file(target, MANIFEST_FILE)
+    if content is None:
+        problems.error(
+            "no-manifest",
+            f"{target / MANIFEST_FILE} is missing",
+            why="it contains the server's name and the selection of its tools",
+            help="restore it from version control",
+        )
+        raise RejectedError
+    return read_manifest(content, problems)
+
+
+def read_inputs(
+    folder: Path,
+    manifest: LocatedManifest,
+    options: BuildOptions,
+    *,
+    lock: Lock | None = None,
+    documents: Mapping[str, Document] | None = None,
+) -> Inputs:
+    """Return the inputs of the project in `folder`.
+
+    `documents` replace those in the folder, by their paths. Options override recorded answers.
+    """
+    return Inputs(
+        folder,
+        manifest,
+        options,
+        {**parse_answers(read_file(folder, ANSWERS_FILE)), **options.answers},
+        lock or Lock(),
+        Published(published_settings(folder), published_arguments(folder)),
+        bool(read_project_handlers(folder, Problems()).asking),  # its problems come with overrides
+        documents or {},
+    )

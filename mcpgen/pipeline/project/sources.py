@@ -1,0 +1,210 @@
+"""The sources of a project: the manifest's entries with what the lock records of each.
+
+What was published for a source stays with its document: what its operation keys begin with, its
+settings and its tool names. So no source changes when another one is added, renamed or removed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.lockfile.lockfile import Lock, LockedDocument
+from mcpgen.ir.api import ApiSource
+from mcpgen.ir.manifest import LocatedManifest, Manifest, SourceEntry
+from mcpgen.ir.tool_plan import EnvironmentVariable
+from mcpgen.pipeline.project.project_folder import read_file
+
+
+class Source(Struct, frozen=True):
+    """A source of the manifest, identified."""
+
+    entry: SourceEntry
+    locked: LockedDocument  # as the lock has it, or will have it
+    name: str  # begins the keys of its operations; "" for keys without a name
+    settings: str  # follows the server's prefix in its settings
+
+    @property
+    def label(self) -> str:
+        """What a command calls it."""
+        return label_of(self.entry)
+
+    @property
+    def origin(self) -> LockedDocument:
+        """What to record of its document, with its identity."""
+        return replace(self.locked, name=self.name, settings=self.settings)
+
+    def api_source(self, published_settings: Mapping[str, str]) -> ApiSource:
+        """Return the source of its operations.
+
+        `published_settings` are those of the generated package by security scheme, for a project
+        whose lock does not record them.
+        """
+        start = f"{self.name}." if self.name else ""
+        published = self.locked.credentials or {
+            scheme.removeprefix(start): setting
+            for scheme, setting in published_settings.items()
+            if scheme.startswith(start)
+        }
+        return ApiSource(
+            self.name,
+            settings=self.settings,
+            published_settings=published,
+            tool_prefix=self.entry.prefix,
+            credentials=self.entry.credentials,
+        )
+
+
+def server_word(manifest: Manifest) -> str:
+    """Return the name of the server as a source would have it."""
+    return manifest.server.name.replace("-", "_")
+
+
+def label_of(entry: SourceEntry) -> str:
+    """Return what a command calls a source: its name, or the path of its document."""
+    return entry.name or entry.document
+
+
+def find_entry(manifest: Manifest, label: str) -> SourceEntry | None:
+    """Find the source with this name, or else with its document at this path."""
+    return next(
+        (entry for entry in manifest.sources if entry.name == label),
+        next((entry for entry in manifest.sources if entry.document == label), None),
+    )
+
+
+def identify_sources(intent: LocatedManifest, lock: Lock, problems: Problems) -> tuple[Source, ...]:
+    """Find what the lock records of each source of the manifest, and settle what is new.
+
+    Raises:
+        RejectedError: two sources cannot be told apart.
+    """
+    entries = intent.manifest.sources
+    locked = [_locked(entry, lock, is_only=len(entries) == 1) for entry in entries]
+    if lock.operations and not lock.documents:
+        names = _published_sources(intent, lock, problems)
+    else:
+        is_first = not lock.documents and len(entries) == 1
+        names = [
+            "" if is_first else _name(entry, of) for entry, of in zip(entries, locked, strict=True)
+        ]
+    server = server_word(intent.manifest)
+    settings = [
+        _published(name, of) if of in lock.documents else settings_of(name, server)
+        for name, of in zip(names, locked, strict=True)
+    ]
+    _check_distinct(names, settings, intent, problems)
+    return tuple(map(Source, entries, locked, names, settings))
+
+
+def _locked(entry: SourceEntry, lock: Lock, *, is_only: bool) -> LockedDocument:
+    """Return what the lock records of a source; of a new one, nothing but its place."""
+    by_root = {document.root: document for document in lock.documents}
+    if entry.document in by_root:
+        return by_root[entry.document]
+    moved = [each for each in lock.documents if each.name and each.name == entry.name]
+    if not moved and is_only and len(lock.documents) == 1:
+        moved = list(lock.documents)
+    return moved[0] if moved else LockedDocument("", entry.document, {})
+
+
+def _name(entry: SourceEntry, locked: LockedDocument) -> str:
+    # One whose keys have no name keeps them so; another one follows the manifest.
+    return "" if locked.name == "" else entry.name or locked.name or ""
+
+
+def _published_sources(intent: LocatedManifest, lock: Lock, problems: Problems) -> list[str]:
+    """Return what begins the operation keys of each source where the lock has only these.
+
+    Raises:
+        RejectedError: it cannot be told which source has the keys without a name.
+    """
+    entries = intent.manifest.sources
+    methods = {key.partition(" ")[0] for key in lock.operations}
+    begins = {method.rpartition(":")[0] for method in methods}  # "rail:GET", "GET"
+    open_ = [entry for entry in entries if entry.name not in begins - {""}]
+    unnamed = [entry for entry in open_ if not entry.name]
+    if "" in begins and len(open_) > 1 and not unnamed:
+        problems.error(
+            "source-name",
+            "unknown which source has the operation keys without a name",
+            at=intent.locate(("sources",)),
+            why="mcpgen.lock records it, and is lost; a wrong one would rename tools and settings",
+            help="take mcpgen.lock back from version control, or remove the `name` of that source",
+        )
+        raise RejectedError
+    is_unnamed = "" in begins or len(entries) == 1
+    first = unnamed or (open_ if is_unnamed else [])
+    return ["" if entry in first else entry.name for entry in entries]
+
+
+def _published(name: str, locked: LockedDocument) -> str:
+    if locked.settings is not None:
+        return locked.settings
+    return f"{name.upper()}_" if name else ""  # as version 1 had it, which did not record it
+
+
+def settings_of(name: str, server: str) -> str:
+    """Return what follows the server's prefix in the settings of a new source.
+
+    A source that is called as its server does not repeat the name.
+    """
+    return "" if name in ("", server) else f"{name.upper()}_"
+
+
+def _check_distinct(
+    names: Sequence[str], settings: Sequence[str], intent: LocatedManifest, problems: Problems
+) -> None:
+    """Check that no two sources have one name in operation keys, or the same settings.
+
+    Raises:
+        RejectedError: two have.
+    """
+    entries = intent.manifest.sources
+    name_count, settings_count = Counter(names), Counter(settings)
+    for number, (entry, name, setting) in enumerate(zip(entries, names, settings, strict=True)):
+        at = intent.locate(("sources", str(number)))
+        if name_count[name] > 1:
+            problems.error(
+                "source-name",
+                f"`{entry.document}` shares the operation keys of another source",
+                at=at,
+                why=f"their operations have the keys `{name}:GET /…`"
+                if name
+                else "the operations of both have keys without a name, such as `GET /…`",
+                help="give the source that you added last a `name` of its own",
+            )
+        elif settings_count[setting] > 1:
+            problems.error(
+                "source-name",
+                f"`{label_of(entry)}` shares the settings of another source",
+                at=at,
+                why=f"both would read `…_{setting}BASE_URL`",
+                help="give the source that you added last another `name`",
+            )
+    if problems.has_errors:
+        raise RejectedError
+
+
+def published_settings(target: Path) -> dict[str, str]:
+    """Read what begins the settings of each security scheme from the generated package."""
+    found: dict[str, str] = {}
+    for path in sorted(target.glob("src/*/_generated/contract.json")):
+        content = read_file(target, path.relative_to(target).as_posix()) or b""
+        try:
+            entries = json.loads(content)["environment"]
+            for entry in entries:
+                if entry.get("scheme"):
+                    variable = EnvironmentVariable(
+                        entry["name"], "", required=False, secret=False, part=entry["part"]
+                    )
+                    found[entry["scheme"]] = variable.stem
+        except (ValueError, LookupError, TypeError, AttributeError):
+            continue  # edited by hand, which is reported elsewhere
+    return found

@@ -1,0 +1,94 @@
+"""What stands in a project that a run must not build on, or that nobody but a person can judge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mcpgen.diagnostics import Location, Problems
+from mcpgen.emit.merge.blocks import fold, stray_markers
+from mcpgen.emit.write.ownership import CONFLICT_FOLDER
+from mcpgen.pipeline.project.project_folder import read_file
+
+_MARKER = re.compile(r"(<{7}|>{7}) ")
+_MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
+
+
+def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> list[str]:
+    """Tell of conflict markers in the files at `paths`, and of versions that wait beside a file."""
+    marked = [path for path in sorted(set(paths)) if _tell_of_markers(target, path, problems)]
+    folder = target / CONFLICT_FOLDER
+    left = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    offered = [path.relative_to(target).as_posix() for path in left]
+    for path in offered:
+        own = path.removeprefix(f"{CONFLICT_FOLDER}/")
+        problems.error(
+            "conflict",
+            f"{own} and mcpgen's new version of it disagree, and nobody decided",
+            at=Location(path),
+            why=f"{own} has your text; mcpgen's is in {path}",
+            help=f"take what you need of it into {own}, and delete {path}",
+        )
+    return [*marked, *offered]
+
+
+def _tell_of_markers(target: Path, path: str, problems: Problems) -> bool:
+    lines = (read_file(target, path) or b"").decode("utf-8", "replace").splitlines()
+    if path.endswith(".md"):
+        _tell_of_stray_markers(path, lines, problems)
+    # Inside a marked block all text is mcpgen's, and the next run rewrites it.
+    outside = fold(lines)[0] if path.endswith(".md") else lines
+    marker = next((line for line in outside if _MARKER.match(line)), None)
+    if marker is None:
+        return False
+    problems.error(
+        "conflict",
+        f"{path} has the markers of a conflict that nobody decided",
+        at=Location(path, lines.index(marker) + 1, 1, excerpt=marker, width=7),
+        why="mcpgen merges into that file, and cannot tell its text from the markers",
+        help="edit it to read as you want it, without the markers",
+    )
+    return True
+
+
+def _tell_of_stray_markers(path: str, lines: Sequence[str], problems: Problems) -> None:
+    stray = stray_markers(lines)
+    if stray:
+        line = lines[stray[0]]
+        problems.warning(
+            "stray-marker",
+            f"{path} has a marker of mcpgen's that begins or ends no block",
+            at=Location(path, stray[0] + 1, 1, excerpt=line, width=len(line)),
+            why="a block is kept current between its two markers, each of which stands once",
+            help="give it the other one, or delete it; both may go",
+        )
+
+
+def is_merging(target: Path) -> bool:
+    """Whether git is in the middle of bringing two branches together around `target`."""
+    for folder in (target.resolve(), *target.resolve().parents):
+        git = folder / ".git"
+        if git.is_file():  # a worktree or a submodule: names the folder
+            text = git.read_text(encoding="utf-8", errors="replace")
+            git = folder / text.removeprefix("gitdir:").strip()
+        if git.is_dir():
+            return any((git / name).exists() for name in _MERGING)
+    return False
+
+
+def find_foreign(target: Path, known: Iterable[str], problems: Problems) -> None:
+    """Tell of files among the generated ones that mcpgen did not write."""
+    ours = set(known)
+    for folder in (*target.glob("src/*/_generated"), target / "tests" / "generated"):
+        for path in sorted(folder.rglob("*")):
+            relative = path.relative_to(target).as_posix()
+            if relative in ours or "__pycache__" in path.parts or not path.is_file():
+                continue
+            problems.warning(
+                "foreign-file",
+                f"{relative} lies among generated files, and mcpgen did not write it",
+                at=Location(relative),
+                why="it is left as it is, but what reads that folder may take it for a part of it",
+                help="move it to `handlers/` or `tests/`, or delete it",
+            )

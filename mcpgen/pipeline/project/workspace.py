@@ -1,0 +1,109 @@
+"""What the stages know of a workspace and of the servers in it, read from the disk."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.file_set import MANIFEST_FILE
+from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
+from mcpgen.pipeline.project.evidence import read_evidence, still_holds
+from mcpgen.pipeline.project.project_folder import read_file
+
+_VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
+
+
+class ServerFacts(Struct, frozen=True):
+    """What a generated server is, in figures. "" and None: its folder does not say."""
+
+    api: str = ""
+    version: str = ""
+    tools: int | None = None  # made from the document
+    tokens: int | None = None  # about what listing them costs
+    tests: str = "unknown"  # what the evidence of their last run says
+
+
+def read_workspace(root: Path, problems: Problems) -> WorkspaceSettings | None:
+    """Read the workspace file of `root`; None, and why, where it cannot be followed."""
+    # Imported here, and below: a validator and YAML, which commands of one server do without.
+    from mcpgen.manifest.workspace_file import read_workspace_file
+
+    try:
+        return read_workspace_file((root / WORKSPACE_FILE).read_bytes(), problems)
+    except RejectedError:
+        return None
+    except OSError as error:
+        problems.error(
+            "unreadable",
+            f"cannot read {WORKSPACE_FILE}: {error.strerror}",
+            at=Location(WORKSPACE_FILE),
+            why="it says which servers there are",
+        )
+        return None
+
+
+def apart_because(target: Path) -> str | None:
+    """Give why the server at `target` is no member of the workspace around it; None if it is.
+
+    A manifest that cannot be read keeps its server in, whose commands then say so.
+    """
+    manifest = read_file(target, MANIFEST_FILE) or b""
+    if b"workspace" not in manifest:
+        return None
+    from mcpgen.manifest.manifest import read_manifest
+
+    try:
+        return read_manifest(manifest, Problems()).manifest.apart_because
+    except RejectedError:
+        return None
+
+
+def server_facts(target: Path) -> ServerFacts:
+    """Read what the generated server at `target` is."""
+    contracts = sorted(target.glob("src/*/_generated/contract.json"))
+    if len(contracts) != 1:
+        return ServerFacts()
+    contract = _json(contracts[0])
+    has_api = bool(contract.get("groups"))
+    tools = (read_file(contracts[0].parent, "listing.jsonl") or b"").splitlines()
+    found = read_file(contracts[0].parent, "search_listing.jsonl")
+    listed = tools if found is None else found.splitlines()
+    init = (read_file(contracts[0].parents[1], "__init__.py") or b"").decode("utf-8", "replace")
+    version = _VERSION.search(init)
+    return ServerFacts(
+        api=str(contract.get("title", "")),
+        version=version[1] if version else "",
+        tools=len(tools) if has_api else None,
+        tokens=sum(-(-len(line) // 4) for line in listed) if has_api else None,
+        tests=_tests(target),
+    )
+
+
+def _tests(target: Path) -> str:
+    """Give the result of the last run of the tests, if nothing changed since."""
+    evidence = read_evidence(target, "tests")
+    if evidence is None:
+        return "unknown"
+    return str(evidence.get("result", "unknown")) if still_holds(target, evidence) else "stale"
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a table; every character of a cell is literal text."""
+    from mcpgen.render.filters import markdown_text
+
+    lines = [header, ["---"] * len(header), *([markdown_text(cell) for cell in r] for r in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

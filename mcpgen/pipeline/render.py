@@ -1,0 +1,175 @@
+"""Render every file of a planned project: the generated code, its tests and the skeleton around it.
+
+Of a large server several parts are rendered in forked processes at the same time.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.emit.format import format_files
+from mcpgen.emit.models.models import ModelRun, ModelsFailedError
+from mcpgen.emit.output_checks import prove_contents, prove_paths
+from mcpgen.emit.runtime_wheel import make_runtime_wheel
+from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
+from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
+from mcpgen.ir.templates import template_root
+from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.manifest.typed_file import json_schema
+from mcpgen.pipeline.forked import Forked, ForkedAhead
+from mcpgen.pipeline.inputs import Inputs, PlannedProject, Project
+from mcpgen.pipeline.options import Progress
+from mcpgen.pipeline.parse import pause_garbage_collection
+from mcpgen.pipeline.user_cache import user_cache
+from mcpgen.plan.cases import make_cases, make_workflow_cases
+from mcpgen.plan.tools.first_steps import first_steps
+from mcpgen.plan.tools.search_index import make_index
+from mcpgen.render import json_text
+from mcpgen.render.package import render, render_cases, render_index
+from mcpgen.render.skeleton_facts import skeleton_facts
+from mcpgen.text.safe_text import SafeText
+
+_MIN_TOOLS_TO_FORK = 100
+
+
+def prepare_skeleton(tools: int) -> ForkedAhead[FileSet]:
+    """Load copier in the background, if the server has many tools."""
+    return ForkedAhead(load_copier, is_worth_it=tools >= _MIN_TOOLS_TO_FORK)
+
+
+@pause_garbage_collection()
+def render_project(
+    planned: PlannedProject,
+    inputs: Inputs,
+    problems: Problems,
+    progress: Progress,
+    prepared: ForkedAhead[FileSet] | None = None,
+) -> Project:
+    """Render, format and check every file of a project except its lock.
+
+    `prepared` is the result of an earlier `prepare_skeleton`.
+
+    Raises:
+        RejectedError: an answer is invalid, or the models cannot be generated.
+    """
+    plan, answers = planned.plan, inputs.answers
+    progress(f"writing {len(plan.tools)} tools" if plan.has_document else "writing the server")
+    skeleton = functools.partial(
+        render_skeleton,
+        package=plan.package,
+        facts=_describe_project(planned, inputs),
+        answers={**answers, "name": plan.name},
+    )
+    schema = json_text.pretty(json_schema(Manifest))
+    contents = {**planned.files.documents_by_path, MANIFEST_SCHEMA_FILE: schema}
+    files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in contents.items())
+    prove_contents(files, plan.package)
+    if answers.get("vendor_runtime") == "yes":
+        files += (make_runtime_wheel(),)
+    try:
+        # A child that the caller started is ended by the caller.
+        with nullcontext(prepared) if prepared else prepare_skeleton(len(plan.tools)) as child:
+            child.begin(functools.partial(skeleton, template_root() / "skeleton"))
+            files += _render_package(
+                plan, child, inputs.options.cache or user_cache(), problems, progress
+            )
+    except AnswerRefusedError as error:
+        problems.error("answer", str(error), help="pass answers with --data KEY=VALUE")
+        raise RejectedError from None
+    except ModelsFailedError as error:
+        problems.error(
+            "models-failed",
+            str(error),
+            why="handlers take their types from the models",
+            help="use `--no-models`, and report this document as a bug",
+        )
+        raise RejectedError from None
+    prove_paths(files)
+    problems.join()  # before anything is written
+    files = tuple(sorted(files, key=lambda file: file.path))
+    return Project(
+        plan, files, functools.partial(_render_skeleton_history, skeleton), planned.files
+    )
+
+
+def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, SafeText]:
+    """Return what the skeleton's templates show."""
+    plan, first = planned.plan, inputs.first
+    root = next(iter(planned.files.documents_by_path), "")
+    if first is None:
+        return skeleton_facts(plan, root, has_models=plan.has_models)
+    decided = {name for credential in planned.credentials for name in credential.parameters}
+    return skeleton_facts(
+        plan,
+        root,
+        include=first.include,
+        exclude=first.exclude,
+        has_models=plan.has_models,
+        credentials=planned.credentials,
+        steps=first_steps(plan, decided),
+    )
+
+
+def _render_package(
+    plan: ServerPlan,
+    skeleton: ForkedAhead[FileSet],
+    cache: Path,
+    problems: Problems,
+    progress: Progress,
+) -> FileSet:
+    """Render the generated package, its tests and the skeleton, and format them."""
+    is_large = len(plan.tools) >= _MIN_TOOLS_TO_FORK
+    half = len(plan.tools) // 2
+    with (
+        Forked(functools.partial(_make_cases, plan, 0, half), is_worth_it=is_large) as some,
+        Forked(functools.partial(_make_cases, plan, half, None), is_worth_it=is_large) as others,
+        ModelRun(plan, cache / "models") as models,
+    ):
+        files = render(plan) + render_index(plan, make_index(plan)) + skeleton.result()
+        progress("waiting for the models")
+        files += models.join()
+        progress("formatting")
+        files = format_files(files)
+        prove_contents(files, plan.package)
+        cases = [some.result(), others.result()]
+    for _, untested in cases:
+        problems.extend(untested)
+    tests = render_cases(
+        plan,
+        itertools.chain.from_iterable(entries for entries, _ in cases),
+        map(json_text.block, make_workflow_cases(plan, problems)),
+    )
+    prove_contents(tests, plan.package)
+    return files + tests
+
+
+def _make_cases(plan: ServerPlan, start: int, end: int | None) -> tuple[list[bytes], Problems]:
+    """Make the test cases of some tools; the problems name those without a sample."""
+    problems = Problems()
+    entries = make_cases(plan, problems, plan.tools[start:end])
+    return [json_text.block(entry) for entry in entries], problems
+
+
+def _render_skeleton_history(render_one: Callable[[Path], FileSet]) -> list[FileSet]:
+    """Render the skeletons of this release and of all earlier ones for this project."""
+    earlier = template_root() / "earlier_skeletons"
+    templates = [template_root() / "skeleton"]
+    templates += sorted(earlier.iterdir()) if earlier.is_dir() else []
+    return [format_files(render_one(template)) for template in templates]
+
+
+def parse_answers(content: bytes | None) -> dict[str, str]:
+    """Read the answers that an earlier run recorded in `.copier-answers.yml`."""
+    answers: dict[str, str] = {}
+    for line in (content or b"").decode("utf-8", "replace").splitlines():
+        found = re.fullmatch(r'([a-z_]+): "([^"\\]*)"', line)
+        if found:
+            answers[found[1]] = found[2]
+    return answers

@@ -1,0 +1,1 @@
+"""What a call takes: arguments, fixed values, settings and credentials."""

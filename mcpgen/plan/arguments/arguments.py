@@ -1,0 +1,389 @@
+"""The arguments of a tool: parameters and body, named, typed and described."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import OperationRefusedError
+from mcpgen.ir.api import DeclaredRequest, MediaType, Operation, Parameter
+from mcpgen.ir.tool_plan import Annotation, Argument
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.plan.arguments.input_refs import INPUT, ShapeOf, iterate_inputs
+from mcpgen.plan.arguments.media_types import (
+    STRUCTURED,
+    Kind,
+    base_type,
+    choose_content_type,
+    classify_body,
+    is_patch,
+    is_range,
+    rank_media_types,
+)
+from mcpgen.plan.arguments.overrides import OverriddenOperation, make_members_optional
+from mcpgen.plan.arguments.parts import is_binary_type, is_file, root_part
+from mcpgen.plan.naming.names import assign_argument_names, to_class_name, to_identifier
+from mcpgen.plan.naming.transliteration import is_latin
+from mcpgen.plan.schemas.input_profile import FILE_IN_WORDS
+from mcpgen.plan.schemas.types import Types
+from mcpgen.plan.tools.descriptions import prefix_wire_name
+
+BODY, CONTENT_TYPE = "body", "content_type"
+RELATED = "multipart/related"
+
+
+class ListedArgument(Struct, frozen=True):
+    """An argument, and its schema in the listing."""
+
+    argument: Argument
+    schema: JsonSchema
+    says_less: bool = False  # than `argument.schema`, which is then checked
+
+
+def plan_arguments(
+    adjusted: OverriddenOperation, types: Types, hint: str
+) -> tuple[ListedArgument, ...]:
+    """Plan the arguments of an operation, required ones first.
+
+    Raises:
+        OperationRefusedError: the operation has a body that the runtime cannot write.
+    """
+    operation = adjusted.offered
+    names = assign_argument_names(
+        [(parameter.location, parameter.name) for parameter in adjusted.sent.parameters],
+        operation.published_arguments,
+    ) | dict(adjusted.names)
+    listed = [
+        _parameter(parameter, names[parameter.location, parameter.name], types, hint)
+        for parameter in operation.parameters
+    ]
+    if operation.declared is None:
+        listed += _body(adjusted, types, hint)
+    else:
+        listed += _plan_inputs(operation, operation.declared, types, hint)
+    return tuple(
+        sorted(
+            (_with_default(item, adjusted) for item in listed),
+            key=lambda item: not item.argument.required,
+        )
+    )
+
+
+def _with_default(listed: ListedArgument, adjusted: OverriddenOperation) -> ListedArgument:
+    argument = listed.argument
+    default = adjusted.defaults.get((argument.location, argument.wire_name), UNSET)
+    return replace(listed, argument=replace(argument, default=default))
+
+
+def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> ListedArgument:
+    whole = _forbid_empty(parameter, types)
+    told = parameter.description
+    if not is_latin(parameter.name):
+        told = prefix_wire_name(told or _read_description(whole), parameter.name)
+    schema = _describe_schema(whole, told, parameter.deprecated)
+    argument = Argument(
+        name=name,
+        identifier=to_identifier(name),
+        location=parameter.location,
+        wire_name=parameter.name,
+        required=parameter.required,
+        annotation=types.of(parameter.schema, "request", hint + to_class_name(name)).annotation,
+        schema=whole,
+    )
+    return ListedArgument(argument, schema)
+
+
+def _read_description(schema: JsonSchema) -> str:
+    return schema.get("description") or "" if isinstance(schema, dict) else ""
+
+
+def _forbid_empty(parameter: Parameter, types: Types) -> JsonSchema:
+    """Return the schema of a parameter, without empty values if they are unsendable.
+
+    A segment of a path is never empty, and an empty array has no exploded spelling, so that a
+    required one would be missing (RFC 6570, section 2.4.2).
+    """
+    schema = parameter.schema
+    is_segment = parameter.location == "path"
+    is_spread = parameter.required and parameter.explode and not parameter.allow_empty_value
+    if not isinstance(schema, dict) or not parameter.style or not (is_segment or is_spread):
+        return schema
+    shape = types.shape_of(schema)
+    if is_segment and shape.types == ("string",) and parameter.style != "matrix":
+        bound = "minLength"
+    elif shape.types == ("array",) and parameter.location in ("path", "query", "cookie"):
+        bound = "minItems"
+    else:
+        return schema
+    says_so = {"enum", "pattern", "format"} & shape.keywords.keys()
+    if says_so or shape.keywords.get(bound, 0) > 0:
+        return schema
+    return {**schema, bound: 1}
+
+
+def explain_unsendable(item: MediaType, types: Types) -> str:
+    """Explain why a body of this media type cannot be written; "" if it can.
+
+    The parts of `multipart/form-data` are an object's members, and those of another multipart
+    type are a list's items, or members where it is known that parts have names (OpenAPI 3.2.0,
+    "Encoding By Name" and "Encoding By Position") or which of them comes first.
+    """
+    name, kind = base_type(item.media_type), classify_body(item)
+    if kind is Kind.UNSENDABLE:
+        return "that is no media type that a request can have"
+    if kind not in (Kind.FORM, Kind.MULTIPART) or item.item_schema is not None:
+        return ""
+    allowed = () if item.schema is None else types.shape_of(item.schema).types
+    if kind is Kind.FORM or name == "multipart/form-data":
+        return "" if not allowed or "object" in allowed else "a form is made of an object's members"
+    if "array" in allowed:
+        return ""
+    if "object" not in allowed:
+        return "no schema says what its parts are"
+    if name == "multipart/mixed" or (name == RELATED and root_part(item, types)):
+        return ""
+    return "its parts are known by their order, and an object's members have none"
+
+
+def takes_file(item: MediaType, types: Types) -> bool:
+    """Check whether a body is a file or contains one."""
+    kind = classify_body(item)
+    if kind is not Kind.MULTIPART:
+        return kind is Kind.BINARY
+    keywords = types.shape_of(body_schema(item, types.shape_of)).keywords
+    positional = [*keywords.get("prefixItems", ()), keywords.get("items", True)]
+    encodings = [*item.encoding.values(), *item.prefix_encoding, item.item_encoding]
+    return any(map(is_binary_type, encodings)) or any(
+        is_file(member, types) for member in (*keywords.get("properties", {}).values(), *positional)
+    )
+
+
+def select_media_types(operation: Operation, types: Types) -> tuple[MediaType, ...]:
+    """Return the media types that a caller can choose, the default first, without equivalent ones.
+
+    The order is JSON, other JSON formats, forms, multipart, JSON Lines, XML, text, bytes; a form
+    with files comes after multipart. A range such as `*/*` is sent as JSON unless its schema is
+    absent or a string.
+    """
+    body = operation.request_body
+    if body is None:
+        return ()
+    spelled: dict[str, MediaType] = {}
+    for item in rank_media_types(body.content):
+        if not explain_unsendable(item, types):
+            name = choose_content_type(item)
+            schema = item.schema
+            if item.item_schema is not None:
+                schema = body_schema(item, types.shape_of)
+            root = root_part(item, types) if base_type(name) == RELATED else ""
+            spelled.setdefault(name, replace(item, media_type=name, schema=schema, root_part=root))
+    return tuple(_drop_equivalent(spelled.values(), types))
+
+
+def _drop_equivalent(media_types: Iterable[MediaType], types: Types) -> list[MediaType]:
+    """Select the first of media types with equal data, or the multipart one with files."""
+    picked: list[MediaType] = []
+    for item in media_types:
+        same = next((it for it in picked if _describe_same_data(it, item, types)), None)
+        if same is None:
+            picked.append(item)
+        elif classify_body(item) is Kind.MULTIPART and takes_file(item, types):
+            picked[picked.index(same)] = item
+    return picked
+
+
+def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> bool:
+    """Check whether two bodies differ in their media type only; `first` is the preferred one."""
+    kinds = classify_body(first), classify_body(other)
+    if kinds[0] not in STRUCTURED:
+        return False  # the media type says what a text, or a file, is
+    if is_patch(first.media_type) and is_patch(other.media_type):
+        return False
+    if _encoding_makes_files(other, types):
+        return False
+    if kinds[1] in STRUCTURED:
+        return body_schema(first, types.shape_of) == body_schema(other, types.shape_of)
+    if other.schema is None or other.schema != first.schema:
+        return False
+    # Of what is written in a text, a schema of a string says nothing, but for plain text.
+    is_plain = base_type(other.media_type) == "text/plain"
+    return is_plain or "string" not in types.shape_of(other.schema).types
+
+
+def _encoding_makes_files(item: MediaType, types: Types) -> bool:
+    """Check whether only Encoding Objects, and not the schema, make members files."""
+    by_schema = replace(item, encoding={}, prefix_encoding=(), item_encoding=None)
+    return takes_file(item, types) and not takes_file(by_schema, types)
+
+
+def _body(adjusted: OverriddenOperation, types: Types, hint: str) -> list[ListedArgument]:
+    operation = adjusted.offered
+    body = operation.request_body
+    if body is None:
+        return []
+    media_types = select_media_types(operation, types)
+    if not media_types:
+        offered = "; ".join(
+            f"`{item.media_type}`: {explain_unsendable(item, types)}"
+            for item in rank_media_types(body.content)
+        )
+        raise OperationRefusedError(
+            "body-media-type",
+            f"its body cannot be written ({offered})",
+            body.at,
+            "a form needs a schema of type object, and other parts a list of them, in `schema` or"
+            " `itemSchema`; `multipart/related` takes an object of one file, or of several"
+            " with a `Content-ID` each, and of what they belong to, which is required and JSON",
+        )
+    schemas: list[JsonSchema] = []
+    structured: list[JsonSchema] = []
+    for item in media_types:
+        schema = body_schema(item, types.shape_of)
+        if schema not in schemas:
+            schemas.append(schema)
+        if classify_body(item) in STRUCTURED:
+            structured.append(schema)
+    # The handler gets a body whose defaults are filled in, so its type still requires them.
+    annotation = types.of(_join_schemas(schemas), "request", f"{hint}Body").annotation
+    schemas, structured = (
+        [make_members_optional(schema, adjusted.members, types.shape_of) for schema in found]
+        for found in (schemas, structured)
+    )
+    shown = [schema for schema in schemas if not structured or schema in structured]
+    whole = _join_schemas(schemas)
+    argument = Argument(
+        name=BODY,
+        identifier=to_identifier(BODY),
+        location="body",
+        wire_name="",
+        required=body.required,
+        annotation=annotation,
+        schema=whole,
+    )
+    listed = _describe_schema(_join_schemas(shown), body.description, is_deprecated=False)
+    found = [ListedArgument(argument, listed, says_less=len(shown) < len(schemas))]
+    if len(media_types) > 1 or is_range(media_types[0].media_type):
+        found.append(_content_type(media_types))
+    return found
+
+
+def _plan_inputs(
+    operation: Operation, declared: DeclaredRequest, types: Types, hint: str
+) -> Iterator[ListedArgument]:
+    """Yield the inputs of a declared tool from which its body is composed."""
+    for name, schema in iterate_inputs(operation, types.shape_of):
+        argument = Argument(
+            name=name,
+            identifier=to_identifier(name),
+            location=INPUT,
+            wire_name=name,
+            required=name in declared.required,
+            annotation=types.of(schema, "request", hint + to_class_name(name)).annotation,
+            schema=schema,
+        )
+        yield ListedArgument(argument, schema)
+
+
+def _join_schemas(schemas: list[JsonSchema]) -> JsonSchema:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+
+def body_schema(item: MediaType, shape_of: ShapeOf) -> JsonSchema:
+    """Return the schema of the value from which a body of this media type is written."""
+    kind = classify_body(item)
+    if kind is Kind.TEXT:
+        description = f"Text of type `{item.media_type}`."
+        return {
+            "type": "string",
+            **_select_text_keywords(item.schema, shape_of),
+            "description": description,
+        }
+    if kind is Kind.BINARY:
+        return {"type": "string", "description": FILE_IN_WORDS}
+    if kind is Kind.LINES:
+        line = item.item_schema if item.item_schema is not None else item.schema
+        is_list = isinstance(line, dict) and line.get("type") == "array"
+        return line if is_list and line is not None else {"type": "array", "items": line or {}}
+    if kind is Kind.MULTIPART and item.item_schema is not None and not _says_items(item.schema):
+        return {"type": "array", "items": item.item_schema}
+    if kind in (Kind.FORM, Kind.MULTIPART):
+        return item.schema if isinstance(item.schema, dict) and item.schema else {"type": "object"}
+    return True if item.schema is None else item.schema
+
+
+def _select_text_keywords(schema: JsonSchema | None, shape_of: ShapeOf) -> JsonObject:
+    """Return the keywords of a schema for a text; none if it describes other types."""
+    shape = shape_of({} if schema is None else schema)
+    if "string" not in shape.types:
+        return {}
+    return {keyword: shape.keywords[keyword] for keyword in _OF_TEXTS if keyword in shape.keywords}
+
+
+_OF_TEXTS = ("enum", "examples", "maxLength", "minLength", "pattern")
+
+
+def _says_items(schema: JsonSchema | None) -> bool:
+    return isinstance(schema, dict) and bool({"items", "prefixItems"} & schema.keys())
+
+
+def _content_type(media_types: tuple[MediaType, ...]) -> ListedArgument:
+    names = [item.media_type for item in media_types]
+    schema: JsonObject = {"type": "string", "enum": names}
+    if any(map(is_range, names)):
+        schema = {"type": "string", "pattern": f"^({'|'.join(map(_pattern_of, names))})$"}
+    argument = Argument(
+        name=CONTENT_TYPE,
+        identifier=to_identifier(CONTENT_TYPE),
+        location="content_type",
+        wire_name="",
+        required=False,
+        annotation=Annotation("str"),
+        schema=schema,
+    )
+    strings = [
+        f"`{item.media_type}`" for item in media_types if classify_body(item) not in STRUCTURED
+    ]
+    told = f"How the body is sent; {_default_type(names[0])} unless told otherwise."
+    if strings and len(strings) < len(names):
+        told += f" For {', '.join(strings)} the body is one string."
+    return ListedArgument(argument, {**schema, "description": told})
+
+
+_IN_PATTERNS = re.compile(r"[.+*?^${}()|\[\]\\]")
+_WORD = "[A-Za-z0-9!#$&^_.+-]+"
+
+
+def _pattern_of(media_type: str) -> str:
+    """Return a regular expression for a media type, or for all in a range."""
+    if not is_range(media_type):
+        return _IN_PATTERNS.sub(r"\\\g<0>", media_type)
+    parts = base_type(media_type).split("*")
+    return _WORD.join(_IN_PATTERNS.sub(r"\\\g<0>", part) for part in parts)
+
+
+def _default_type(media_type: str) -> str:
+    """Describe the default content type of a body."""
+    kind = base_type(media_type)
+    if kind == "text/*":
+        return "`text/plain`"
+    if not is_range(kind):
+        return f"`{media_type}`"
+    told = f"what its `data:` URI says within `{kind}`"
+    return (
+        told if kind not in ("*/*", "application/*") else f"{told}, or `application/octet-stream`,"
+    )
+
+
+def _describe_schema(schema: JsonSchema, description: str, is_deprecated: bool) -> JsonSchema:
+    """Add a description and `deprecated` to a schema."""
+    if not (description or is_deprecated):
+        return schema
+    about: JsonObject = {"description": description} if description else {}
+    if is_deprecated:
+        about["deprecated"] = True
+    if not isinstance(schema, dict):
+        return about if schema else {"not": {}, **about}
+    return {**schema, **about}

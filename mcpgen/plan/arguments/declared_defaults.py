@@ -1,0 +1,119 @@
+"""Defaults of required parameters and body members, applied by the server.
+
+OpenAPI gives the `default` of a required parameter no meaning. Documents use it for a value that
+is the same in nearly every call (`api-version`), so the argument becomes optional and the server
+sends the default. An optional parameter is not affected: without it, the API applies its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Place, Problems
+from mcpgen.ir.api import MediaType, Operation, Parameter
+from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.plan.arguments.overrides import OverriddenOperation
+from mcpgen.plan.cases.travelling import travels
+from mcpgen.plan.schemas.shapes import Shapes
+
+_UPDATES = frozenset({"PATCH", "PUT"})  # there, a default would overwrite the stored value
+_OF_PLAIN_OBJECTS = frozenset(
+    {
+        "type", "properties", "required", "additionalProperties", "title", "description",
+        "examples", "deprecated", "default", "minProperties", "maxProperties", "xml",
+    }
+)  # fmt: skip
+
+
+class DeclaredDefaults:
+    """Makes required arguments optional where the document declares a valid default."""
+
+    def __init__(self, shapes: Shapes, problems: Problems) -> None:
+        self._shapes = shapes
+        self._problems = problems
+        self._samples = Samples(shapes.schemas, "request")
+        # Parameters are shared by operations; the first member keeps the schema's identity alive.
+        self._known: dict[tuple[int, str, str], tuple[JsonSchema, JsonValue | UnsetType]] = {}
+
+    def apply(self, adjusted: OverriddenOperation) -> OverriddenOperation:
+        """Apply the declared defaults of the required arguments."""
+        offered = adjusted.offered
+        defaults = dict(adjusted.defaults)
+        parameters = list(offered.parameters)
+        for index, parameter in enumerate(parameters):
+            value = self._find_parameter_default(parameter) if parameter.required else UNSET
+            if value is not UNSET:
+                defaults[parameter.location, parameter.name] = value
+                parameters[index] = replace(parameter, required=False)
+        return replace(
+            adjusted,
+            offered=replace(offered, parameters=tuple(parameters)),
+            defaults=defaults,
+            members=self._find_common_defaults(offered),
+        )
+
+    def _find_parameter_default(self, parameter: Parameter) -> JsonValue | UnsetType:
+        if parameter.location == "querystring":
+            return UNSET
+        subject = f"{parameter.location} parameter `{parameter.name}`"
+        value = self._find_valid(parameter.schema, subject, parameter.at)
+        can_travel = value is not None and value != "" and travels(parameter, value)
+        return value if value is not UNSET and can_travel else UNSET
+
+    def _find_common_defaults(self, operation: Operation) -> Mapping[str, JsonValue]:
+        """Return the defaults of required body members that all media types share, by wire name."""
+        body = operation.request_body
+        if body is None or not body.content or operation.method in _UPDATES:
+            return {}
+        first, *others = (self._find_member_defaults(item) for item in body.content)
+        return {
+            name: value
+            for name, value in first.items()
+            if all(repr(other.get(name, UNSET)) == repr(value) for other in others)
+        }
+
+    def _find_member_defaults(self, item: MediaType) -> dict[str, JsonValue]:
+        if item.schema is None:
+            return {}
+        shape = self._shapes.of(item.schema)
+        keywords = shape.keywords
+        is_plain = shape.is_exact and keywords.keys() <= _OF_PLAIN_OBJECTS
+        if shape.types != ("object",) or not is_plain:
+            return {}
+        properties = keywords.get("properties", {})
+        found = {
+            name: self._find_valid(properties[name], f"body member `{name}`", item.at)
+            for name in keywords.get("required", ())
+            if name in properties
+        }
+        return {name: value for name, value in found.items() if value is not UNSET}
+
+    def _find_valid(self, schema: JsonSchema, subject: str, at: Place) -> JsonValue | UnsetType:
+        """Return the default of a schema; report an invalid one and return UNSET."""
+        key = (id(schema), subject, at.pointer)
+        if key not in self._known:
+            self._known[key] = (schema, self._check_default(schema, subject, at))
+        return self._known[key][1]
+
+    def _check_default(self, schema: JsonSchema, subject: str, at: Place) -> JsonValue | UnsetType:
+        value = self._shapes.of(schema).keywords.get("default", UNSET)
+        if value is UNSET:
+            return UNSET
+        try:
+            problem = self._samples.problem(schema, value)
+        except ValueError:  # the schema cannot be compiled, as is reported elsewhere
+            return UNSET
+        if not problem:
+            return value
+        self._problems.warning(
+            "default-invalid",
+            f"the default of the required {subject} does not match its schema",
+            at=at,
+            why=f"the argument stays required: {problem}",
+            help="correct the `default` in the document, or with an overlay",
+        )
+        return UNSET

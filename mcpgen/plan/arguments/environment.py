@@ -1,0 +1,306 @@
+"""Environment variables of a server: base URLs, server variables, credentials, its own settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
+from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
+from mcpgen.plan.arguments.setting_usage import count_operation_usage
+from mcpgen.plan.naming.words import digest, snake_case
+from mcpgen.text.hosts import is_private
+from mcpgen.text.prose import first_sentence, plain_line
+
+_PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
+    "basic": (("username", False), ("password", True)),
+    "oauth2": (
+        ("client_id", False),
+        ("client_secret", True),
+        ("refresh_token", True),
+        ("access_token", True),
+    ),
+    "mutualTLS": (("certificate_file", False), ("key_file", False)),
+    "value": (("value", True),),
+}
+_OWN_SETTINGS = (
+    "ALLOW_PRIVATE",
+    "CA_FILE",
+    "FILE_ROOTS",
+    "PRE_STOP_DELAY_SECONDS",
+    "STATE_KEYS",
+    "TOOLSET",
+)
+SWITCH = ("0", "1", "false", "true")
+_PART_IN_WORDS = {
+    "username": "User name",
+    "password": "Password",
+    "client_id": "OAuth 2 client id",
+    "client_secret": "OAuth 2 client secret",
+    "refresh_token": "OAuth 2 refresh token",
+    "access_token": "OAuth 2 access token",
+    "certificate_file": "Path of the client certificate",
+    "key_file": "Path of the client certificate's key",
+}
+
+
+def plan_environment(
+    api: Api,
+    operations: tuple[Operation, ...],
+    prefix: str,
+    *,
+    takes_files: bool,
+    has_toolsets: bool = False,
+    asks_users: bool = False,
+) -> tuple[EnvironmentVariable, ...]:
+    """Return the environment variables that a server of these operations reads."""
+    of_calls = (
+        *(
+            variable
+            for source in _list_sources(api, operations)
+            for variable in _plan_addresses(
+                source,
+                [operation for operation in operations if operation.source == source.name],
+                source_prefix(prefix, source),
+            )
+        ),
+        *_plan_credentials(api, operations, prefix),
+        *([_allow_private(prefix)] if _names_url(api, operations) else []),
+    )
+    return (
+        *count_operation_usage(of_calls, api, operations, prefix),
+        *([_ca_file(prefix)] if operations else []),
+        *([_file_roots(prefix)] if takes_files else []),
+        *([_toolset(prefix)] if has_toolsets else []),
+        *([_state_keys(prefix)] if asks_users else []),
+    )
+
+
+def _state_keys(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}STATE_KEYS",
+        description="Keys of at least 32 characters, separated by commas, that encrypt the state of"
+        " a call while its user is asked. Set the same ones where several processes serve.",
+        required=False,
+        secret=True,
+    )
+
+
+def _toolset(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}TOOLSET",
+        description="Toolsets whose tools are listed in place of those that search, separated by "
+        "commas; as `--toolset`.",
+        required=False,
+        secret=False,
+    )
+
+
+def _list_sources(api: Api, operations: tuple[Operation, ...]) -> list[ApiSource]:
+    """Return the sources whose APIs the operations call."""
+    used = {operation.source for operation in operations}
+    unnamed = [replace(api.source_of(""), servers=api.servers)] if "" in used or not used else []
+    return unnamed + [source for source in api.sources if source.name and source.name in used]
+
+
+def _plan_addresses(
+    source: ApiSource, operations: Sequence[Operation], prefix: str
+) -> list[EnvironmentVariable]:
+    """Return the variables for the URL of one API."""
+    own = (server for operation in operations for server in operation.servers)
+    return [
+        _base_url(source, operations, prefix),
+        *_plan_server_variables([*source.servers, *own], prefix),
+    ]
+
+
+def _ca_file(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}CA_FILE",
+        description="Path of the certificate (PEM) of an authority of your own, where one signed "
+        "the API's; it is trusted beside the system's.",
+        required=False,
+        secret=False,
+        part="ca_file",
+    )
+
+
+def _allow_private(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}ALLOW_PRIVATE",
+        description="`1` lets URLs of the document lead to private addresses: this machine, an"
+        " internal network.",
+        required=False,
+        secret=False,
+        part="switch",
+        choices=SWITCH,
+    )
+
+
+def _names_url(api: Api, operations: tuple[Operation, ...]) -> bool:
+    """Check whether a URL in the document determines the destination of some request."""
+    if any(_is_absolute(operation.servers) for operation in operations):
+        return True
+    used = {use.scheme for it in operations for way in it.security for use in way}
+    schemes = (scheme for scheme in api.security_schemes if scheme.id in used)
+    return any(scheme.type in ("oauth2", "openIdConnect") for scheme in schemes)
+
+
+def _file_roots(prefix: str) -> EnvironmentVariable:
+    return EnvironmentVariable(
+        name=f"{prefix}FILE_ROOTS",
+        description="Folders whose files may be sent as arguments (`file:` URIs), separated as in "
+        "PATH. None unless it is set.",
+        required=False,
+        secret=False,
+    )
+
+
+def _base_url(
+    source: ApiSource, operations: Sequence[Operation], prefix: str
+) -> EnvironmentVariable:
+    is_known = all(_is_absolute(operation.servers) for operation in operations)
+    is_at_home = any(_is_at_home(operation.servers) for operation in operations)
+    example = source.servers[0].url if _is_absolute(source.servers) else ""
+    about = ", in place of the document's." if is_known else "; the document does not say it."
+    api = f"the API `{source.name}`" if source.name else "the API"
+    if is_at_home:
+        about = "; the document's is a private one, which the operator has to confirm."
+    return EnvironmentVariable(
+        name=f"{prefix}BASE_URL",
+        description=f"Address of {api}{about}",
+        required=False,
+        secret=False,
+        example=example or "https://api.example.com",
+    )
+
+
+def _is_absolute(servers: tuple[Server, ...]) -> bool:
+    return bool(servers) and re.match(r"https?://|\{", servers[0].url) is not None
+
+
+def _is_at_home(servers: tuple[Server, ...]) -> bool:
+    """Check whether the first server is this machine or in a private network."""
+    host = urlsplit(servers[0].url).hostname if _is_absolute(servers) else None
+    return is_private(host or "")
+
+
+def _plan_server_variables(servers: Iterable[Server], prefix: str) -> list[EnvironmentVariable]:
+    found: dict[str, EnvironmentVariable] = {}
+    for server in servers:
+        for variable in server.variables:
+            name = f"{prefix}SERVER_{_upper(variable.name)}"
+            about = first_sentence(variable.description, 160)
+            choices = f"One of {', '.join(variable.enum)}." if variable.enum else ""
+            found.setdefault(
+                name,
+                EnvironmentVariable(
+                    name=name,
+                    description=" ".join(
+                        filter(None, (about or f"`{{{variable.name}}}` of the address.", choices))
+                    ),
+                    required=False,
+                    secret=False,
+                    example=variable.default,
+                    choices=tuple(map(str, variable.enum)),
+                ),
+            )
+    return [found[name] for name in sorted(found)]
+
+
+def _plan_credentials(
+    api: Api, operations: tuple[Operation, ...], prefix: str
+) -> list[EnvironmentVariable]:
+    used = {
+        use.scheme
+        for operation in operations
+        for requirement in operation.security
+        for use in requirement
+    }
+    variables: list[EnvironmentVariable] = []
+    schemes = [scheme for scheme in api.security_schemes if scheme.id in used]
+    stems = _choose_credential_stems(api, schemes, prefix)
+    for scheme in schemes:
+        variables += [
+            EnvironmentVariable(
+                name=_spell_setting(stems[scheme.id], part),
+                description=_describe_part(scheme, part),
+                required=False,
+                secret=secret,
+                scheme=scheme.id,
+                part=part,
+            )
+            for part, secret in _list_parts(scheme)
+        ]
+    return variables
+
+
+def _choose_credential_stems(
+    api: Api, schemes: Sequence[SecurityScheme], prefix: str
+) -> dict[str, str]:
+    """Choose the prefix of each scheme's settings, by scheme id.
+
+    A published prefix stays, and no new prefix collides with it.
+    """
+    stems: dict[str, str] = {}
+    for scheme in schemes:
+        published = api.source_of(scheme.source).published_settings.get(scheme.local_id, "")
+        if published.startswith(_credential_prefix(api, scheme, prefix)):
+            stems[scheme.id] = published
+    sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
+    taken = {f"{prefix}{name}" for name in _OWN_SETTINGS}
+    taken |= {f"{each}BASE_URL" for each in sources}
+    kinds = {scheme.id: scheme for scheme in schemes}
+    taken |= {name for id_, stem in stems.items() for name in _spell_settings(stem, kinds[id_])}
+    for scheme in sorted(schemes, key=lambda scheme: (bool(scheme.source), scheme.id)):
+        if scheme.id in stems:
+            continue
+        stem = _credential_prefix(api, scheme, prefix) + _upper(scheme.local_id)
+        is_server = any(stem.startswith(f"{each}SERVER_") for each in sources)
+        if is_server or taken & _spell_settings(stem, scheme):
+            stem = f"{stem}_{digest(scheme.id).upper()}"
+        stems[scheme.id] = stem
+        taken |= _spell_settings(stem, scheme)
+    return stems
+
+
+def _spell_settings(stem: str, scheme: SecurityScheme) -> set[str]:
+    return {_spell_setting(stem, part) for part, _ in _list_parts(scheme)}
+
+
+def _spell_setting(stem: str, part: str) -> str:
+    return stem if part == "value" else f"{stem}_{part.upper()}"
+
+
+def _credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> str:
+    source = api.source_of(scheme.source)
+    if source.credentials:
+        return f"{source.credentials.rstrip('_')}_"
+    return source_prefix(prefix, source)
+
+
+def _list_parts(scheme: SecurityScheme) -> tuple[tuple[str, bool], ...]:
+    if scheme.type == "http" and scheme.http_scheme == "basic":
+        return _PARTS["basic"]
+    if scheme.type in ("oauth2", "openIdConnect"):
+        return _PARTS["oauth2"]
+    return _PARTS.get(scheme.type, _PARTS["value"])
+
+
+def _describe_part(scheme: SecurityScheme, part: str) -> str:
+    if scheme.type == "apiKey":
+        place = "query parameter" if scheme.location == "query" else scheme.location
+        what = f"API key, sent as the {place} `{plain_line(scheme.name)}`"
+    elif part == "value":
+        what = "Bearer token" if scheme.http_scheme == "bearer" else "Value of `Authorization`"
+    else:
+        what = _PART_IN_WORDS[part]
+    about = first_sentence(scheme.description, 160)
+    return f"{what}. {about}".strip() if about else f"{what}."
+
+
+def _upper(text: str) -> str:
+    return snake_case(text).upper() or "VALUE"

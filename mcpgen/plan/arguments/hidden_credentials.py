@@ -1,0 +1,342 @@
+"""Detection of credentials that a document declares as parameters, or does not declare at all.
+
+OpenAPI declares credentials only in security schemes. If a document uses a header, a parameter or a
+body member instead, the server cannot be authorized, or the model has to handle a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
+
+from msgspec import Struct
+
+from mcpgen.diagnostics import Place
+from mcpgen.ir.api import Operation, Parameter
+from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan, source_prefix
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.plan.arguments.credential_names import (
+    describes_credential,
+    describes_other,
+    is_explicit,
+    is_generic,
+    is_login,
+    mentions_credential,
+    requires_credentials,
+)
+from mcpgen.plan.naming.words import snake_case
+from mcpgen.plan.schemas.shapes import Shapes
+from mcpgen.text.prose import first_sentence
+
+_AUTHORIZATION = ("header", "authorization")
+_MOST = 0.5  # of the tools: what so many take belongs to the API, not to one of its resources
+_NEARLY_ALL = 0.8
+_SOME = 0.1
+_LONGEST_DESCRIPTION = 100
+_LONGEST_NAME = 60
+_FEWEST = 3  # tools; fewer share a name by chance
+_BEARER = re.compile(r"\bbearer\b", re.IGNORECASE)
+_BASIC = re.compile(r"\bbasic\b", re.IGNORECASE)
+
+
+class _Use(Struct, frozen=True):
+    """One parameter, or one member of a body, of one tool."""
+
+    tool: ToolPlan
+    argument: str  # as the manifest names it: "token", "body.token"
+    name: str  # on the wire
+    is_required: bool
+    description: str
+    is_password: bool  # by its format
+    at: Place
+
+
+def find_hidden_credentials(
+    plan: ServerPlan, source: str = "", *, is_decided: bool = False
+) -> tuple[HiddenCredential, ...]:
+    """Find the credentials of one source's API that no security scheme of its document covers.
+
+    Arguments that the manifest names are skipped, since the user has decided about them. With
+    `is_decided`, the manifest also declares the security of the source.
+    """
+    finding = _Finding(plan, source)
+    found = [*finding.headers(), *finding.parameters(), *finding.members()]
+    covered = {name for it in found for name in it.tools}
+    if not is_decided and len(covered) < len(finding.tools) * _MOST:
+        found += finding.find_undeclared()
+    return tuple(found)
+
+
+class _Finding:
+    def __init__(self, plan: ServerPlan, source: str) -> None:
+        self._plan = plan
+        self._source = source
+        self.tools = [
+            tool
+            for tool in plan.tools
+            if tool.operation.source == source and tool.operation.declared is None
+        ]
+        # Credentials are ordinary arguments of a login.
+        self._others = [tool for tool in self.tools if not _is_login(tool)]
+        schemes = [scheme for scheme in plan.api.security_schemes if scheme.source == source]
+        self._schemes = {scheme.id: scheme for scheme in schemes}
+        self._shapes = Shapes(plan.api.schemas, "request")
+        self._prefix = source_prefix(plan.env_prefix, plan.api.source_of(source))
+        self._settings = {variable.name for variable in plan.environment}
+        self._settings |= {f"{self._prefix}{it.local_id.upper()}" for it in schemes}
+
+    def headers(self) -> Iterator[HiddenCredential]:
+        """Find reserved headers that no security scheme of the tool sets."""
+        for name, location in (("authorization", "header"), ("cookie", "cookie")):
+            uses = [
+                (tool, parameter)
+                for tool in self.tools
+                for parameter in tool.operation.reserved
+                if parameter.name.lower() == name and not self._sets(tool, name, location)
+            ]
+            if not uses:
+                continue
+            parameters = [parameter for _, parameter in uses]
+            if location == "cookie":
+                scheme = self._free_name("session")
+                entry: JsonObject = {"type": "apiKey", "in": "cookie", "name": "session"}
+            else:
+                stem, entry = _scheme_of_authorization(parameters)
+                scheme = self._free_name(stem)
+            yield HiddenCredential(
+                code="credential-header",
+                subject=f"the header `{parameters[0].name}`",
+                tools=tuple(tool.name for tool, _ in uses),
+                is_certain=location == "header",
+                at=parameters[0].at,
+                schemes={scheme: entry},
+                # No parameter is called as the cookie is, so that the scheme is named as well.
+                security=({scheme: ()},) if location == "cookie" else (),
+            )
+
+    def _sets(self, tool: ToolPlan, name: str, location: str) -> bool:
+        places = [
+            self._schemes[use.scheme].place
+            for alternative in tool.security
+            for use in alternative
+            if use.scheme in self._schemes
+        ]
+        return any(
+            place == ("header", name) or place[0] == location == "cookie" for place in places
+        )
+
+    def parameters(self) -> Iterator[HiddenCredential]:
+        """Find credentials among the parameters that are arguments."""
+        uses: dict[tuple[str, str], list[_Use]] = {}
+        for tool in self.tools:
+            arguments = {_place(argument): argument.name for argument in tool.arguments}
+            for parameter in tool.operation.parameters:
+                name = arguments.get(parameter.place)
+                is_text = "string" in (self._shapes.of(parameter.schema).types or ("string",))
+                is_decided = name in tool.stated.entry.parameters
+                if name is not None and is_text and not is_decided:
+                    uses.setdefault(parameter.place, []).append(_use(tool, name, parameter))
+        of_schemes = {it.place: it.local_id for it in self._schemes.values() if it.type == "apiKey"}
+        for place, found in sorted(uses.items()):
+            scheme = of_schemes.get(place)
+            is_certain = True if scheme else self._assess(place[0], found)
+            if is_certain is None:
+                continue
+            subject = f"the {place[0]} parameter `{found[0].name}`"
+            if scheme:
+                yield _argument(subject, found, is_certain, security=({scheme: ()},))
+            elif place[0] == "path":
+                yield _argument(subject, found, is_certain, parameters=self._entries(found))
+            else:
+                entry = {"type": "apiKey", "in": place[0], "name": found[0].name}
+                if about := first_sentence(found[0].description, _LONGEST_DESCRIPTION):
+                    entry["description"] = about
+                name = self._free_name(snake_case(found[0].name))
+                yield _argument(subject, found, is_certain, schemes={name: entry})
+
+    def _assess(self, location: str, found: Sequence[_Use]) -> bool | None:
+        """Return True for a credential, False for a possible one, None for another parameter."""
+        uses = [use for use in found if not _is_login(use.tool)]
+        if not uses or all(describes_other(use.description) for use in uses):
+            return None
+        share = len(uses) / len(self._others)
+        explicit, generic = is_explicit(uses[0].name), is_generic(uses[0].name)
+        describes = mentions_credential if explicit else describes_credential
+        is_described = any(describes(use.description) for use in uses)
+        if not (explicit or generic):
+            return None
+        if location == "path":
+            is_shared = share >= _NEARLY_ALL and len(uses) >= _FEWEST
+            return is_described if is_shared and (explicit or is_described) else None
+        is_secret = is_described or any(use.is_password for use in uses)
+        is_alone = len(self._others) == 1
+        if explicit and not (is_secret or share >= _SOME):
+            return None
+        if explicit:
+            return share >= _MOST and (len(uses) > 1 or is_secret)
+        if share >= _MOST and is_secret and (len(uses) > 1 or is_alone):
+            return True
+        if len(uses) < _FEWEST:
+            return None
+        return False if share >= (_SOME if is_secret else _NEARLY_ALL) else None
+
+    def members(self) -> Iterator[HiddenCredential]:
+        """Find credentials that nearly all bodies have as a member."""
+        with_body = [tool for tool in self._others if self._properties(tool)]
+        uses: dict[str, list[_Use]] = {}
+        for tool in filter(self._properties, self.tools):
+            stated = tool.stated.entry.parameters
+            for use in self._uses_of_members(tool):
+                if use.argument not in stated and (is_explicit(use.name) or is_generic(use.name)):
+                    uses.setdefault(use.name, []).append(use)
+        for name, found in sorted(uses.items()):
+            number = sum(not _is_login(use.tool) for use in found)
+            is_shared = number >= max(_FEWEST, _NEARLY_ALL * len(with_body))
+            if not is_shared or all(describes_other(use.description) for use in found):
+                continue
+            is_certain = any(describes_credential(use.description) for use in found)
+            if is_certain or is_explicit(name):
+                subject = f"the member `{name}` of the body"
+                yield _argument(subject, found, is_certain, parameters=self._entries(found))
+
+    def _properties(self, tool: ToolPlan) -> Mapping[str, JsonSchema]:
+        for argument in tool.arguments:
+            if argument.location == "body":
+                properties = self._shapes.of(argument.schema).keywords.get("properties", {})
+                return {name: it for name, it in properties.items() if it is not False}
+        return {}
+
+    def _uses_of_members(self, tool: ToolPlan) -> Iterator[_Use]:
+        body = next(item for item in tool.arguments if item.location == "body")
+        required = self._shapes.of(body.schema).keywords.get("required", ())
+        for name, schema in self._properties(tool).items():
+            keywords = self._shapes.of(schema).keywords
+            yield _Use(
+                tool,
+                f"body.{name}",
+                name,
+                is_required=name in required,
+                description=keywords.get("description") or "",
+                is_password=keywords.get("format") == "password",
+                at=tool.operation.at,
+            )
+
+    def _entries(self, found: Sequence[_Use]) -> dict[str, dict[str, JsonObject]]:
+        """Return the manifest entries that read an argument from the environment, by operation.
+
+        If every operation has a security scheme, the entries hide the argument instead.
+        """
+        name = self._free_name(snake_case(found[0].name))
+        entry: JsonObject = {"from_environment": f"{self._prefix}{name.upper()}", "secret": True}
+        if all(use.tool.security and not use.is_required for use in found):
+            entry = {"hidden": True}
+        if not any(tool.operation.source for tool in self._plan.tools):  # of other sources
+            return {"*": {use.argument: entry for use in found}}
+        return {use.tool.operation.key: {use.argument: entry} for use in found}
+
+    def _free_name(self, stem: str) -> str:
+        """Return a name for a scheme or a setting whose environment variable is free."""
+        stem = stem[-_LONGEST_NAME:].strip("_") or "key"
+        names = chain([stem, f"{stem}_parameter"], (f"{stem}_{number}" for number in count(2)))
+        name = next(it for it in names if f"{self._prefix}{it.upper()}" not in self._settings)
+        self._settings.add(f"{self._prefix}{name.upper()}")
+        return name
+
+    def find_undeclared(self) -> Iterator[HiddenCredential]:
+        """Detect that an API requires a credential although no operation declares security."""
+        tools = [tool for tool in self._others if not tool.operation.is_public]
+        if not tools or any(tool.security for tool in self.tools):
+            return
+        refused = [tool for tool in tools if _answers(tool.operation, "401")]
+        names = tuple(tool.name for tool in tools)
+        usable = sorted(it.local_id for it in self._schemes.values() if it.type != "mutualTLS")
+        if usable:
+            ways: list[Mapping[str, tuple[str, ...]]] = [{name: ()} for name in usable]
+            if len(refused) < len(tools):
+                ways.append({})
+            yield HiddenCredential(
+                "no-credentials", "", names, is_certain=True, security=tuple(ways)
+            )
+        elif self._needs_credential(tools, refused):
+            yield HiddenCredential(
+                "no-credentials",
+                "",
+                names,
+                is_certain=False,
+                schemes={"token": {"type": "http", "scheme": "bearer"}},
+                security=({"token": ()}, {}),
+            )
+
+    def _needs_credential(self, tools: Sequence[ToolPlan], refused: Sequence[ToolPlan]) -> bool:
+        forbidden = [tool for tool in tools if _answers(tool.operation, "403")]
+        texts = [self._plan.api.description]
+        described = [tool for tool in tools if requires_credentials(tool.operation.description)]
+        return (
+            len(refused) >= min(_FEWEST, len(tools))
+            or len(forbidden) >= max(_FEWEST, _MOST * len(tools))
+            or len(described) >= max(_FEWEST, _MOST * len(tools))
+            or any(map(requires_credentials, texts))
+        )
+
+
+def _is_login(tool: ToolPlan) -> bool:
+    return is_login(tool.operation.path, tool.operation.operation_id)
+
+
+def _answers(operation: Operation, status: str) -> bool:
+    return any(response.status == status for response in operation.responses)
+
+
+def _place(argument: Argument) -> tuple[str, str]:
+    is_header = argument.location == "header"
+    return (argument.location, argument.wire_name.lower() if is_header else argument.wire_name)
+
+
+def _use(tool: ToolPlan, argument: str, parameter: Parameter) -> _Use:
+    schema = parameter.schema if isinstance(parameter.schema, dict) else {}
+    return _Use(
+        tool,
+        argument,
+        parameter.name,
+        is_required=parameter.required,
+        description=parameter.description or schema.get("description") or "",
+        is_password=schema.get("format") == "password",
+        at=parameter.at,
+    )
+
+
+def _argument(
+    subject: str,
+    found: Sequence[_Use],
+    is_certain: bool,
+    *,
+    schemes: Mapping[str, JsonObject] | None = None,
+    security: tuple[Mapping[str, tuple[str, ...]], ...] = (),
+    parameters: Mapping[str, Mapping[str, JsonObject]] | None = None,
+) -> HiddenCredential:
+    return HiddenCredential(
+        code="secret-argument",
+        subject=subject,
+        tools=tuple(use.tool.name for use in found),
+        is_certain=is_certain,
+        at=found[0].at,
+        is_argument=True,
+        schemes=schemes or {},
+        security=security,
+        parameters=parameters or {},
+    )
+
+
+def _scheme_of_authorization(parameters: Sequence[Parameter]) -> tuple[str, JsonObject]:
+    """Return the name and the scheme of an `Authorization` header, by its descriptions."""
+    texts = [
+        " ".join([parameter.description, *map(str, parameter.examples)]) for parameter in parameters
+    ]
+    is_bearer, is_basic = (any(map(it.search, texts)) for it in (_BEARER, _BASIC))
+    if is_bearer and not is_basic:
+        return "token", {"type": "http", "scheme": "bearer"}
+    if is_basic and not is_bearer:
+        return "basic", {"type": "http", "scheme": "basic"}
+    return "authorization", {"type": "apiKey", "in": "header", "name": "Authorization"}

@@ -1,0 +1,211 @@
+"""Idempotency keys: a header that the server fills in, instead of an argument.
+
+The manifest names the header, or the document declares a parameter with one of the usual names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, OperationRefusedError, Place, Problems
+from mcpgen.ir.api import Operation, Parameter
+from mcpgen.ir.manifest import EffectiveEntry
+from mcpgen.ir.manifest_operations import KEY_METHODS
+from mcpgen.ir.workflow import Workflow
+from mcpgen.jsonschema.samples import Samples
+from mcpgen.plan.arguments.overrides import OverriddenOperation, WirePlace, find_argument_places
+from mcpgen.plan.schemas.shapes import Shapes
+from mcpgen.plan.tools.intent import names_of
+from mcpgen.plan.tools.result_policies import At
+
+USUAL_NAMES = frozenset(
+    {"idempotence-key", "idempotency-key", "x-idempotence-key", "x-idempotency-key"}
+)
+SETTING = "idempotency_header"
+_EXAMPLE_KEY = "2f9c4d1e-6b0a-4c5e-9d57-1a3b8e7f6c20"
+_SHOWN = 3
+
+Outcome = Literal["", "supplied", "published", "unusable"]
+"""What to report: nothing, that the server supplies the header, or why it is still an argument."""
+
+
+class KeyHeader(Struct, frozen=True):
+    """The header of an operation that carries its idempotency key."""
+
+    operation: str  # its key
+    header: str
+    outcome: Outcome
+    at: Place | Location
+
+
+def apply_idempotency_key(
+    adjusted: OverriddenOperation,
+    effective: EffectiveEntry,
+    kept: Collection[WirePlace],
+    published: Collection[str],
+    shapes: Shapes,
+    at: At,
+) -> tuple[OverriddenOperation, KeyHeader | None]:
+    """Mark or add the header that carries the key; return what to report about it, if anything.
+
+    `kept` are the places that the manifest configures, `published` the published arguments.
+
+    Raises:
+        OperationRefusedError: the manifest names a header that the operation cannot have.
+    """
+    operation, wanted = adjusted.sent, effective.entry.idempotency_header
+    if operation.method not in KEY_METHODS:
+        if wanted and not effective.is_inherited(SETTING):
+            raise OperationRefusedError(
+                "idempotency-header",
+                f"`{operation.key}` needs no idempotency key",
+                at(SETTING),
+                "a key is for POST and PATCH; other methods are repeatable without",
+            )
+        return adjusted, None
+    declared = _find_declared(operation, wanted)
+    if wanted == "" or (declared is None and not wanted):
+        return adjusted, None
+    if declared is None:
+        parameter = _make_parameter(str(wanted), at(SETTING))
+        sent = replace(operation, parameters=(*operation.parameters, parameter))
+        return replace(adjusted, sent=sent), None
+    place = ("header", declared.name)
+    if any((fixed.location, fixed.wire_name) == place for fixed in adjusted.fixed):
+        return adjusted, None  # a fixed value is no key: all requests would be one
+    problem = Samples(shapes.schemas, "request").problem(declared.schema, _EXAMPLE_KEY)
+    if problem and wanted:
+        raise OperationRefusedError(
+            "idempotency-header",
+            f"the header `{declared.name}` of `{operation.key}` cannot be a generated key",
+            at(SETTING),
+            f"a key is a UUID, which the document does not accept: {problem}",
+        )
+    outcome: Outcome = "" if wanted else "supplied"
+    if problem:
+        return adjusted, KeyHeader(operation.key, declared.name, "unusable", declared.at)
+    if place in kept or operation.declared is not None:
+        return _generate_header(adjusted, declared, is_argument=True), None
+    if not wanted and _find_argument_name(operation, place, shapes) in published:
+        adjusted = _generate_header(adjusted, declared, is_argument=True)
+        return adjusted, KeyHeader(operation.key, declared.name, "published", declared.at)
+    adjusted = _generate_header(adjusted, declared, is_argument=False)
+    return adjusted, KeyHeader(operation.key, declared.name, outcome, declared.at)
+
+
+def _find_declared(operation: Operation, wanted: str | None) -> Parameter | None:
+    """Find the header parameter with the wanted name, or with one of the usual names."""
+    names = USUAL_NAMES if wanted is None else {wanted.lower()}
+    for parameter in operation.parameters:
+        if parameter.location == "header" and parameter.name.lower() in names:
+            return parameter
+    return None
+
+
+def _make_parameter(name: str, at: Location) -> Parameter:
+    return Parameter(
+        name=name,
+        location="header",
+        required=True,
+        schema={"type": "string", "minLength": 1},
+        style="simple",
+        explode=False,
+        at=Place("", lambda _: at),
+        is_generated=True,
+    )
+
+
+def _find_argument_name(operation: Operation, place: WirePlace, shapes: Shapes) -> str:
+    places = find_argument_places(operation, shapes)
+    return next((name for name, other in places.items() if other == place), "")
+
+
+def _generate_header(
+    adjusted: OverriddenOperation, header: Parameter, *, is_argument: bool
+) -> OverriddenOperation:
+    """Let the server supply the header: always, or if a call has no value for it."""
+
+    def replace_header(operation: Operation, parameter: Parameter | None) -> Operation:
+        found = (parameter if each is header else each for each in operation.parameters)
+        return replace(operation, parameters=tuple(each for each in found if each is not None))
+
+    if is_argument:
+        sent = replace_header(adjusted.sent, replace(header, is_generated=True))
+        return replace(adjusted, sent=sent)
+    place = ("header", header.name)
+    return replace(
+        adjusted,
+        sent=replace_header(adjusted.sent, replace(header, is_generated=True, required=True)),
+        offered=replace(
+            adjusted.offered,
+            parameters=tuple(
+                each for each in adjusted.offered.parameters if (each.location, each.name) != place
+            ),
+        ),
+    )
+
+
+def find_workflow_places(
+    operation: Operation, workflows: Sequence[Workflow], shapes: Shapes
+) -> Iterator[WirePlace]:
+    """Yield the places of the arguments that steps of workflows give to an operation."""
+    if not workflows:
+        return
+    names = names_of(operation)
+    places = find_argument_places(operation, shapes)
+    for workflow in workflows:
+        for step in workflow.steps:
+            if step.operation in names:
+                for argument in step.arguments:
+                    if argument.location:
+                        yield (argument.location, argument.name)
+                    elif argument.name in places:
+                        yield places[argument.name]
+
+
+def report_idempotency_keys(found: Sequence[KeyHeader], problems: Problems) -> None:
+    """Report once for all operations what became of the headers that the document declares."""
+    for outcome, code, verb, why, advice in _REPORTS:
+        headers = [each for each in found if each.outcome == outcome]
+        if not headers:
+            continue
+        count = f"{len(headers)} operation{'s'[: len(headers) - 1]}"
+        shown = ", ".join(f"`{each.operation}`" for each in headers[:_SHOWN])
+        more = f" and {len(headers) - _SHOWN} more" if len(headers) > _SHOWN else ""
+        header = headers[0].header
+        problems.note(
+            code,
+            f"{verb} `{header}` of {count}",
+            at=headers[0].at,
+            why=f"{shown}{more}: {why}",
+            help=advice.format(header=header),
+        )
+
+
+_REPORTS = (
+    (
+        "supplied",
+        "idempotency-key",
+        "the server supplies the header",
+        "each request gets a fresh key, which its retries repeat; tools have no argument for it",
+        'to keep the argument, set `idempotency_header: ""` for the operation, or for `"*"`',
+    ),
+    (
+        "published",
+        "idempotency-argument",
+        "kept the argument for the header",
+        "clients know the argument; a call without it gets a key from the server",
+        "to remove the argument, set `idempotency_header: {header}` for the operations",
+    ),
+    (
+        "unusable",
+        "idempotency-argument",
+        "kept the argument for the header",
+        "its schema accepts no UUID, so the server cannot supply it, and POST is not repeated",
+        "an overlay can correct the schema of the parameter",
+    ),
+)

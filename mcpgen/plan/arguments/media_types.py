@@ -1,0 +1,119 @@
+"""Kinds of media types, and their order of preference for bodies and responses."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from functools import lru_cache
+
+from mcpgen.ir.api import MediaType
+from mcpgen.text.media_types import JSON_LINES, is_text
+
+
+class Kind(enum.IntEnum):
+    """Kind of content of a media type, in order of preference."""
+
+    JSON = 0
+    OTHER_JSON = 1  # `+json`, a patch format for instance
+    FORM = 2
+    MULTIPART = 3
+    LINES = 4  # a JSON value a line
+    XML = 5  # whose shape the document gives
+    TEXT = 6
+    BINARY = 7
+    UNSENDABLE = 8  # no media type, or `multipart/*`
+
+
+STRUCTURED = frozenset(
+    {Kind.JSON, Kind.OTHER_JSON, Kind.FORM, Kind.MULTIPART, Kind.LINES, Kind.XML}
+)
+"""Kinds whose values are described by the schema; the others are sent as one string."""
+_ANY = frozenset({"*/*", "application/*", "*"})
+
+
+@lru_cache(maxsize=256)
+def base_type(media_type: str) -> str:
+    """Return `media_type` in lower case and without parameters."""
+    return media_type.split(";", 1)[0].strip().lower()
+
+
+@lru_cache(maxsize=256)
+def classify_media_type(media_type: str) -> Kind:
+    """Return the kind of a media type. A range that includes JSON counts as JSON.
+
+    For another range such as `image/*`, the concrete type is an argument of the call.
+    """
+    name = base_type(media_type)
+    if name in ("application/json", "text/json") or name in _ANY:
+        return Kind.JSON
+    if name.endswith("+json"):
+        return Kind.OTHER_JSON
+    if name == "application/x-www-form-urlencoded":
+        return Kind.FORM
+    if name in JSON_LINES:
+        return Kind.LINES
+    if "/" not in name or name == "multipart/*":
+        return Kind.UNSENDABLE
+    if name.startswith("multipart/"):
+        return Kind.MULTIPART
+    return Kind.TEXT if is_text(name) else Kind.BINARY
+
+
+def classify_body(item: MediaType) -> Kind:
+    """Return the kind of a body, by its media type and schema.
+
+    A range that includes JSON is binary if the schema is absent or a string. A message (RFC 5322)
+    is text unless its schema has the format `binary`.
+    """
+    kind = classify_media_type(item.media_type)
+    name = base_type(item.media_type)
+    keywords = item.schema if isinstance(item.schema, dict) else {}
+    if name in _ANY and (not keywords or keywords.get("type") == "string"):
+        return Kind.BINARY
+    if name.startswith("message/") and keywords.get("format") == "binary":
+        return Kind.BINARY
+    return Kind.XML if item.xml_root and kind is not Kind.UNSENDABLE else kind
+
+
+def is_patch(media_type: str) -> bool:
+    """Check whether a media type is a patch format, such as `application/merge-patch+json`."""
+    return base_type(media_type).endswith(("patch+json", "patch+yaml"))
+
+
+def is_range(media_type: str) -> bool:
+    """Check whether `media_type` is a range: `image/*`."""
+    return "*" in base_type(media_type)
+
+
+def rank_media_types(content: Iterable[MediaType]) -> list[MediaType]:
+    """Sort media types by kind and name, best first, independent of the document's order.
+
+    `application/json` comes before a range that includes it, and a form with files after multipart.
+    """
+    return sorted(
+        content,
+        key=lambda item: (
+            Kind.MULTIPART + 0.5 if _is_form_with_files(item) else classify_body(item),
+            "*" in item.media_type,
+            item.media_type,
+        ),
+    )
+
+
+def _is_form_with_files(item: MediaType) -> bool:
+    properties = item.schema.get("properties", {}) if isinstance(item.schema, dict) else {}
+    return classify_media_type(item.media_type) is Kind.FORM and any(
+        isinstance(schema, dict) and schema.get("format") == "binary"
+        for schema in properties.values()
+    )
+
+
+def is_json(media_type: str) -> bool:
+    """Check whether a body of this type is one JSON value."""
+    return classify_media_type(media_type) <= Kind.OTHER_JSON
+
+
+def choose_content_type(item: MediaType) -> str:
+    """Return the `Content-Type` of a request: `application/json` for a range that includes it."""
+    is_json_range = is_range(item.media_type) and classify_body(item) is Kind.JSON
+    return "application/json" if is_json_range else item.media_type

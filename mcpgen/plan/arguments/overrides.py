@@ -1,0 +1,422 @@
+"""Argument overrides of the manifest: fixed values, hidden arguments, defaults, settings, names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from msgspec import UNSET, Struct, field
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, OperationRefusedError, did_you_mean
+from mcpgen.ir.api import MediaType, Operation, Parameter
+from mcpgen.ir.manifest import OperationEntry, ParameterEntry
+from mcpgen.ir.tool_plan import Fixed, SettingUse
+from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.naming.names import assign_argument_names
+from mcpgen.plan.schemas.shapes import Shape, Shapes
+from mcpgen.text.prose import first_sentence
+from mcpgen.text.secret_names import is_secret_name
+
+_RESERVED = frozenset({"body", "content_type", "max_pages", "querystring"})  # of mcpgen's own
+_MAX_DESCRIPTION = 160  # of a setting
+WirePlace = tuple[str, str]
+"""A location and a wire name; a property of the body has the location "body"."""
+
+
+class OverriddenOperation(Struct, frozen=True):
+    """An operation after argument overrides.
+
+    `sent` describes the request to the API, in which fixed values are required constants.
+    `offered` describes the arguments of the caller; `names` are their unusual names.
+    """
+
+    sent: Operation
+    offered: Operation
+    fixed: tuple[Fixed, ...] = ()
+    names: Mapping[WirePlace, str] = field(default_factory=dict)
+    defaults: Mapping[WirePlace, JsonValue] = field(default_factory=dict)
+    members: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Defaults of required members of the body, by wire name."""
+    hidden: tuple[WirePlace, ...] = ()  # that no request carries
+
+
+def apply_overrides(
+    operation: Operation,
+    entry: OperationEntry,
+    shapes: Shapes,
+    at: Callable[[str], Location],
+) -> OverriddenOperation:
+    """Apply the manifest's argument overrides to an operation; `at` locates them by argument.
+
+    Raises:
+        OperationRefusedError: an override is invalid for the operation.
+    """
+    adjusted = OverriddenOperation(operation, operation)
+    if not entry.parameters:
+        return adjusted
+    places = find_argument_places(operation, shapes)
+    for name, wish in entry.parameters.items():
+        place = places.get(name)
+        if place is None:
+            known = ", ".join(f"`{known}`" for known in places)
+            raise OperationRefusedError(
+                "parameter-unknown",
+                f"`{operation.key}` has no argument `{name}`",
+                at(name),
+                did_you_mean(name, places, f"its arguments are {known}"),
+            )
+        adjusted = _ArgumentOverride(adjusted, name, place, wish, shapes, at(name)).apply()
+    return _require_body(_apply_names(adjusted, entry, places, at), shapes)
+
+
+def find_argument_places(operation: Operation, shapes: Shapes) -> dict[str, WirePlace]:
+    """Return the places of all arguments and body properties, by their name in the manifest."""
+    found = {name: place for place, name in name_arguments(operation).items()}
+    if operation.request_body is not None:
+        for item in operation.request_body.content:
+            for name in _properties(item.schema, shapes):
+                found[f"body.{name}"] = ("body", name)
+    return found
+
+
+def name_arguments(operation: Operation) -> dict[WirePlace, str]:
+    """Return the usual name of the argument of each parameter, by place."""
+    return assign_argument_names(
+        [(parameter.location, parameter.name) for parameter in operation.parameters],
+        operation.published_arguments,
+    )
+
+
+def _properties(schema: JsonSchema | None, shapes: Shapes) -> JsonObject:
+    keywords = {} if schema is None else shapes.of(schema).keywords
+    properties: JsonObject = keywords.get("properties", {})
+    return properties
+
+
+def _require_body(adjusted: OverriddenOperation, shapes: Shapes) -> OverriddenOperation:
+    """Require a body with fixed members; make it optional for callers if it needs nothing else."""
+    if not any(fixed.location == "body" for fixed in adjusted.fixed):
+        return adjusted
+    asks = any(
+        shapes.of(item.schema).keywords.get("required")
+        for item in _content(adjusted.offered)
+        if item.schema is not None
+    )
+    adjusted = replace(
+        adjusted,
+        sent=_with_required_body(adjusted.sent, required=True),
+        offered=_with_required_body(adjusted.offered, required=asks),
+    )
+    if asks:
+        return adjusted
+    return replace(adjusted, defaults={**adjusted.defaults, ("body", ""): {}})
+
+
+def _with_required_body(operation: Operation, *, required: bool) -> Operation:
+    body = operation.request_body
+    if body is None:
+        return operation
+    return replace(operation, request_body=replace(body, required=required))
+
+
+def _apply_names(
+    adjusted: OverriddenOperation,
+    entry: OperationEntry,
+    places: Mapping[str, WirePlace],
+    at: Callable[[str], Location],
+) -> OverriddenOperation:
+    """Apply the argument names of the manifest, and check that they are unique."""
+    names = {
+        places[name]: wish.name
+        for name, wish in entry.parameters.items()
+        if wish.name and places[name][0] != "body"
+    }
+    others = {name for name, place in places.items() if place not in names} | _RESERVED
+    for name, wish in entry.parameters.items():
+        taken = wish.name in others or list(names.values()).count(wish.name) > 1
+        if wish.name and (taken or places[name][0] == "body"):
+            raise OperationRefusedError(
+                "parameter-name",
+                f"the argument `{name}` of `{adjusted.sent.key}` cannot be called `{wish.name}`",
+                at(name),
+                "give it a name of its own" if taken else "a property of the body keeps its name",
+            )
+    return replace(adjusted, names=names)
+
+
+class _ArgumentOverride:
+    """The override of one argument of one operation."""
+
+    def __init__(
+        self,
+        adjusted: OverriddenOperation,
+        name: str,
+        place: WirePlace,
+        wish: ParameterEntry,
+        shapes: Shapes,
+        at: Location,
+    ) -> None:
+        self.before = adjusted
+        self.name = name
+        self.place = place
+        self.wish = wish
+        self.shapes = shapes
+        self.at = at
+
+    def apply(self) -> OverriddenOperation:
+        """Return the operation with this override."""
+        wish = self.wish
+        is_fixed, has_default = wish.fixed is not UNSET, wish.default is not UNSET
+        if wish.secret is not None and not wish.from_environment:
+            raise self._make_refusal(
+                "is `secret` without `from_environment`",
+                "name the environment variable, or remove `secret`",
+            )
+        if wish.from_environment:
+            return self._read_from_environment()
+        if is_fixed + has_default + wish.hidden > 1:
+            raise self._make_refusal(
+                "has more than one of `fixed`, `hidden` and `default`", "keep one of them"
+            )
+        if (is_fixed or wish.hidden) and (wish.name or wish.description):
+            raise self._make_refusal(
+                "is not an argument, so `name` and `description` have no effect", "remove them"
+            )
+        for value in (wish.fixed, wish.default):
+            self._check(value)
+        if is_fixed:
+            return self._fix()
+        if wish.hidden:
+            return self._hide()
+        after = self._change(self.before.offered, self._describe)
+        if not has_default:
+            return replace(self.before, offered=after)
+        if self.place[0] == "body":
+            raise self._make_refusal("cannot have a `default`", "use `fixed` for a body property")
+        defaults = {**self.before.defaults, self.place: wish.default}
+        after = self._change(after, lambda schema: _with(schema, default=wish.default))
+        return replace(self.before, offered=_make_optional(after, self.place), defaults=defaults)
+
+    def _check(self, value: JsonValue) -> None:
+        """Reject a value that is invalid for the argument."""
+        if value is UNSET:
+            return
+        samples = Samples(self.shapes.schemas, "request")
+        if problem := samples.problem(self._find_schema(), value):
+            raise self._make_refusal("cannot have this value", problem)
+
+    def _find_schema(self) -> JsonSchema:
+        """Return the document's schema of the argument."""
+        _, wire_name = self.place
+        for parameter in self.before.sent.parameters:
+            if (parameter.location, parameter.name) == self.place:
+                return parameter.schema
+        for item in _content(self.before.sent):
+            found = _properties(item.schema, self.shapes)
+            if wire_name in found:
+                schema: JsonSchema = found[wire_name]
+                return schema
+        return True
+
+    def _fix(self) -> OverriddenOperation:
+        location, wire_name = self.place
+        value = self.wish.fixed
+        fixed = Fixed(location, wire_name, value)
+        return replace(
+            self.before,
+            sent=_require(
+                self._change(self.before.sent, lambda _: {"const": value}), self.place, self.shapes
+            ),
+            offered=self._without(self.before.offered),
+            fixed=(*self.before.fixed, fixed),
+        )
+
+    def _read_from_environment(self) -> OverriddenOperation:
+        """Hide the argument; the handler reads its value from a setting of the server."""
+        wish, (location, wire_name) = self.wish, self.place
+        if wish.fixed is not UNSET or wish.hidden or wish.name:
+            raise self._make_refusal(
+                "has `from_environment` and `fixed`, `hidden` or `name`", "keep `from_environment`"
+            )
+        if location == "querystring":
+            raise self._make_refusal(
+                "is the whole query string", "set `fixed`, or leave it to the call"
+            )
+        self._check(wish.default)
+        schema = self._find_schema()
+        keywords = self.shapes.of(schema).keywords
+        is_secret = keywords.get("format") == "password" or is_secret_name(wire_name)
+        setting = SettingUse(
+            wish.from_environment,
+            schema,
+            wish.description or first_sentence(self._description(keywords), _MAX_DESCRIPTION),
+            required=self._is_required() and wish.default is UNSET,
+            secret=is_secret if wish.secret is None else wish.secret,
+            at=self.at,
+            default=wish.default,
+        )
+        return replace(
+            self.before,
+            offered=self._without(self.before.offered),
+            fixed=(*self.before.fixed, Fixed(location, wire_name, UNSET, setting)),
+        )
+
+    def _description(self, keywords: JsonObject) -> str:
+        """Return the document's description of the parameter, or of its schema."""
+        found = (
+            parameter.description
+            for parameter in self.before.sent.parameters
+            if (parameter.location, parameter.name) == self.place
+        )
+        return next(found, "") or keywords.get("description") or ""
+
+    def _hide(self) -> OverriddenOperation:
+        if self._is_required():
+            raise self._make_refusal("is required", "give it a `fixed` value")
+        return replace(
+            self.before,
+            sent=self._without(self.before.sent),
+            offered=self._without(self.before.offered),
+            hidden=(*self.before.hidden, self.place),
+        )
+
+    def _is_required(self) -> bool:
+        location, wire_name = self.place
+        if location != "body":
+            return any(
+                parameter.required
+                for parameter in self.before.sent.parameters
+                if (parameter.location, parameter.name) == self.place
+            )
+        return any(
+            wire_name in self.shapes.of(item.schema).keywords.get("required", ())
+            for item in _content(self.before.sent)
+            if item.schema is not None
+        )
+
+    def _make_refusal(self, message: str, help: str) -> OperationRefusedError:
+        return OperationRefusedError(
+            "parameter-entry",
+            f"the argument `{self.name}` of `{self.before.sent.key}` {message}",
+            self.at,
+            help,
+        )
+
+    def _describe(self, schema: JsonSchema) -> JsonSchema:
+        text = self.wish.description
+        return _with(schema, description=text) if text else schema
+
+    def _change(
+        self, operation: Operation, change: Callable[[JsonSchema], JsonSchema]
+    ) -> Operation:
+        """Return the operation with a changed schema and description of this argument."""
+        if self.place[0] == "body":
+            return self._with_member(operation, change)
+        text = self.wish.description
+        return _with_parameter(
+            operation,
+            self.place,
+            lambda parameter: replace(
+                parameter,
+                schema=change(parameter.schema),
+                description=text or parameter.description,
+            ),
+        )
+
+    def _without(self, operation: Operation) -> Operation:
+        if self.place[0] == "body":
+            # A body that allows additional members would accept it if it were only removed.
+            return self._with_member(operation, lambda _: False)
+        return replace(
+            operation,
+            parameters=tuple(
+                parameter
+                for parameter in operation.parameters
+                if (parameter.location, parameter.name) != self.place
+            ),
+        )
+
+    def _with_member(
+        self, operation: Operation, change: Callable[[JsonSchema], JsonSchema]
+    ) -> Operation:
+        """Return the operation with a changed schema of this body member."""
+        return _with_bodies(operation, lambda item: self._with_property(item, change))
+
+    def _with_property(
+        self, item: MediaType, change: Callable[[JsonSchema], JsonSchema]
+    ) -> MediaType:
+        if item.schema is None:
+            return item
+        _, wire_name = self.place
+        keywords = self.shapes.of(item.schema).keywords
+        properties = {
+            name: change(schema) if name == wire_name else schema
+            for name, schema in keywords.get("properties", {}).items()
+        }
+        required = [
+            name for name in keywords.get("required", ()) if properties.get(name) is not False
+        ]
+        schema = {**keywords, "properties": properties, "required": required}
+        if not required:
+            del schema["required"]
+        return replace(item, schema=schema, examples=())
+
+
+def _content(operation: Operation) -> tuple[MediaType, ...]:
+    return () if operation.request_body is None else operation.request_body.content
+
+
+def _with_bodies(operation: Operation, change: Callable[[MediaType], MediaType]) -> Operation:
+    body = operation.request_body
+    if body is None:
+        return operation
+    return replace(operation, request_body=replace(body, content=tuple(map(change, body.content))))
+
+
+def _with(schema: JsonSchema, **keywords: JsonValue) -> JsonSchema:
+    if schema is True:
+        return dict(keywords)
+    return {**schema, **keywords} if isinstance(schema, dict) else schema
+
+
+def _with_parameter(
+    operation: Operation, place: WirePlace, change: Callable[[Parameter], Parameter]
+) -> Operation:
+    return replace(
+        operation,
+        parameters=tuple(
+            change(parameter) if (parameter.location, parameter.name) == place else parameter
+            for parameter in operation.parameters
+        ),
+    )
+
+
+def _make_optional(operation: Operation, place: WirePlace) -> Operation:
+    return _with_parameter(operation, place, lambda found: replace(found, required=False))
+
+
+def _require(operation: Operation, place: WirePlace, shapes: Shapes) -> Operation:
+    """Return the operation with a required value at `place`, since a fixed value is always sent."""
+    location, wire_name = place
+    if location != "body":
+        return _with_parameter(operation, place, lambda found: replace(found, required=True))
+
+    def with_member(item: MediaType) -> MediaType:
+        if item.schema is None or wire_name not in _properties(item.schema, shapes):
+            return item
+        required = {*shapes.of(item.schema).keywords.get("required", ()), wire_name}
+        return replace(item, schema=_with(item.schema, required=sorted(required)))
+
+    return _with_bodies(operation, with_member)
+
+
+def make_members_optional(
+    schema: JsonSchema, members: Collection[str], shape_of: Callable[[JsonSchema], Shape]
+) -> JsonSchema:
+    """Return the schema of an object with these members optional."""
+    if not members:
+        return schema
+    keywords = dict(shape_of(schema).keywords)
+    required = [name for name in keywords.pop("required", ()) if name not in members]
+    return {**keywords, "required": required} if required else keywords

@@ -1,0 +1,120 @@
+"""Settings that supply parameters and headers: one environment variable for all their uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.tool_plan import EnvironmentVariable, SettingUse, ToolPlan
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.schemas.shapes import Shapes, json_type
+from mcpgen.text.prose import plain_line, shorten_at_sentence
+
+_MAX_DESCRIPTION = 160
+_CHOICES = ("anyOf", "oneOf")
+
+
+class SettingPlanning:
+    """Planning of the environment variables from which tools read parameters."""
+
+    def __init__(
+        self, others: Sequence[EnvironmentVariable], shapes: Shapes, problems: Problems
+    ) -> None:
+        """Take the server's `others` variables, whose names are taken."""
+        self._taken = {variable.name: variable for variable in others}
+        self._shapes = shapes
+        self._problems = problems
+
+    def variables(self, tools: Iterable[ToolPlan]) -> tuple[EnvironmentVariable, ...]:
+        """Return the variables that the tools use, sorted by name; report contradictions."""
+        uses: dict[str, list[SettingUse]] = {}
+        for tool in sorted(tools, key=lambda tool: tool.name):
+            for fixed in tool.fixed:
+                if fixed.setting is not None:
+                    uses.setdefault(fixed.setting.name, []).append(fixed.setting)
+        self._check_names(uses)
+        return tuple(self._make_variable(name, uses[name]) for name in sorted(uses))
+
+    def _check_names(self, uses: dict[str, list[SettingUse]]) -> None:
+        for name in sorted(uses.keys() & self._taken.keys()):
+            self._problems.error(
+                "setting-name",
+                f"the setting `{name}` already has another meaning",
+                at=uses[name][0].at,
+                why=f"the server reads it as: {self._taken[name].description}",
+                help="choose another name",
+            )
+
+    def _make_variable(self, name: str, uses: Sequence[SettingUse]) -> EnvironmentVariable:
+        schemas: list[JsonSchema] = []
+        for use in uses:
+            if use.schema not in schemas:
+                schemas.append(use.schema)
+        readings = [self._choose_type(schema) for schema in schemas]
+        if other := next((it for it in readings if it != readings[0]), None):
+            at = next(use.at for use in uses if self._choose_type(use.schema) == other)
+            self._problems.error(
+                "setting-type",
+                f"parameters of different types use the setting `{name}`",
+                at=at,
+                why=f"one expects {_format_type(readings[0])}, another {_format_type(other)}",
+                help="use another environment variable for one of them",
+            )
+        described = next((use.description for use in uses if use.description), "")
+        description = _end_sentence(shorten_at_sentence(plain_line(described), _MAX_DESCRIPTION))
+        is_secret = any(use.secret for use in uses)
+        return EnvironmentVariable(
+            name=name,
+            description=f"{description}{_TYPES[readings[0]['type']]}",
+            required=any(use.required for use in uses),
+            secret=is_secret,
+            example="" if is_secret else self._find_example(schemas[0]),
+            schema=schemas[0] if len(schemas) == 1 else {"allOf": schemas},
+            reads_as={} if readings[0] == _TEXT else readings[0],
+        )
+
+    def _choose_type(self, schema: JsonSchema) -> JsonObject:
+        """Return how the text of the variable becomes a value: the type, and that of items."""
+        types = self._collect_types(schema) - {"null"}
+        if not types or "string" in types:
+            return _TEXT
+        if "array" in types:
+            items = self._choose_type(self._shapes.of(schema).keywords.get("items", True))
+            return {"type": "array"} if items == _TEXT else {"type": "array", "items": items}
+        return {"type": "number" if "number" in types else min(types)}
+
+    def _collect_types(self, schema: JsonSchema) -> set[str]:
+        shape = self._shapes.of(schema)
+        if shape.types:
+            return set(shape.types)
+        options = [option for key in _CHOICES for option in shape.keywords.get(key, ())]
+        return {name for option in options for name in self._collect_types(option)}
+
+    def _find_example(self, schema: JsonSchema) -> str:
+        """Return an example of the document, if it is a text or a number."""
+        keywords = self._shapes.of(schema).keywords
+        examples: list[JsonValue] = [*keywords.get("examples", ()), keywords.get("default")]
+        usable = (it for it in examples if json_type(it) in ("integer", "number", "string"))
+        return str(next(usable, ""))
+
+
+_TEXT: JsonObject = {"type": "string"}
+_TYPES = {
+    "array": " A list, separated by commas.",
+    "boolean": " `true` or `false`.",
+    "integer": " An integer.",
+    "number": " A number.",
+    "object": " A JSON object.",
+    "string": "",
+}
+
+
+def _end_sentence(text: str) -> str:
+    if not text:
+        return "Sent with calls, in place of an argument."
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _format_type(reading: JsonObject) -> str:
+    items = reading.get("items", {}).get("type", "")
+    return f"`{reading['type']}` of `{items}`" if items else f"`{reading['type']}`"

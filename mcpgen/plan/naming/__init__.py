@@ -1,0 +1,1 @@
+"""Names of tools, arguments, modules and classes."""

@@ -1,0 +1,215 @@
+"""Names of modules, arguments, properties and classes: valid everywhere, unique and stable.
+
+No name depends on the order of the document. If two names would be equal, each gets a suffix of
+six digits: a hash of the thing that it names. A third equal name therefore changes neither.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from mcpgen.ir.api import Operation
+from mcpgen.plan.naming.transliteration import transliterate
+from mcpgen.plan.naming.words import digest, keep_published_spelling, snake_case
+from mcpgen.text.identifiers import Identifier, pascal_case, safe_filename
+
+_MAX_MODULE = 48
+_MAX_ARGUMENT = 64
+_PROPERTY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")  # accepted by every known client
+_SYMBOL_WORDS = {"@": "at", "$": "dollar", "+": "plus", "<": "lt", ">": "gt"}
+_SYMBOL = re.compile("[@$+<>]|^-(?=[0-9])")
+_MAX_CLASS = 80
+_MAX_CALL_TYPE = _MAX_CLASS + len("Call")
+_OTHER = re.compile(r"[^A-Za-z0-9]+")
+_RESERVED = frozenset(
+    {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), "ctx", "tools", "self", "cls"}
+)
+
+
+@lru_cache(maxsize=4096)
+def to_class_name(text: str) -> str:
+    """Convert `text` to a class name in ASCII; its capital letters stay."""
+    name = pascal_case(transliterate(text))
+    return name if name and not name[0].isdigit() else f"Model{name}"
+
+
+@lru_cache(maxsize=4096)
+def to_identifier(text: str) -> Identifier:
+    """Convert `text` to a Python name that shadows no builtin and no name used by handlers."""
+    name = re.sub(r"\W", "_", transliterate(text), flags=re.ASCII).lstrip("_") or "value"
+    if name[0].isdigit():
+        name = f"n{name}"
+    return Identifier(f"{name}_" if name in _RESERVED else name)
+
+
+def assign_module_names(tags: Mapping[str, str]) -> dict[str, Identifier]:
+    """Return a module name for each tag, unique ignoring case and valid as a file name.
+
+    `tags` maps each tag to its source; a source never changes the names of one sorted before it.
+    """
+    names: dict[str, Identifier] = {}
+    taken = set(_MODULES)
+    for source in sorted(set(tags.values())):
+        wanted = {tag: _derive_module_name(tag) for tag in tags if tags[tag] == source}
+        count = Counter(wanted.values())
+        for tag, name in wanted.items():
+            is_free = count[name] == 1 and name not in taken
+            names[tag] = Identifier(name if is_free else f"{name}_{digest(tag)}")
+        taken |= {*wanted.values()}
+    return names
+
+
+_MODULES = frozenset({"shared"})  # modules without a tag
+
+
+def _derive_module_name(tag: str) -> str:
+    name = snake_case(tag)[:_MAX_MODULE].strip("_") or "tag"
+    if name[0].isdigit():
+        name = f"tag_{name}"
+    if name in _RESERVED:
+        name = f"{name}_"
+    try:
+        return safe_filename(name)
+    except ValueError:  # a device name of Windows
+        return f"tag_{name}"
+
+
+def assign_argument_names(
+    places: Collection[tuple[str, str]], published: Collection[str] = ()
+) -> dict[tuple[str, str], str]:
+    """Return an argument name for each (location, wire name) of an operation, in the same order.
+
+    Of parameters with equal names, path comes before query, header and cookie, and a wire name
+    that is already a valid argument name comes first within its location. The others get their
+    location as a prefix, or else a hash as a suffix. A `published` name keeps its spelling.
+    """
+    names: dict[tuple[str, str], str] = {}
+    taken: set[str] = {"body", "content_type"}
+    for place in sorted(places, key=_rank_place):
+        location, wire_name = place
+        plain = keep_published_spelling(derive_argument_name(wire_name), published)
+        hashed = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(f'{location}:{wire_name}')}"
+        candidates = (plain, f"{location}_{plain}"[:_MAX_ARGUMENT], hashed)
+        name = next((name for name in candidates if name not in taken), "")
+        while not name or name in taken:
+            name = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(name + hashed)}"
+        taken.add(name)
+        names[place] = name
+    return {place: names[place] for place in places}
+
+
+_PLACES = ("path", "query", "querystring", "header", "cookie")
+
+
+def _rank_place(place: tuple[str, str]) -> tuple[int, bool, str]:
+    location, wire_name = place
+    return (_PLACES.index(location), derive_argument_name(wire_name) != wire_name, wire_name)
+
+
+def derive_argument_name(wire_name: str) -> str:
+    """Convert a wire name to an argument name: `filter[kind]` to `filter_kind`."""
+    name = snake_case(wire_name) or "value"
+    if name[0].isdigit():
+        name = f"n{name}"
+    if len(name) > _MAX_ARGUMENT:
+        name = f"{name[: _MAX_ARGUMENT - 7]}_{digest(wire_name)}"
+    return name
+
+
+def assign_safe_names(wire_names: Collection[str]) -> dict[str, str]:
+    """Map each wire name that some client rejects to a safe one: `filter[kind]` to `filter_kind`.
+
+    A safe name differs from all `wire_names` and from every other safe name.
+    """
+    wanted = {
+        name: _derive_safe_name(name) for name in sorted(wire_names) if not _PROPERTY.match(name)
+    }
+    count = Counter(wanted.values())
+    taken = set(wire_names)
+    names: dict[str, str] = {}
+    for wire_name, plain in wanted.items():
+        name, seed = plain, wire_name
+        while name in taken or (name == plain and count[plain] > 1):
+            name = f"{plain[: _MAX_ARGUMENT - 7]}_{digest(seed)}"
+            seed += "+"
+        taken.add(name)
+        names[wire_name] = name
+    return names
+
+
+def _derive_safe_name(wire_name: str) -> str:
+    """Spell `wire_name` in letters, digits and "_", without changing its case."""
+    spoken = _SYMBOL.sub(lambda found: f"_{_SYMBOL_WORDS.get(found[0], 'minus')}_", wire_name)
+    name = _OTHER.sub("_", transliterate(spoken)).strip("_") or "value"
+    if name[0].isdigit():
+        name = f"n{name}"
+    if len(name) > _MAX_ARGUMENT:
+        name = f"{name[: _MAX_ARGUMENT - 7]}_{digest(wire_name)}"
+    return name
+
+
+def assign_call_types(
+    operations: Iterable[Operation],
+    published: Mapping[str, str] = MappingProxyType({}),
+    known: Collection[str] = (),
+) -> dict[str, Identifier]:
+    """Return the class name of each operation's call by operation key: `GetPetsPetIdCall`.
+
+    Overrides are written with this name, so it depends on the key alone ("GET /pets/{petId}"),
+    and not on tags, operationIds or names of tools. `published` names stay. Of equal names, those
+    of operations that are not `known` from earlier runs, or whose source is sorted later, change.
+    """
+    names = {it.key: Identifier(published[it.key]) for it in operations if it.key in published}
+    groups: dict[tuple[bool, str], dict[str, str]] = {}
+    for operation in operations:
+        if operation.key not in names:
+            group = groups.setdefault((operation.key not in known, operation.source), {})
+            group[operation.key] = derive_call_type(operation)
+    taken: set[str] = {*names.values()}
+    for _, wanted in sorted(groups.items()):
+        count = Counter(wanted.values())
+        for key, name in wanted.items():
+            is_free = count[name] == 1 and name not in taken and len(name) <= _MAX_CALL_TYPE
+            hashed = f"{name.removesuffix('Call')[:_MAX_CLASS]}{digest(key)}Call"
+            names[key] = Identifier(name if is_free else hashed)
+        taken |= {*wanted.values()}
+    return names
+
+
+def derive_call_type(operation: Operation) -> str:
+    """Return the class name of an operation's call, which another operation may have as well."""
+    words = f"{operation.source} {operation.path}"
+    if operation.declared is not None:
+        words = operation.declared.tool
+    return f"{to_class_name(f'{operation.method.lower()} {words}')}Call"
+
+
+_CALL_TYPE = re.compile(r"(Delete|Get|Head|Options|Patch|Post|Put|Query|Trace)[A-Za-z0-9]*Call\Z")
+
+
+class ClassNames:
+    """Class names in use; no two of them are equal ignoring case."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {name.lower(): "" for name in _CLASSES_IN_HANDLERS}
+
+    def assign(self, wanted: str, owner: str) -> Identifier:
+        """Return `wanted` as a class name for `owner`, with a hash of `owner` if it is taken."""
+        name = to_class_name(wanted)[:_MAX_CLASS]
+        is_taken = self._owners.get(name.lower(), owner) != owner
+        if is_taken or name in _RESERVED or _CALL_TYPE.match(name):
+            name = f"{name}_{digest(owner)}"
+        self._owners[name.lower()] = owner
+        return Identifier(name)
+
+
+_CLASSES_IN_HANDLERS = (
+    "Absent", "Any", "Context", "Literal", "NotRequired", "ToolGroup", "TypeAlias", "TypedDict",
+    "Union", "Optional", "Required", "Dict", "List",
+)  # fmt: skip

@@ -1,0 +1,443 @@
+"""Names of tools: valid everywhere, unique, and independent of the document's order.
+
+Each operation has a phrase (`operation_phrases`). Operations with equal phrases get additional
+words: of their paths, versions, parameters, methods or tags. A name that is too long loses the
+words that occur in most names. If no word helps, the name ends with six digits of a hash.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TypeVar
+
+from mcpgen.ir.api import Operation
+from mcpgen.plan.naming.english import is_verb, singular
+from mcpgen.plan.naming.operation_phrases import (
+    ARTICLES,
+    METHOD_VERBS,
+    PREPOSITIONS,
+    Words,
+    derive_phrase,
+    find_versions,
+    split_path,
+)
+from mcpgen.plan.naming.words import VERSION, digest, split_words
+
+T = TypeVar("T")
+
+MAX_TOOL_NAME = 48
+"""Maximum length that every known client accepts, with the prefix that it adds for the server."""
+LONGEST_TOOL_NAME = 64
+"""Maximum length that a manifest can allow, if the user knows all clients."""
+
+_TOOL_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{LONGEST_TOOL_NAME - 1}}}\Z")
+_NUMBERED = re.compile(r"(.+?)(?:[_.\-][0-9]+|[_.\-]?[aA]lt[0-9]*)\Z", re.DOTALL)
+_MAX_SHORTENINGS = 500
+_MAX_WORDS = 11
+_MAX_WORDS_PER_END = 100  # the middle of a longer phrase is ignored
+_SHORT_FORMS = {
+    "administration": "admin", "administrator": "admin", "administrators": "admins",
+    "application": "app", "applications": "apps", "authentication": "auth",
+    "configuration": "config", "configurations": "configs", "development": "dev",
+    "documentation": "docs", "environment": "env", "environments": "envs", "identifier": "id",
+    "identifiers": "ids", "information": "info", "organisation": "org", "organisations": "orgs",
+    "organization": "org", "organizations": "orgs", "parameter": "param", "parameters": "params",
+    "repositories": "repos", "repository": "repo", "specification": "spec",
+    "specifications": "specs", "statistics": "stats",
+}  # fmt: skip
+_FILLERS = ARTICLES | {"and", "in", "of", "on", "that", "to", "which", "with"}
+
+
+class ToolNaming:
+    """Names for the tools of `operations`.
+
+    No tool gets a `reserved` name. `prefixes` are put before the names, by source.
+    """
+
+    def __init__(
+        self,
+        operations: Iterable[Operation],
+        limit: int = MAX_TOOL_NAME,
+        *,
+        reserved: Collection[str] = (),
+        prefixes: Mapping[str, str] | None = None,
+    ) -> None:
+        self.operations = {
+            operation.key: operation
+            for operation in sorted(operations, key=lambda operation: operation.key)
+        }
+        self.limit = limit
+        self.reserved = frozenset(reserved)
+        self.prefixes = {source: split_words(prefix) for source, prefix in (prefixes or {}).items()}
+        self.phrases = _phrases(self.operations.values())
+        self.wanted = _disambiguate(self.operations, self.phrases)
+
+    def names(self, published: Mapping[str, str]) -> dict[str, str]:
+        """Return a name for the tool of each operation, by key. Published names stay."""
+        names = {
+            key: published[key]
+            for key in self.operations
+            if _TOOL_NAME.match(published.get(key, ""))
+        }
+        taken = {*published.values(), *self.reserved}
+        streams = {
+            key: self._candidates(operation)
+            for key, operation in self.operations.items()
+            if key not in names
+        }
+        names |= _assign_names(streams, taken)
+        for key in sorted(self.operations.keys() - names.keys()):
+            names[key] = self._append_hash(key, {*taken, *names.values()})
+        return names
+
+    def find_current_names(self, names: Mapping[str, str]) -> dict[str, str]:
+        """Return the names that the document states now, by key, for the tools that differ.
+
+        Names that another tool has, or that exceed the limit, are absent.
+        """
+        wanted = {
+            key: self._join_name(operation, self.phrases[key])
+            for key, operation in self.operations.items()
+        }
+        count = Counter(wanted.values())
+        taken = {*names.values(), *self.reserved}
+        return {
+            key: name
+            for key, name in wanted.items()
+            if count[name] == 1 and name not in taken and len(name) <= self.limit
+        }
+
+    def find_shortened(self, names: Mapping[str, str]) -> dict[str, str]:
+        """Return the full names, by key, of the operations whose tools have shortened names."""
+        whole = {key: self._join_name(self.operations[key], self.wanted[key]) for key in names}
+        return {
+            key: name
+            for key, name in whole.items()
+            if len(name) > self.limit and names[key] != name
+        }
+
+    def _join_name(self, operation: Operation, phrase: Words) -> str:
+        name = "_".join((*self.prefixes.get(operation.source, ()), *phrase))
+        return name if name[0].isalpha() else f"op_{name}"
+
+    @cached_property
+    def _word_counts(self) -> Counter[str]:
+        """Number of phrases that contain each word; a frequent word distinguishes little."""
+        return Counter(word for phrase in self.wanted.values() for word in set(phrase))
+
+    def _candidates(self, operation: Operation) -> Iterator[str]:
+        """Yield possible names of an operation, best first."""
+        phrase = self.wanted[operation.key]
+        room = self.limit - len(self._join_name(operation, phrase)) + len("_".join(phrase))
+        for longer in itertools.chain((phrase,), _longer_phrases(operation, phrase)):
+            for fitting in _shorten(longer, room, self._word_counts):
+                yield self._join_name(operation, fitting)
+
+    def _append_hash(self, key: str, taken: Collection[str]) -> str:
+        """Return the phrase, cut after a word, with a hash of the operation's key."""
+        name, seed, room = (
+            self._join_name(self.operations[key], self.wanted[key]),
+            key,
+            self.limit - 7,
+        )
+        if len(name) > room:
+            head = name[: room + 1]
+            name = head.rsplit("_", 1)[0] if "_" in head[1:] else head[:room]
+        while (hashed := f"{name.rstrip('_')}_{digest(seed)}") in taken:
+            seed += "+"
+        return hashed
+
+
+def _assign_names(streams: Mapping[str, Iterator[str]], taken: Collection[str]) -> dict[str, str]:
+    """Assign each key the first free name of its stream, in rounds.
+
+    A name that several keys request in the same round is not assigned, so that the order of the
+    keys does not matter.
+    """
+    unusable = set(taken)
+    names: dict[str, str] = {}
+    waiting = dict(streams)
+    while waiting:
+        requests: dict[str, list[str]] = {}
+        for key, stream in list(waiting.items()):
+            name = next((name for name in stream if name not in unusable), "")
+            if name:
+                requests.setdefault(name, []).append(key)
+            else:
+                del waiting[key]
+        for name, keys in requests.items():
+            unusable.add(name)
+            if len(keys) == 1:
+                names[keys[0]] = name
+                del waiting[keys[0]]
+    return names
+
+
+def _phrases(operations: Iterable[Operation]) -> dict[str, Words]:
+    """Return the phrase of each operation by key; several operations may share one."""
+    operations = list(operations)
+    stems: dict[str, str] = {}
+    for operation in operations:
+        found = _NUMBERED.match(operation.operation_id)
+        stems[operation.key] = found[1] if found else operation.operation_id
+    count = Counter((operation.source, stems[operation.key]) for operation in operations)
+    return {
+        operation.key: derive_phrase(
+            operation,
+            stems[operation.key]
+            if count[operation.source, stems[operation.key]] > 1
+            else operation.operation_id,
+        )
+        for operation in operations
+    }
+
+
+# Disambiguation
+
+
+def _disambiguate(
+    operations: Mapping[str, Operation], phrases: Mapping[str, Words]
+) -> dict[str, Words]:
+    """Add words to equal phrases; a few may remain equal."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for key, phrase in phrases.items():
+        groups.setdefault((operations[key].source, "_".join(phrase)), []).append(key)
+    found = dict(phrases)
+    for keys in groups.values():
+        if len(keys) > 1:
+            group = [operations[key] for key in keys]
+            found |= zip(keys, _lengthen_phrases(group, phrases[keys[0]]), strict=True)
+    return found
+
+
+def _lengthen_phrases(group: Sequence[Operation], phrase: Words) -> list[Words]:
+    """Return a longer phrase for each operation of a group with one phrase, unique if possible."""
+    best = [phrase] * len(group)
+    for feature in _FEATURES:
+        longer = [
+            _extend_phrase(words, more)
+            for words, more in zip(best, feature(group, phrase), strict=True)
+        ]
+        if len(set(longer)) > len(set(best)):
+            best = longer
+        if len(set(best)) == len(group):
+            break
+    return best
+
+
+Qualifiers = tuple[Words, Words]
+"""Words to insert after the verb of a phrase, and words to append."""
+
+
+def _extend_phrase(phrase: Words, more: Qualifiers) -> Words:
+    before, after = more
+    verbs = 1 if len(phrase) > 1 and is_verb(phrase[0]) else 0
+    rest = phrase[verbs + 1 :] if before and phrase[verbs] in ARTICLES else phrase[verbs:]
+    return (*phrase[:verbs], *before, *rest, *after)
+
+
+def _paths(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+    """Return the words of each path that not all paths contain."""
+    own = [_path_words(operation, phrase) for operation in group]
+    common = _find_common(own)
+    rare = [tuple(word for word in words if word not in common) for words in own]
+    if max(map(len, rare)) > _FEW_WORDS:
+        rare = [_find_distinguishing(words, rare) for words in rare]
+    return [
+        _position_words(operation, words, phrase)
+        for operation, words in zip(group, rare, strict=True)
+    ]
+
+
+def _find_common(own: Sequence[Sequence[T]]) -> set[T]:
+    """Return the elements that all operations have in common; an empty set for one operation."""
+    return set.intersection(*map(set, own)) if len(own) > 1 else set()
+
+
+_FEW_WORDS = 2
+
+
+def _find_distinguishing(words: Words, others: Sequence[Words]) -> Words:
+    """Return the smallest subset of `words` that no other element of `others` contains."""
+    sets = [set(other) for other in others if other != words]
+    for size in range(min(len(words), 4)):
+        for some in itertools.combinations(words, size):
+            if not any(other.issuperset(some) for other in sets):
+                return some
+    return words
+
+
+def _path_words(operation: Operation, phrase: Words) -> Words:
+    """Return the words of a path, without versions, that the phrase does not contain."""
+    said = {singular(word) for word in phrase}
+    words = [word for stated, _ in split_path(operation.path) for word in stated]
+    return tuple(
+        dict.fromkeys(
+            word for word in words if singular(word) not in said and not VERSION.match(word)
+        )
+    )
+
+
+def _position_words(operation: Operation, words: Words, phrase: Words) -> Qualifiers:
+    """Place words of a path before the noun of a phrase if they precede it in the path."""
+    if len(phrase) == 1:
+        return ((), words)
+    path = [singular(word) for stated, _ in split_path(operation.path) for word in stated]
+    said = {singular(word) for word in phrase[1:]}
+    last = max((at for at, word in enumerate(path) if word in said), default=len(path))
+    before = tuple(singular(word) for word in words if path.index(singular(word)) < last)
+    after = tuple(word for word in words if path.index(singular(word)) >= last)
+    return (before, after) if is_verb(phrase[0]) else ((), (*before, *after))
+
+
+def _versions(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
+    return [((), find_versions(operation)) for operation in group]
+
+
+def _ids(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+    """Return the words of each operationId that not all operationIds contain."""
+    own = [split_words(operation.operation_id) for operation in group]
+    common = _find_common(own) | set(phrase)
+    return [((), tuple(word for word in words if word not in common)) for words in own]
+
+
+def _parameters(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
+    """Return "by" and the last path parameter that not all paths have: "by_pet_id"."""
+    own = [[words for _, words in split_path(each.path) if words] for each in group]
+    common = _find_common(own)
+    rare = [[words for words in parameters if words not in common] for parameters in own]
+    return [((), ("by", *parameters[-1]) if parameters else ()) for parameters in rare]
+
+
+def _methods(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+    """Return "with" and the method, except if the phrase begins with the verb of the method."""
+    return [
+        ((), ())
+        if METHOD_VERBS.get(operation.method) == phrase[0]
+        else ((), ("with", *split_words(operation.method)))
+        for operation in group
+    ]
+
+
+def _tags(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+    said = {singular(word) for word in phrase}
+    return [
+        ((), tuple(word for word in split_words(operation.tag) if singular(word) not in said))
+        for operation in group
+    ]
+
+
+def _queries(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+    """Return "by" and the first required query parameter that the phrase lacks: "by_status"."""
+    found: list[Qualifiers] = []
+    for operation in group:
+        required = [
+            split_words(parameter.name)
+            for parameter in operation.parameters
+            if parameter.required and parameter.location == "query"
+        ]
+        new = next((words for words in required if not set(words) <= set(phrase)), ())
+        found.append(((), ("by", *new) if new else ()))
+    return found
+
+
+def _spellings(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+    """Return the words of the paths whose spelling is not in the phrase, such as plurals."""
+    own = [
+        [word for stated, _ in split_path(each.path) for word in stated if word not in phrase]
+        for each in group
+    ]
+    common = _find_common(own)
+    return [((), tuple(word for word in words if word not in common)) for words in own]
+
+
+def _summaries(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+    """Return the fewest words of each summary that distinguish it from the others."""
+    own = [split_words(operation.summary) for operation in group]
+    ignored = _find_common(own) | set(phrase) | PREPOSITIONS | ARTICLES
+    rare = [tuple(word for word in words if word not in ignored) for words in own]
+    return [((), _find_distinguishing(words, rare)) for words in rare]
+
+
+def _deprecation(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
+    return [((), ("deprecated",) if operation.deprecated else ()) for operation in group]
+
+
+_FEATURES: tuple[Callable[[Sequence[Operation], Words], list[Qualifiers]], ...] = (
+    _paths, _versions, _parameters, _methods, _tags, _ids, _queries, _deprecation,
+    _spellings, _summaries,
+)  # fmt: skip
+
+
+def _longer_phrases(operation: Operation, phrase: Words) -> Iterator[Words]:
+    """Yield longer phrases for an operation whose phrase is the name of another tool."""
+    seen = {phrase}
+    if operation.source:
+        yield (*split_words(operation.source), *phrase)
+    path = _path_words(operation, phrase)
+    for words in (path[-1:], path[-2:], path):
+        seen.add(longer := _extend_phrase(phrase, _position_words(operation, words, phrase)))
+        yield longer
+    for feature in _FEATURES:
+        (more,) = feature([operation], phrase)
+        longer = _extend_phrase(phrase, more)
+        if longer not in seen:
+            seen.add(longer)
+            yield longer
+            yield _extend_phrase(longer, _position_words(operation, path, longer))
+
+
+# Shortening
+
+
+def _shorten(phrase: Words, room: int, frequency: Mapping[str, int]) -> Iterator[Words]:
+    """Yield the phrase or its shorter forms of at most `room` characters, most complete first."""
+    plain = tuple(word for word in phrase if word not in _FILLERS)
+    upsert = "_".join(plain).replace("create_or_update", "upsert").split("_")
+    abbreviated = tuple(_SHORT_FORMS.get(word, word) for word in upsert)
+    forms = [phrase, plain, abbreviated]
+    fitting = next((form for form in forms if _length(form) <= room), None)
+    if fitting is not None:
+        yield fitting
+        return
+    yield from itertools.islice(_drop_words(abbreviated, room, frequency), _MAX_SHORTENINGS)
+
+
+def _drop_words(phrase: Words, room: int, frequency: Mapping[str, int]) -> Iterator[Words]:
+    """Yield shorter phrases that omit as few words as possible, most frequent words first.
+
+    The first verb and the last word stay.
+    """
+    phrase = (*phrase[:_MAX_WORDS_PER_END], *phrase[_MAX_WORDS_PER_END:][-_MAX_WORDS_PER_END:])
+    while len(phrase) > _MAX_WORDS:
+        common = min(phrase[1:-1], key=lambda word: -frequency.get(word, 0))
+        at = phrase.index(common, 1)
+        phrase = (*phrase[:at], *phrase[at + 1 :])
+    verb = next((at for at, word in enumerate(phrase) if is_verb(word)), 0)
+    loose = [at for at in range(len(phrase) - 1) if at != verb]
+    joints = {at for at in loose if phrase[at] == "or"}
+    for size in range(1, len(loose) + 1):
+        dropped = sorted(
+            itertools.combinations(loose, size),
+            key=lambda some: (-sum(frequency.get(phrase[at], 0) for at in some), some),
+        )
+        for some in dropped:
+            rest = tuple(word for at, word in enumerate(phrase) if at not in some)
+            is_torn = any(at + step in some for at in joints - {*some} for step in (-1, 1))
+            if _length(rest) <= room and not is_torn and not _has_loose_preposition(rest):
+                yield rest
+
+
+def _has_loose_preposition(phrase: Words) -> bool:
+    """Check whether a preposition has lost its noun."""
+    return phrase[0] in PREPOSITIONS or any(
+        one in PREPOSITIONS and other in PREPOSITIONS for one, other in itertools.pairwise(phrase)
+    )
+
+
+def _length(phrase: Words) -> int:
+    return len("_".join(phrase))

@@ -1,0 +1,1 @@
+"""Schemas of tools, and the Python types that they become."""

@@ -1,0 +1,243 @@
+"""Bundling of schemas into self-contained ones: small parts inline, shared ones in `$defs`.
+
+Three ways are tried, the most readable first: everything inline except recursive definitions; each
+named object in `$defs`; everything inline and cut at a depth. Each definition is built once for
+each way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from msgspec import Struct
+
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.schemas.input_profile import Build
+from mcpgen.plan.schemas.schema_part import SchemaPart, leaf
+from mcpgen.plan.schemas.shapes import PREFIX, Shape, Shapes, find_reference
+
+_ABOUT = frozenset(
+    {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
+)
+_INLINE, _SHARED, _CUT = "inline", "shared", "cut"
+_GUARD = 40  # levels that are looked at; whatever nests deeper is listed in another way
+
+
+class Profile(Protocol):
+    """What listed schemas may say; builds one level at a time."""
+
+    def build(self, shape: Shape, build: Build) -> SchemaPart:
+        """One level, its children built by `build`."""
+
+    def cut(self, shape: Shape) -> SchemaPart:
+        """What stands for a part that nests too deep."""
+
+    def is_cut(self, shape: Shape) -> bool:
+        """Whether a part is one that nests."""
+
+    def description(self, schema: JsonObject) -> str:
+        """What a schema says about itself, as it is listed."""
+
+
+class Limits(Struct, frozen=True):
+    """How much of a schema is listed."""
+
+    inline_bytes: int  # written out up to here
+    total_bytes: int  # with `$defs` up to here
+    depth: int  # of objects and arrays in each other, within one definition
+
+
+class Bundle(Struct, frozen=True):
+    """Schemas, and the definitions that they refer to."""
+
+    schemas: tuple[JsonObject, ...]
+    definitions: JsonObject
+    is_exact: bool
+    is_cut: bool  # whether parts were left out because of depth or size
+
+
+_Way = tuple[str, int]
+"""How schemas are made self-contained, and how many levels may still follow."""
+
+
+class _TooDeepError(Exception):
+    """A schema nests too deep to be listed in this way. Caught where the ways are tried."""
+
+
+class Bundler:
+    """Makes self-contained schemas of one profile."""
+
+    def __init__(
+        self, shapes: Shapes, profile: Profile, limits: Limits, recursive: frozenset[str]
+    ) -> None:
+        self._shapes = shapes
+        self._profile = profile
+        self._limits = limits
+        self._named: dict[tuple[str, _Way], SchemaPart] = {}
+        self._merged: dict[tuple[int, _Way], tuple[JsonSchema, SchemaPart]] = {}
+        self._recursive = recursive
+
+    def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
+        """`schemas`, together self-contained and within the limits."""
+        wanted = tuple(schemas)
+        for mode, limit in (
+            (_INLINE, self._limits.inline_bytes),
+            (_SHARED, self._limits.total_bytes),
+        ):
+            bundle = self._try(wanted, (mode, _GUARD), limit, self._limits.depth)
+            if bundle is not None:
+                return bundle
+        for depth in range(self._limits.depth, 0, -1):
+            bundle = self._try(wanted, (_CUT, depth), self._limits.total_bytes, depth)
+            if bundle is not None:
+                return Bundle(bundle.schemas, {}, is_exact=False, is_cut=True)
+        parts = [self._profile.cut(self._shapes.of(schema)) for schema in wanted]
+        return Bundle(tuple(part.schema for part in parts), {}, is_exact=False, is_cut=True)
+
+    def _try(
+        self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int
+    ) -> Bundle | None:
+        try:
+            return self._bundle(wanted, way, limit, depth)
+        except _TooDeepError:
+            return None
+
+    def _bundle(
+        self, wanted: tuple[JsonSchema, ...], way: _Way, limit: int, depth: int
+    ) -> Bundle | None:
+        parts = [self._build(schema, way) for schema in wanted]
+        size = sum(part.size for part in parts)
+        definitions: dict[str, SchemaPart] = {}
+        waiting = sorted({name for part in parts for name in part.names}, reverse=True)
+        while waiting and size <= limit:
+            name = waiting.pop()
+            if name not in definitions:
+                definitions[name] = self._definition(name, way)
+                size += definitions[name].size + len(name) + 3
+                waiting += sorted(definitions[name].names - definitions.keys(), reverse=True)
+        everything = [*parts, *definitions.values()]
+        if size > limit or any(part.height > depth for part in everything):
+            return None
+        return Bundle(
+            schemas=tuple(part.schema for part in parts),
+            definitions={name: definitions[name].schema for name in sorted(definitions)},
+            is_exact=all(part.is_exact for part in everything),
+            is_cut=False,
+        )
+
+    def _definition(self, name: str, way: _Way) -> SchemaPart:
+        """The body of a definition, its own reference to itself kept."""
+        key = (name, _cache_key(way))
+        if key not in self._named:
+            self._named[key] = self._level(self._shapes.of({"$ref": PREFIX + name}), way)
+        return self._named[key]
+
+    def _build(self, schema: JsonSchema, way: _Way) -> SchemaPart:
+        name = find_reference(schema)
+        if not name or not isinstance(schema, dict):
+            return self._anonymous(schema, way)
+        if schema.keys() <= _ABOUT:
+            built = self._reference(name, way)
+            return built.describe(self._profile.description(schema)) if len(schema) > 1 else built
+        if way[0] != _CUT and name in self._recursive:
+            own = self._anonymous({key: schema[key] for key in schema if key != "$ref"}, way)
+            reference = self._reference(name, way)
+            return SchemaPart(
+                {**own.schema, **reference.schema},
+                own.size + reference.size,
+                own.height,
+                own.names | reference.names,
+                own.is_exact,
+            )
+        return self._anonymous(schema, way)
+
+    def _reference(self, name: str, way: _Way) -> SchemaPart:
+        mode, _ = way
+        if mode != _CUT and name in self._recursive:
+            return _pointer_to(name)
+        if mode == _SHARED and self._profile.is_cut(self._shapes.of({"$ref": PREFIX + name})):
+            return _pointer_to(name)
+        return self._definition(name, way)
+
+    def _anonymous(self, schema: JsonSchema, way: _Way) -> SchemaPart:
+        is_merged = isinstance(schema, dict) and ("allOf" in schema or "$ref" in schema)
+        if not is_merged:
+            return self._level(self._shapes.of(schema), way)
+        key = (id(schema), _cache_key(way))
+        found = self._merged.get(key)
+        if found is None:
+            found = self._merged[key] = (schema, self._level(self._shapes.of(schema), way))
+        return found[1]
+
+    def _level(self, shape: Shape, way: _Way) -> SchemaPart:
+        mode, depth = way
+        if depth == 0 and self._profile.is_cut(shape):
+            if mode != _CUT:
+                raise _TooDeepError
+            return self._profile.cut(shape)
+        below = (mode, depth - 1)
+        return self._profile.build(shape, lambda schema: self._build(schema, below))
+
+
+def _cache_key(way: _Way) -> _Way:
+    """What a finished part depends on: where nothing is cut, not on how deep it stands."""
+    return way if way[0] == _CUT else (way[0], 0)
+
+
+def _pointer_to(name: str) -> SchemaPart:
+    built = leaf({"$ref": PREFIX + name})
+    return SchemaPart(built.schema, built.size, names=frozenset((name,)))
+
+
+def find_recursive_names(schemas: Mapping[str, JsonSchema]) -> frozenset[str]:
+    """Names of definitions that contain themselves, directly or through others."""
+    edges = {name: sorted(_find_direct_references(schema)) for name, schema in schemas.items()}
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    found: set[str] = set()
+    on_stack: dict[str, None] = {}
+    for start, targets in edges.items():
+        if start in index:
+            continue
+        work = [(start, iter(targets))]
+        index[start] = low[start] = len(index)
+        on_stack[start] = None
+        while work:
+            name, following = work[-1]
+            child = next((child for child in following if child in edges), None)
+            if child is None:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[name])
+                if low[name] == index[name]:
+                    group = []
+                    while True:
+                        member, _ = on_stack.popitem()
+                        group.append(member)
+                        if member == name:
+                            break
+                    if len(group) > 1 or name in edges[name]:
+                        found.update(group)
+            elif child not in index:
+                index[child] = low[child] = len(index)
+                on_stack[child] = None
+                work.append((child, iter(edges[child])))
+            elif child in on_stack:
+                low[name] = min(low[name], index[child])
+    return frozenset(found)
+
+
+def _find_direct_references(schema: JsonSchema) -> set[str]:
+    names: set[str] = set()
+    waiting: list[JsonValue] = [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if "$ref" in value:
+                names.add(find_reference(value))
+            waiting += [item for item in value.values() if isinstance(item, dict | list)]
+        elif isinstance(value, list):
+            waiting += [item for item in value if isinstance(item, dict | list)]
+    return names - {""}

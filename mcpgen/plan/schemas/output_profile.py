@@ -1,0 +1,103 @@
+"""The output profile: tolerant schemas of results, which responses with deviations still match.
+
+They inform a model about names, types and meaning. Nothing is required or bounded, every member
+may be null, and undescribed members are allowed.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.plan.schemas.input_profile import Build
+from mcpgen.plan.schemas.schema_part import SchemaPart, branch, leaf
+from mcpgen.plan.schemas.shapes import Shape
+from mcpgen.text.prose import first_sentence
+
+_MAX_DESCRIPTION = 120
+_NESTING = frozenset({"properties", "items", "additionalProperties", "anyOf", "oneOf"})
+
+
+class OutputProfile:
+    """Builds listed schemas of results."""
+
+    def description(self, schema: JsonObject) -> str:
+        """The first sentence of what a schema says about itself."""
+        text = schema.get("description")
+        return first_sentence(text, _MAX_DESCRIPTION) if text else ""
+
+    def cut(self, shape: Shape) -> SchemaPart:
+        """What stands for a part that nests too deep."""
+        return _plain(shape.types, self.description(shape.keywords))
+
+    def is_cut(self, shape: Shape) -> bool:
+        """Whether a part is one that nests."""
+        return not _NESTING.isdisjoint(shape.keywords)
+
+    def build(self, shape: Shape, build: Build) -> SchemaPart:
+        """One level, its children built by `build`."""
+        if not self.is_cut(shape):
+            return self.cut(shape)  # the same, and most parts are such
+        keywords = shape.keywords
+        choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
+        children: list[SchemaPart] = []
+        schema = _types(shape.types)
+        own = dict(schema)
+        levels = 0
+        properties: dict[str, SchemaPart] = {}
+        if "properties" in keywords and "object" in (shape.types or ("object",)):
+            properties = {
+                name: build(value) for name, value in sorted(keywords["properties"].items())
+            }
+            children += properties.values()
+            schema["properties"] = {name: child.schema for name, child in properties.items()}
+            levels = 1
+        elif isinstance(keywords.get("additionalProperties"), dict):
+            child = build(keywords["additionalProperties"])
+            children.append(child)
+            schema["additionalProperties"] = child.schema
+            levels = 1
+        if "items" in keywords and "array" in (shape.types or ("array",)):
+            child = build(keywords["items"] or True)
+            children.append(child)
+            schema["items"] = child.schema
+            levels = 1
+        if choice and "properties" not in schema:
+            members = [build(member) for member in keywords[choice] if member is not False]
+            distinct: list[SchemaPart] = []
+            for member in members:
+                if not any(member.schema == other.schema for other in distinct):
+                    distinct.append(member)
+            if len(distinct) == 1 and not children:
+                told = self.description(keywords)
+                return distinct[0].describe(told)
+            if all(member.schema for member in distinct) and distinct:
+                children += distinct
+                schema.pop("type", None)  # the members say it, null included
+                schema["anyOf"] = [*(member.schema for member in distinct), {"type": "null"}]
+                own["anyOf"] = []
+        elif choice and "type" not in keywords:
+            # Properties say nothing of what is no object, and the choice may be for such a value.
+            members = [build(member) for member in keywords[choice] if member is not False]
+            others = [one for one in members if "object" not in one.schema.get("type", ["object"])]
+            if others:
+                children += others
+                schema = {"anyOf": [schema, *(one.schema for one in others)]}
+                own["anyOf"] = []
+        told = self.description(keywords)
+        if told:
+            schema["description"] = own["description"] = told
+        return branch(schema, own, children, levels=levels, is_exact=True, names=properties)
+
+
+@lru_cache(maxsize=4096)
+def _plain(types: tuple[str, ...], told: str) -> SchemaPart:
+    """A schema without children; thousands of properties are called and described the same."""
+    schema = _types(types)
+    return leaf({**schema, "description": told} if told else schema)
+
+
+def _types(allowed: tuple[str, ...]) -> JsonObject:
+    """The types of a value, null among them."""
+    types = [name for name in allowed if name != "null"]
+    return {"type": [*types, "null"]} if types else {}

@@ -1,0 +1,61 @@
+"""References between schemas: the definitions that operations need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from mcpgen.ir.api import MediaType, Operation
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.schemas.shapes import find_reference
+
+
+def collect_needed_schemas(
+    operations: Iterable[Operation], schemas: Mapping[str, JsonSchema]
+) -> dict[str, JsonSchema]:
+    """Return the definitions to which operations refer, directly or indirectly, by name."""
+    values = [schema for operation in operations for schema in _schemas_of(operation)]
+    names = {
+        find_reference(value) for value in iterate_reachable(values, schemas) if "$ref" in value
+    }
+    return {name: schemas[name] for name in sorted(names & schemas.keys())}
+
+
+def iterate_reachable(
+    values: Iterable[JsonValue], schemas: Mapping[str, JsonSchema]
+) -> Iterator[JsonObject]:
+    """Yield every object in `values` and in the definitions to which they refer, each once."""
+    waiting = list(values)
+    seen: set[str] = set()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            name = find_reference(value) if "$ref" in value else ""
+            if name and name not in seen and name in schemas:
+                seen.add(name)
+                waiting.append(schemas[name])
+            waiting += [item for item in value.values() if isinstance(item, dict | list)]
+        elif isinstance(value, list):
+            waiting += [item for item in value if isinstance(item, dict | list)]
+
+
+def _schemas_of(operation: Operation) -> Iterable[JsonSchema]:
+    for parameter in operation.parameters:
+        yield parameter.schema
+    if operation.request_body is not None:
+        yield from _of_content(operation.request_body.content)
+    for response in operation.responses:
+        yield from _of_content(response.content)
+        for header in response.headers:
+            yield header.schema
+
+
+def _of_content(content: Iterable[MediaType]) -> Iterable[JsonSchema]:
+    for item in content:
+        if item.schema is not None:
+            yield item.schema
+        if item.item_schema is not None:
+            yield item.item_schema
+        for encoding in item.encoding.values():
+            for header in encoding.headers:
+                yield header.schema

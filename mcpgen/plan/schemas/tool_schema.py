@@ -1,0 +1,177 @@
+"""The input and output schemas of a tool: as clients see them, and as arguments are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from mcpgen.ir.api import Operation
+from mcpgen.ir.tool_plan import Argument
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.plan.arguments.arguments import ListedArgument
+from mcpgen.plan.arguments.media_types import is_json
+from mcpgen.plan.schemas.bundle import Bundler, Limits, find_recursive_names
+from mcpgen.plan.schemas.input_profile import InputProfile
+from mcpgen.plan.schemas.output_profile import OutputProfile
+from mcpgen.plan.schemas.shapes import Shape, Shapes
+from mcpgen.plan.schemas.validation_schema import ValidationSchemas
+
+INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=5)
+OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=5)
+
+
+class InputSchemas(Struct, frozen=True):
+    """`listed` is what clients see; `full` is what is checked, where that says more."""
+
+    listed: JsonObject
+    full: JsonObject | None
+    is_cut: bool
+
+
+class OutputSchema(Struct, frozen=True):
+    """What `structuredContent` looks like; under `result_key` where a response is no object."""
+
+    schema: JsonObject
+    result_key: str
+
+
+_KnownObjects: TypeAlias = dict[int, tuple[Shape, dict[str, JsonSchema] | None]]
+"""By identity of a shape, which is stored as well, so that no other takes its place."""
+
+
+class ToolSchemas:
+    """Makes the schemas of all tools of one API.
+
+    `offered` has what properties of arguments are called instead of their wire names.
+    """
+
+    def __init__(self, schemas: Mapping[str, JsonSchema], offered: Mapping[str, str]) -> None:
+        self.requests = Shapes(schemas, "request")
+        self.responses = Shapes(schemas, "response")
+        self._exact = ValidationSchemas(self.requests, offered)
+        recursive = find_recursive_names(schemas)
+        self._inputs, self._patches = (
+            Bundler(
+                self.requests,
+                InputProfile(keeps_null=keeps_null, offered=offered),
+                INPUT_LIMITS,
+                recursive,
+            )
+            for keeps_null in (False, True)
+        )
+        self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS, recursive)
+
+    def input(self, listed: Sequence[ListedArgument], operation: Operation) -> InputSchemas:
+        """The schema of an object with the arguments, and no others."""
+        bundler = self._patches if keeps_null(operation) else self._inputs
+        arguments = [item.argument for item in listed]
+        bundle = bundler.bundle(item.schema for item in listed)
+        shown = _build_object(arguments, bundle.schemas, bundle.definitions)
+        if bundle.is_exact and not any(item.says_less for item in listed):
+            return InputSchemas(shown, None, bundle.is_cut)
+        exact, definitions = self._exact.bundle([argument.schema for argument in arguments])
+        return InputSchemas(shown, _build_object(arguments, exact, definitions), bundle.is_cut)
+
+    def output(self, schema: JsonSchema) -> OutputSchema:
+        """The schema of a result whose JSON is described by `schema`."""
+        shape = self.responses.of(schema)
+        shown = self._as_object(shape, {})
+        if shown is None:
+            bundle = self._outputs.bundle([schema])
+            return _build_output({"type": "object", "properties": {"result": bundle.schemas[0]}},
+                           bundle.definitions, "result")  # fmt: skip
+        names = sorted(shown)
+        extra = shape.keywords.get("additionalProperties")
+        others = [extra] if isinstance(extra, dict) and not names else []
+        bundle = self._outputs.bundle([*(shown[name] for name in names), *others])
+        listed: JsonObject = {"type": "object"}
+        if names:
+            listed["properties"] = dict(zip(names, bundle.schemas, strict=True))
+        elif others:
+            listed["additionalProperties"] = bundle.schemas[0]
+        return _build_output(listed, bundle.definitions, "")
+
+    def _as_object(self, shape: Shape, known: _KnownObjects) -> dict[str, JsonSchema] | None:
+        """The properties of a response that is always an object; None for any other.
+
+        Variants are shown as one object with the properties of all, or with those that it has
+        in any case where one variant tells of none. `known` has the answers for shapes of named
+        schemas, which variants of variants reach along many paths.
+        """
+        found = known.get(id(shape))
+        if found is None:
+            found = known[id(shape)] = (shape, self._merge_variants(shape, known))
+        return found[1]
+
+    def _merge_variants(self, shape: Shape, known: _KnownObjects) -> dict[str, JsonSchema] | None:
+        if set(shape.types) - {"null"} not in (set(), {"object"}):
+            return None
+        own: dict[str, JsonSchema] = shape.keywords.get("properties", {})
+        properties = dict(own)
+        is_open = False
+        members = shape.keywords.get("anyOf") or shape.keywords.get("oneOf") or ()
+        variants = [self.responses.of(member) for member in members]
+        variants = [variant for variant in variants if variant.types != ("null",)]
+        for variant in variants:
+            found = self._as_object(variant, known)
+            if found is None:
+                return properties if "object" in shape.types else None
+            is_open |= not found and variant.keywords.get("additionalProperties") is not False
+            for name, schema in found.items():
+                other = properties.setdefault(name, schema)
+                if other != schema:
+                    properties[name] = {"anyOf": [other, schema]}
+        if "object" not in shape.types and not variants:
+            return None
+        return dict(own) if is_open else properties
+
+
+def keeps_null(operation: Operation) -> bool:
+    """Whether null in a body means something else than absence."""
+    body = operation.request_body
+    return operation.method == "PATCH" or (
+        body is not None and any("merge-patch" in item.media_type for item in body.content)
+    )
+
+
+def response_schemas(operation: Operation) -> tuple[list[JsonSchema], bool]:
+    """The distinct JSON schemas of successful responses; whether one may come without JSON."""
+    successful = [item for item in operation.responses if item.status.startswith("2")]
+    if not successful:
+        successful = [item for item in operation.responses if item.status == "default"]
+    found: list[JsonSchema] = []
+    is_sure = bool(successful)
+    for response in successful:
+        described = [item for item in response.content if is_json(item.media_type)]
+        if not described or len(described) < len(response.content):
+            is_sure = False
+        for item in described[:1]:
+            schema = True if item.schema is None else item.schema
+            if schema not in found:
+                found.append(schema)
+    return found, is_sure
+
+
+def _build_object(
+    arguments: Sequence[Argument], schemas: Sequence[JsonSchema], definitions: JsonObject
+) -> JsonObject:
+    names = [argument.name for argument in arguments]
+    schema: JsonObject = {
+        "type": "object",
+        "properties": dict(zip(names, schemas, strict=True)),
+        "additionalProperties": False,
+    }
+    required = [argument.name for argument in arguments if argument.required]
+    if required:
+        schema["required"] = required
+    if definitions:
+        schema["$defs"] = definitions
+    return schema
+
+
+def _build_output(schema: JsonObject, definitions: JsonObject, result_key: str) -> OutputSchema:
+    if definitions:
+        schema["$defs"] = definitions
+    return OutputSchema(schema, result_key)

@@ -1,0 +1,313 @@
+"""Python types of arguments and results for handlers, with the model classes that they need."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from mcpgen.ir.tool_plan import Annotation
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.plan.naming.names import ClassNames, to_class_name
+from mcpgen.plan.schemas.shapes import PREFIX, Direction, Shape, Shapes, find_reference
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.prose import first_sentence
+
+_PRIMITIVES = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "null": "None",
+}
+_MAX_LITERALS = 8
+_MAX_LITERAL_LENGTH = 40
+_MAX_MEMBERS = 6  # of a union; a longer one helps nobody who reads a signature
+_MAX_NESTING = 24
+
+
+class Typed(Struct, frozen=True):
+    """A type as an expression, as the schema of a model's property, and the classes in it."""
+
+    source: str
+    schema: JsonObject
+    models: frozenset[Identifier] = frozenset()
+
+    @property
+    def annotation(self) -> Annotation:
+        """The type as a handler's signature has it."""
+        return Annotation(self.source, tuple(sorted(self.models)))
+
+
+_ANYTHING = Typed("object", {})
+_ANY_OBJECT = Typed("dict[str, Any]", {"type": "object", "additionalProperties": True})
+
+
+class Types:
+    """Spells types and gathers the classes that they need in `definitions`.
+
+    A named schema with properties is one class wherever it is used; where a request has fewer
+    properties than a response, the request's class is called `<Name>Input`. An inline object is
+    named after its parent and property. Without `models` no class is made.
+    """
+
+    def __init__(self, requests: Shapes, responses: Shapes, *, models: bool) -> None:
+        self.definitions: dict[Identifier, JsonObject] = {}
+        self.uses: dict[Identifier, frozenset[Identifier]] = {}  # classes that a class refers to
+        self._shapes: Mapping[Direction, Shapes] = {"request": requests, "response": responses}
+        self._models = models
+        self._names = ClassNames()
+        self._named: dict[tuple[str, Direction], Typed] = {}
+        self._pending: list[tuple[Identifier, Shape, Direction]] = []  # classes without properties
+        self._differing = _find_differing_names(requests)
+        self._homes = _find_homes(requests.schemas) if models else {}
+        self._inline: dict[tuple[int, Direction], Typed] = {}  # types of schemas with a home
+        if models:
+            for name in sorted(requests.schemas):
+                self._names.assign(name, f"#/{name}")
+
+    def shape_of(self, schema: JsonSchema) -> Shape:
+        """What a request shows of a schema, one level deep."""
+        return self._shapes["request"].of(schema)
+
+    def of(self, schema: JsonSchema, direction: Direction, hint: str) -> Typed:
+        """The type of `schema`; `hint` names the classes that inline objects need."""
+        typed = self._build_type(schema, direction, hint, 0)
+        while self._pending:
+            self._fill(*self._pending.pop())
+        return typed
+
+    def _build_type(self, schema: JsonSchema, direction: Direction, hint: str, depth: int) -> Typed:
+        if depth > _MAX_NESTING:
+            return _ANYTHING
+        name = find_reference(schema)
+        if name and isinstance(schema, dict) and not _says_more(schema):
+            return self._of_name(name, direction, depth)
+        shape = self._shapes[direction].of(schema)
+        home = self._homes.get(id(schema))
+        if home is None:
+            return self._of_shape(shape, direction, hint, "", depth)
+        key = (id(schema), direction)
+        if key not in self._inline:
+            component, suffix = home
+            stem, owner = self._choose_class_name(component, direction)
+            hint = f"{to_class_name(stem)}{suffix}"
+            self._inline[key] = self._of_shape(shape, direction, hint, f"{owner}/{suffix}", depth)
+        return self._inline[key]
+
+    def _choose_class_name(self, name: str, direction: Direction) -> tuple[str, str]:
+        """What the class of a named schema is called, and who it is."""
+        if direction == "request" and name in self._differing:
+            return f"{to_class_name(name)}Input", f"#/{name}?request"
+        return name, f"#/{name}"
+
+    def _of_name(self, name: str, direction: Direction, depth: int) -> Typed:
+        key = (name, direction)
+        found = self._named.get(key)
+        if found is None:
+            shape = self._shapes[direction].of({"$ref": PREFIX + name})
+            hint, owner = self._choose_class_name(name, direction)
+            self._named[key] = _ANYTHING  # what a circle without objects comes to
+            found = self._of_shape(shape, direction, hint, owner, depth + 1)
+            self._named[key] = found
+        return found
+
+    def _is_class(self, shape: Shape) -> bool:
+        is_object = set(shape.types) - {"null"} == {"object"}
+        return self._models and is_object and bool(_members(shape.keywords))
+
+    def _of_shape(
+        self, shape: Shape, direction: Direction, hint: str, owner: str, depth: int
+    ) -> Typed:
+        keywords = shape.keywords
+        if self._is_class(shape):
+            typed = self._class(shape, direction, hint, owner)
+            return _build_union([typed, _null()]) if "null" in shape.types else typed
+        choice = keywords.get("anyOf") or keywords.get("oneOf")
+        if choice and "properties" not in keywords:
+            members = [
+                self._build_type(member, direction, f"{hint}Variant{index + 1}", depth + 1)
+                for index, member in enumerate(choice)
+                if member is not False
+            ]
+            nulls = [_null()] if "null" in shape.types else []
+            return _build_union([*members, *nulls])
+        if "enum" in keywords:
+            return _build_literal(keywords["enum"], shape)
+        if not shape.types:
+            return _ANYTHING
+        return _build_union(
+            [self._of_type(name, keywords, direction, hint, depth) for name in shape.types]
+        )
+
+    def _of_type(
+        self, name: str, keywords: JsonObject, direction: Direction, hint: str, depth: int
+    ) -> Typed:
+        if name == "array":
+            items = keywords.get("items", True)
+            item = self._build_type(items, direction, f"{hint}Item", depth + 1)
+            schema: JsonObject = {"type": "array", "items": item.schema}
+            return Typed(f"list[{item.source}]", schema, item.models)
+        if name == "object":
+            extra = keywords.get("additionalProperties")
+            if not isinstance(extra, dict) or not extra or _members(keywords):
+                return _ANY_OBJECT
+            value = self._build_type(extra, direction, f"{hint}Value", depth + 1)
+            values = value.schema or True
+            schema = {"type": "object", "additionalProperties": values}
+            return Typed(f"dict[str, {value.source}]", schema, value.models)
+        return Typed(_PRIMITIVES.get(name, "object"), {"type": name})
+
+    def _class(self, shape: Shape, direction: Direction, hint: str, owner: str) -> Typed:
+        """The class of an object; its properties are read later, so that no chain is too long."""
+        class_name = self._names.assign(hint, owner or f"{direction}:{hint}")
+        if class_name not in self.definitions:
+            self.definitions[class_name] = {"type": "object"}
+            self._pending.append((class_name, shape, direction))
+        return Typed(class_name, {"$ref": PREFIX + class_name}, frozenset((class_name,)))
+
+    def _fill(self, class_name: Identifier, shape: Shape, direction: Direction) -> None:
+        """Give a class its properties."""
+        schema = self.definitions[class_name]
+        uses: set[Identifier] = set()
+        properties: JsonObject = {}
+        for name, value in sorted(_members(shape.keywords).items()):
+            typed = self._build_type(value, direction, f"{class_name}{to_class_name(name)}", 1)
+            properties[name] = typed.schema
+            uses |= typed.models
+        schema["properties"] = properties
+        required = [name for name in shape.keywords.get("required", ()) if name in properties]
+        if required:
+            schema["required"] = sorted(required)
+        told = first_sentence(shape.keywords.get("description") or "", 160)
+        if told:
+            schema["description"] = told
+        self.uses[class_name] = frozenset(uses)
+
+
+def _find_homes(schemas: Mapping[str, JsonSchema]) -> dict[int, tuple[str, str]]:
+    """Where inline schemas of named ones stand: by identity, (name, the words of the way there).
+
+    However a schema is reached, by inheritance for instance, its class is named after its home.
+    """
+    homes: dict[int, tuple[str, str]] = {}
+    taken: set[tuple[str, str]] = set()
+    waiting: list[tuple[JsonSchema, str, str]] = [
+        (schemas[name], name, "") for name in sorted(schemas, reverse=True)
+    ]
+    while waiting:
+        schema, name, words = waiting.pop()
+        if not isinstance(schema, dict):
+            continue
+        if words and (name, words) not in taken and "$ref" not in schema:
+            taken.add((name, words))
+            homes[id(schema)] = (name, words)
+        waiting += [(member, name, words) for member in schema.get("allOf", ())]
+        for keyword in ("anyOf", "oneOf"):
+            waiting += [
+                (member, name, f"{words}Variant{index + 1}")
+                for index, member in enumerate(schema.get(keyword, ()))
+            ]
+        for keyword, word in (("items", "Item"), ("additionalProperties", "Value")):
+            if keyword in schema:
+                waiting.append((schema[keyword], name, words + word))
+        waiting += [
+            (value, name, words + to_class_name(key))
+            for key, value in sorted(schema.get("properties", {}).items(), reverse=True)
+        ]
+    return homes
+
+
+def _members(keywords: JsonObject) -> JsonObject:
+    """The properties that an object may have: `false` says of one that it must be left out."""
+    properties = keywords.get("properties", {})
+    return {name: schema for name, schema in properties.items() if schema is not False}
+
+
+def _null() -> Typed:
+    return Typed("None", {"type": "null"})
+
+
+def _says_more(schema: JsonObject) -> bool:
+    return not schema.keys() <= {
+        "$ref", "title", "description", "default", "examples", "deprecated", "readOnly",
+        "writeOnly",
+    }  # fmt: skip
+
+
+def _build_union(members: list[Typed]) -> Typed:
+    distinct = list({member.source: member for member in members}.values())
+    distinct.sort(key=lambda member: member.source == "None")
+    if not distinct or len(distinct) > _MAX_MEMBERS or any(m.source == "object" for m in distinct):
+        return _ANYTHING
+    if len(distinct) == 1:
+        return distinct[0]
+    models: frozenset[Identifier] = frozenset().union(*(member.models for member in distinct))
+    return Typed(
+        " | ".join(member.source for member in distinct),
+        {"anyOf": [member.schema for member in distinct]},
+        models,
+    )
+
+
+def _build_literal(values: list[JsonValue], shape: Shape) -> Typed:
+    """A `Literal` where a reader has something of it, else the plain type."""
+    present = [value for value in values if value is not None]
+    is_short = len(present) <= _MAX_LITERALS and all(_is_readable(value) for value in present)
+    nulls = [_null()] if len(present) < len(values) else []
+    if present and is_short and len({type(value) for value in present}) == 1:
+        spelled = ", ".join(_spell(value) for value in present)
+        kind = "string" if isinstance(present[0], str) else "integer"
+        return _build_union([Typed(f"Literal[{spelled}]", {"type": kind, "enum": present}), *nulls])
+    names = [name for name in shape.types if name in _PRIMITIVES and name != "null"]
+    return _build_union([*(Typed(_PRIMITIVES[name], {"type": name}) for name in names), *nulls])
+
+
+def _is_readable(value: JsonValue) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, int):
+        return abs(value) < 10**12
+    return (
+        isinstance(value, str)
+        and len(value) <= _MAX_LITERAL_LENGTH
+        and value.isascii()
+        and value.isprintable()
+        and not set(value) & set("\"'\\")
+    )
+
+
+def _spell(value: JsonValue) -> str:
+    return json.dumps(value)  # plain ASCII without quotes and backslashes: Python reads the same
+
+
+def _find_differing_names(requests: Shapes) -> frozenset[str]:
+    """Definitions that a request and a response see differently, themselves or further down."""
+    differing: set[str] = set()
+    users: dict[str, set[str]] = {}
+    for name, schema in requests.schemas.items():
+        for part in _walk(schema):
+            if part.get("readOnly") is True or part.get("writeOnly") is True:
+                differing.add(name)
+            if target := find_reference(part):
+                users.setdefault(target, set()).add(name)
+    waiting = sorted(differing)
+    while waiting:
+        for user in sorted(users.get(waiting.pop(), ())):
+            if user not in differing:
+                differing.add(user)
+                waiting.append(user)
+    return frozenset(differing)
+
+
+def _walk(schema: JsonValue) -> list[JsonObject]:
+    found, waiting = [], [schema]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            found.append(value)
+            waiting += [item for item in value.values() if isinstance(item, dict | list)]
+        elif isinstance(value, list):
+            waiting += [item for item in value if isinstance(item, dict | list)]
+    return found

@@ -1,0 +1,1 @@
+"""Planning of tools: selection, settings, descriptions, results."""

@@ -1,0 +1,275 @@
+"""Vendor extensions for other generators of MCP servers, which mcpgen supports in part.
+
+They may rename, describe or hide a tool, and mark it as more dangerous than its method implies.
+Only the manifest can mark it as harmless, and the manifest always takes precedence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.api import VENDOR_EXTENSIONS, Operation, VendorExtensions
+from mcpgen.ir.manifest import AnnotationsEntry, OperationEntry
+from mcpgen.jsonschema.types import JsonObject, JsonValue
+
+_SWITCHES = ("x-mcp", "x-enable-mcp-operation")
+_OBJECTS = ("x-mcp", "x-speakeasy-mcp", "x-gram")
+_SCOPED = "x-speakeasy-mcp"
+_ANNOTATIONS = "x-mcp-annotations"
+_PROMPTS = "x-mcp-prompts"
+_TEXTS = ("name", "title", "description")
+_CAUTIOUS: Mapping[str, tuple[str, bool]] = {  # what a document may say of its operations
+    "readOnlyHint": ("read_only", False),
+    "destructiveHint": ("destructive", True),
+    "idempotentHint": ("idempotent", False),
+    "openWorldHint": ("open_world", True),
+}
+_FOLLOWED = frozenset(
+    {
+        *_TEXTS, *_CAUTIOUS, *(f"{member}_hint" for member, _ in _CAUTIOUS.values()),
+        "annotations", "disabled", "enabled", "skip",
+    }
+)  # fmt: skip
+_INSTEAD = {
+    "responseFilterType": "`result: {select: [...]}` of an operation in mcpgen.yaml says, for "
+    "every call, what of its response is given back",
+}
+_SCOPE = re.compile(r"[A-Za-z0-9_.\-]+\Z")
+_MAX_NAMED = 3
+
+
+class ExtensionSettings(Struct):
+    """What the extensions of one operation ask for; "" and None for nothing."""
+
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    is_hidden: bool = False
+    annotations: AnnotationsEntry | None = None
+    read: set[str] = field(default_factory=set)  # the extensions that asked for something
+    refused: tuple[str, ...] = ()  # hints that would make it look harmless
+
+
+def _read_settings(operation: Operation) -> ExtensionSettings:
+    """Read the extensions of an operation, and whether those around it leave it out."""
+    found = ExtensionSettings()
+    for stated in (operation.extensions, *(around.stated for around in operation.outer_extensions)):
+        switches = {
+            key: is_on
+            for key in VENDOR_EXTENSIONS
+            if (is_on := _read_switch(key, stated)) is not None
+        }
+        if switches:  # what is nearer decides
+            found.is_hidden = not all(switches.values())
+            found.read |= {key for key, is_on in switches.items() if not is_on}
+            break
+    for key in _OBJECTS:
+        about = operation.extensions.get(key)
+        if isinstance(about, dict):
+            _read_object(key, about, found)
+    hints = operation.extensions.get(_ANNOTATIONS)
+    if isinstance(hints, dict):
+        _read_hints(_ANNOTATIONS, hints, found)
+    return found
+
+
+def list_scopes(operation: Operation) -> tuple[str, ...]:
+    """Give the scopes that `x-speakeasy-mcp` puts an operation into, such as `read`."""
+    about = operation.extensions.get(_SCOPED)
+    if not isinstance(about, dict) or not _are_scopes(about.get("scopes")):
+        return ()
+    return tuple(about["scopes"])
+
+
+def _are_scopes(stated: JsonValue) -> bool:
+    return isinstance(stated, list) and all(
+        isinstance(scope, str) and _SCOPE.match(scope) for scope in stated
+    )
+
+
+def _read_switch(key: str, extensions: Mapping[str, JsonValue]) -> bool | None:
+    """Whether an extension wants a tool; None where it does not say."""
+    stated = extensions.get(key)
+    if key in _SWITCHES and isinstance(stated, bool):
+        return stated
+    if key not in _OBJECTS or not isinstance(stated, dict):
+        return None
+    said = [not stated[off] for off in ("disabled", "skip") if isinstance(stated.get(off), bool)]
+    said += [stated["enabled"]] if isinstance(stated.get("enabled"), bool) else []
+    return all(said) if said else None
+
+
+def _read_object(key: str, stated: JsonObject, found: ExtensionSettings) -> None:
+    for member in _TEXTS:
+        text = stated.get(member)
+        if isinstance(text, str) and text.strip() and not getattr(found, member):
+            setattr(found, member, text.strip())
+            found.read.add(key)
+    _read_hints(key, stated, found)
+    annotations = stated.get("annotations")
+    if isinstance(annotations, dict):
+        _read_hints(key, annotations, found)
+
+
+def _read_hints(key: str, stated: JsonObject, found: ExtensionSettings) -> None:
+    hints: dict[str, bool] = {}
+    for name, (member, cautious) in _CAUTIOUS.items():
+        value: JsonValue = stated.get(name, stated.get(f"{member}_hint"))
+        if not isinstance(value, bool):
+            continue
+        if value is cautious:
+            hints[member] = value
+            found.read.add(key)
+        else:
+            found.refused += (f"{name}: {str(value).lower()}",)
+    if hints:
+        found.annotations = AnnotationsEntry(**hints)
+
+
+def apply_extension_names(operations: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Give the operations with the names that extensions want for their tools."""
+    return tuple(
+        replace(operation, extension_name=_read_settings(operation).name)
+        if not operation.extensions.keys().isdisjoint(_OBJECTS)
+        else operation
+        for operation in operations
+    )
+
+
+def apply_extensions(
+    entries: Mapping[str, OperationEntry], operations: Sequence[Operation], problems: Problems
+) -> dict[str, OperationEntry]:
+    """Give the manifest's entries, with what extensions ask for where they say nothing."""
+    merged = dict(entries)
+    read: dict[str, list[Operation]] = {}
+    refused: list[tuple[Operation, tuple[str, ...]]] = []
+    for operation in operations:
+        if not operation.extensions and not operation.outer_extensions:
+            continue
+        settings = _read_settings(operation)
+        for key in settings.read:
+            read.setdefault(key, []).append(operation)
+        entry = entries.get(operation.key)
+        if settings.read:
+            merged[operation.key] = _merge_settings(entry, settings)
+        is_stated = entry is not None and entry.annotations is not None
+        if settings.refused and not is_stated:
+            refused.append((operation, settings.refused))
+    misplaced = [operation for operation in operations if _PROMPTS in operation.extensions]
+    _report_followed(read, refused, misplaced, problems)
+    _report_ignored(operations, problems)
+    return merged
+
+
+def _merge_settings(entry: OperationEntry | None, settings: ExtensionSettings) -> OperationEntry:
+    if entry is None:
+        return OperationEntry(
+            title=settings.title,
+            description=settings.description,
+            annotations=settings.annotations,
+            expose="off" if settings.is_hidden else "tool",
+        )
+    return structs.replace(
+        entry,
+        title=entry.title or settings.title,
+        description=entry.description or settings.description,
+        annotations=entry.annotations or settings.annotations,
+    )
+
+
+def _report_followed(
+    read: Mapping[str, list[Operation]],
+    refused: list[tuple[Operation, tuple[str, ...]]],
+    misplaced: list[Operation],
+    problems: Problems,
+) -> None:
+    for key in sorted(read):
+        operations = read[key]
+        problems.note(
+            "peer-extension",
+            f"`{key}` is followed on {_format_operations(operations)}",
+            at=operations[0].at,
+            why="it is meant for generators of MCP servers",
+            help="an entry in `operations` of mcpgen.yaml wins over it",
+        )
+    if misplaced:
+        problems.note(
+            "peer-extension",
+            f"`{_PROMPTS}` is not followed on {_format_operations(misplaced)}",
+            at=misplaced[0].at,
+            why="its prompts stand at the root of a document, and belong to no operation",
+            help="write it there, or `prompts` in mcpgen.yaml",
+        )
+    if refused:
+        hints = sorted({hint for _, told in refused for hint in told})
+        problems.note(
+            "peer-annotations",
+            f"{', '.join(hints)} is not taken from the document, on"
+            f" {_format_operations([operation for operation, _ in refused])}",
+            at=refused[0][0].at,
+            why="clients ask less before a tool that looks harmless, so only you can say that",
+            help="state it under `operations` of mcpgen.yaml, as `annotations`",
+        )
+
+
+def _report_ignored(operations: Sequence[Operation], problems: Problems) -> None:
+    """Tell what extensions say besides, which has no equal here."""
+    left: dict[tuple[str, str], list[Operation]] = {}
+    around: dict[tuple[str, str], VendorExtensions] = {}
+    for operation in operations:
+        around |= {(operation.source, each.at.pointer): each for each in operation.outer_extensions}
+        for key, member in _iterate_ignored(operation.extensions, _is_followed):
+            left.setdefault((key, member), []).append(operation)
+    for (key, member), found in sorted(left.items()):
+        problems.note(
+            "peer-extension",
+            f"`{member}` of `{key}` is not followed on {_format_operations(found)}",
+            at=found[0].at,
+            why="it is meant for another generator of MCP servers",
+            help=_INSTEAD.get(member, "where mcpgen has an equal, mcpgen.yaml can say it"),
+        )
+    for holder in around.values():
+        left_there = _iterate_ignored(holder.stated, _is_switch)
+        if members := [f"`{member}` of `{key}`" for key, member in left_there]:
+            problems.note(
+                "peer-extension",
+                f"{', '.join(members)} is not followed at {holder.holder}",
+                at=holder.at,
+                why="of what stands there, only whether there are tools is taken over",
+                help="write it at the operations that it is about, or in mcpgen.yaml",
+            )
+
+
+def _iterate_ignored(
+    extensions: Mapping[str, JsonValue], is_followed: Callable[[str, str, JsonValue], bool]
+) -> Iterator[tuple[str, str]]:
+    """The members of extensions that nobody looks at."""
+    for key in (*_OBJECTS, _ANNOTATIONS):
+        stated = extensions.get(key)
+        if isinstance(stated, dict):
+            for member, value in stated.items():
+                if not is_followed(key, member, value):
+                    yield key, member
+
+
+def _is_followed(key: str, member: str, value: JsonValue) -> bool:
+    if member == "responseFilterType":
+        return bool(value == "none")
+    if (key, member) == (_SCOPED, "scopes"):
+        return _are_scopes(value)
+    return member in _FOLLOWED
+
+
+def _is_switch(_: str, member: str, __: JsonValue) -> bool:
+    return member in ("disabled", "enabled", "skip")
+
+
+def _format_operations(operations: list[Operation]) -> str:
+    named = ", ".join(f"`{operation.key}`" for operation in operations[:_MAX_NAMED])
+    more = len(operations) - _MAX_NAMED
+    return named + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,121 @@
+"""Selection of the operations to serve: the first matching rule of the manifest decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+
+from mcpgen.diagnostics import Problems, did_you_mean
+from mcpgen.ir.api import Operation
+from mcpgen.ir.manifest import Match, OperationEntry, SelectRule
+from mcpgen.plan.policy import Policy
+from mcpgen.plan.tools.intent import find_entry_key, names_of
+
+
+def select(
+    operations: tuple[Operation, ...],
+    policy: Policy,
+    entries: Mapping[str, OperationEntry],
+    problems: Problems,
+) -> tuple[Operation, ...]:
+    """The operations that the policy wants, in their order; `entries` may turn one off.
+
+    What the manifest itself declares is wanted.
+
+    Without a rule that fits, an operation is served unless there are rules that include.
+    A rule that fits no operation is an error: it is a slip of the pen, or the API changed.
+    """
+    rules = policy.manifest.select
+    described = tuple(operation for operation in operations if operation.declared is None)
+    for number, rule in enumerate(rules):
+        if not any(_fits(operation, rule) for operation in described):
+            pattern = rule.include if rule.include is not None else rule.exclude
+            shown = pattern if isinstance(pattern, str) else "this rule"
+            problems.error(
+                "selector-without-match",
+                f"`{shown}` matches no operation"
+                if shown == pattern
+                else f"{shown} matches no operation",
+                at=policy.intent.locate(("select", str(number))),
+                why="it would silently change nothing",
+                help=_suggestion(pattern, described),
+            )
+    default = all(rule.include is None for rule in rules)
+    for operation in described:
+        if not _is_wanted(operation, rules, default=default):
+            _refuse_entry(operation, policy, problems)
+    return tuple(
+        operation
+        for operation in operations
+        if (operation.declared is not None or _is_wanted(operation, rules, default=default))
+        and entries.get(operation.key, _PLAIN).expose != "off"
+    )
+
+
+_PLAIN = OperationEntry()
+
+
+def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> None:
+    """Report an entry for an operation that the rules leave out."""
+    name = find_entry_key(operation, policy.manifest)
+    entry = policy.manifest.operations.get(name)
+    if entry is not None and entry.expose != "off":
+        problems.error(
+            "rules-contradict",
+            f"`select` leaves `{operation.key}` out, and this entry says what it becomes",
+            at=policy.intent.locate(("operations", name)),
+            why="the entry would silently change nothing",
+            help="remove the entry, or let a rule before the others include the operation",
+        )
+
+
+def _is_wanted(operation: Operation, rules: Iterable[SelectRule], *, default: bool) -> bool:
+    for rule in rules:
+        if _fits(operation, rule):
+            return rule.include is not None
+    return default
+
+
+def _fits(operation: Operation, rule: SelectRule) -> bool:
+    pattern = rule.include if rule.include is not None else rule.exclude
+    if isinstance(pattern, Match):
+        return _matches(operation, pattern)
+    return pattern is not None and any(fnmatchcase(text, pattern) for text in _texts(operation))
+
+
+def _matches(operation: Operation, match: Match) -> bool:
+    tags = operation.tags or (operation.tag,)
+    return (
+        (not match.tag or any(fnmatchcase(tag, match.tag) for tag in tags))
+        and (not match.path or fnmatchcase(operation.path, match.path))
+        and (not match.method or fnmatchcase(operation.method, match.method.upper()))
+        and (not match.operation_id or fnmatchcase(operation.operation_id, match.operation_id))
+        and (not match.extension or _has_extension(operation, match.extension))
+    )
+
+
+def _has_extension(operation: Operation, wanted: str) -> bool:
+    """Whether an `x-` key is there, as `x-key` (and not false) or as `x-key=value`."""
+    name, equals, text = wanted.partition("=")
+    if name not in operation.extensions:
+        return False
+    value = operation.extensions[name]
+    if not equals:
+        return value is not False
+    return text == (value if isinstance(value, str) else json.dumps(value))
+
+
+def _texts(operation: Operation) -> Iterable[str]:
+    yield from operation.tags or (operation.tag,)
+    yield operation.path
+    yield from names_of(operation)
+    if operation.operation_id:
+        yield operation.operation_id
+
+
+def _suggestion(pattern: str | Match | None, operations: tuple[Operation, ...]) -> str:
+    if not isinstance(pattern, str):
+        return "an operation has to fit all that the rule names"
+    known = sorted({text for operation in operations for text in _texts(operation)})
+    return did_you_mean(pattern, known, "globs match tags, paths, operationIds and keys")

@@ -1,0 +1,1 @@
+"""From workflows to tools whose steps fit their operations."""

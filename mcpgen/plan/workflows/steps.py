@@ -1,0 +1,266 @@
+"""Planning of workflow steps as calls, checked against their operations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import did_you_mean
+from mcpgen.ir.api import SkippedOperation
+from mcpgen.ir.tool_plan import Argument, StepPlan, ToolPlan
+from mcpgen.ir.workflow import (
+    Action,
+    Criterion,
+    Literal,
+    ObjectOf,
+    Step,
+    StepArgument,
+    Tokens,
+    Value,
+)
+from mcpgen.jsonschema.samples import Samples
+from mcpgen.plan.arguments.arguments import CONTENT_TYPE
+from mcpgen.plan.arguments.media_types import base_type
+from mcpgen.plan.schemas.shapes import Shapes
+from mcpgen.plan.tools.intent import names_of
+from mcpgen.plan.workflows.conditions import needs_answer
+from mcpgen.plan.workflows.types import Known, NothingThereError, literal_of, mismatch
+from mcpgen.plan.workflows.values import REFUSED, Refuse, WorkflowValues
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.json_pointer import json_pointer
+
+
+class WorkflowSteps:
+    """Plans the steps of one workflow, in their order."""
+
+    def __init__(
+        self,
+        values: WorkflowValues,
+        tools: Mapping[str, ToolPlan],
+        skipped: Iterable[SkippedOperation],
+        requests: Shapes,
+        refuse: Refuse,
+    ) -> None:
+        """Begin with none; `requests` are the schemas of what the `tools` (by key) take."""
+        self._values = values
+        self._tools: dict[str, ToolPlan] = {
+            name: tool for tool in tools.values() for name in names_of(tool.operation)
+        }
+        self._skipped = {item.operation for item in skipped}
+        self._requests = requests
+        self._refuse = refuse
+
+    def plan_step(self, step: Step, variable: Identifier) -> StepPlan:
+        """Plan a step, whose response has the name `variable` in the workflow's function."""
+        if self._values.has(step.id):
+            self._refuse(
+                "workflow-step-twice",
+                f"two steps are called `{step.id}`",
+                step.tokens,
+                "it is not known which of them an expression means",
+                "give each an id of its own",
+            )
+        tool = self._tool_of(step)
+        items = None
+        if step.for_each is not None:
+            items = self._values.resolve(step.for_each, step.for_each_tokens)
+            if not self._check_type(items, frozenset({"array"}), step.for_each_tokens):
+                items = REFUSED
+        condition = None if step.when is None else self._values.resolve_condition(step.when)
+        arguments = self._step_arguments(step, tool, items)
+        # Before the step is known: what its schema tells of is a success, and this is about errors.
+        on_failure = tuple(self._action(action, step) for action in step.on_failure)
+        self._check_retries(step, tool)
+        self._values.add(step, tool)
+        for name, output in step.outputs.items():
+            self._values.resolve(output, (*step.outputs_tokens, name), step, items)
+        return StepPlan(
+            id=step.id,
+            variable=variable,
+            tool="" if tool is None else tool.name,
+            operation=step.operation if tool is None else tool.operation.key,
+            arguments=arguments,
+            condition=condition,
+            items=items,
+            criteria=self._criteria(step.criteria, step),
+            on_success=tuple(self._action(action, step) for action in step.on_success),
+            on_failure=on_failure,
+        )
+
+    def _action(self, action: Action, step: Step) -> Action:
+        return replace(action, criteria=self._criteria(action.criteria, step))
+
+    def _criteria(self, criteria: Iterable[Criterion], step: Step) -> tuple[Criterion, ...]:
+        return tuple(
+            replace(found, condition=self._values.resolve_condition(found, step))
+            for found in criteria
+        )
+
+    def _check_retries(self, step: Step, tool: ToolPlan | None) -> None:
+        """Refuse to do twice what may have been done where no answer came."""
+        if tool is None or tool.annotations.get("idempotentHint", False):
+            return
+        for action in step.on_failure:
+            if action.kind == "retry" and not any(map(needs_answer, action.criteria)):
+                self._refuse(
+                    "workflow-retry",
+                    f"`{tool.operation.key}` would be tried again whatever became of it",
+                    action.tokens,
+                    f"where no answer came, the step `{step.id}` may have taken effect, and would "
+                    "again",
+                    "name the answers after which to try again: `$statusCode == 503`; or, where "
+                    "the API tells a repeated call apart, say so of the operation in "
+                    "`mcpgen.yaml`: `annotations: {idempotentHint: true}`",
+                )
+
+    def _tool_of(self, step: Step) -> ToolPlan | None:
+        tool = self._tools.get(step.operation)
+        if tool is None:
+            message = f"`{step.operation}` is no operation that this server has"
+            hint = did_you_mean(
+                step.operation,
+                self._tools,
+                "name an operationId, or a method and a path: `GET /pets`",
+            )
+            if step.operation in self._skipped:
+                message = f"`{step.operation}` is left out, so no step can call it"
+                hint = "another diagnostic says what the operation lacks"
+            why = f"the step `{step.id}` calls it"
+            self._refuse("workflow-operation", message, step.operation_tokens, why, hint)
+        return tool
+
+    def _step_arguments(self, step: Step, tool: ToolPlan | None, items: Value | None) -> ObjectOf:
+        given: dict[str, Value] = {}
+        said = [it for it in step.arguments if tool is None or not _is_implied(it, tool)]
+        for written in said:
+            value = self._values.resolve(written.value, written.tokens, items=items, step=None)
+            if tool is None:
+                continue
+            argument = self._argument_of(written, tool)
+            if argument is not None:
+                given[argument.name] = value
+                wanted = Known(argument.schema, self._requests)
+                self._check_fits(value, wanted, written.tokens, items)
+        if step.max_pages is not None and tool is not None:
+            self._check_pages(step, step.max_pages, tool)
+            given["max_pages"] = Literal(step.max_pages)
+        if tool is not None and len(given) >= len(said):  # else one was refused
+            self._check_complete(step, tool, given)
+        return ObjectOf(tuple(given.items()))
+
+    def _check_pages(self, step: Step, max_pages: int, tool: ToolPlan) -> None:
+        key, pages = tool.operation.key, tool.pagination
+        if pages is None:
+            message, hint = f"`{key}` gives no pages that could be joined", "leave `max_pages` out"
+        elif max_pages > pages.most:
+            message = f"a call of `{key}` joins {pages.most} pages at most"
+            hint = "ask for fewer, or allow more under `operations`: `paginate: {max_pages: …}`"
+        else:
+            return
+        why = f"the step `{step.id}` would be refused"
+        self._refuse("workflow-pages", message, (*step.tokens, "max_pages"), why, hint)
+
+    def _argument_of(self, written: StepArgument, tool: ToolPlan) -> Argument | None:
+        for argument in tool.arguments:
+            if not written.location and argument.name == written.name:
+                return argument
+            if (argument.location, argument.wire_name) == (written.location, written.name):
+                return argument
+        if written.location == CONTENT_TYPE:
+            taken = ", ".join(f"`{item.media_type}`" for item in tool.body) or "none"
+            self._refuse(
+                "workflow-argument",
+                f"`{tool.operation.key}` takes no body of this media type",
+                written.tokens,
+                f"`{tool.name}` would refuse the call",
+                f"it takes {taken}",
+            )
+            return None
+        names = [
+            argument.wire_name if written.location else argument.name
+            for argument in tool.arguments
+            if written.location in ("", argument.location)
+        ]
+        where = f"{written.location} parameter" if written.location else "argument"
+        self._refuse(
+            "workflow-argument",
+            f"`{tool.operation.key}` has no {where} `{written.name}`",
+            written.tokens,
+            f"`{tool.name}` would refuse the call",
+            did_you_mean(
+                written.name,
+                names,
+                f"it has {', '.join(f'`{name}`' for name in names) or 'none'}",
+            ),
+        )
+        return None
+
+    def _check_complete(self, step: Step, tool: ToolPlan, given: Collection[str]) -> None:
+        missing = [
+            argument.name
+            for argument in tool.arguments
+            if argument.required and argument.default is UNSET and argument.name not in given
+        ]
+        if missing:
+            self._refuse(
+                "workflow-argument-missing",
+                f"the step `{step.id}` lacks {', '.join(f'`{name}`' for name in missing)}",
+                step.tokens,
+                f"`{tool.operation.key}` cannot be called without",
+                "give it under `arguments`, as a literal or an expression",
+            )
+
+    def _check_fits(self, value: Value, wanted: Known, tokens: Tokens, items: Value | None) -> None:
+        """Refuse a value that an argument can never take; `items` is what `$item` is of."""
+        is_literal, plain = literal_of(value)
+        if is_literal:
+            samples = Samples(wanted.shapes.schemas, "request")
+            if problem := samples.problem(wanted.schema, plain):
+                self._refuse_type(tokens, problem)
+        elif isinstance(value, ObjectOf) and not wanted.types - {"object", "null"}:
+            self._check_members(value, wanted, tokens, items)
+        else:
+            self._check_type(value, wanted.types, tokens, items)
+
+    def _check_members(
+        self, value: ObjectOf, wanted: Known, tokens: Tokens, items: Value | None
+    ) -> None:
+        keywords = wanted.shape.keywords
+        names = {name for name, _ in value.members}
+        if missing := sorted(set(keywords.get("required", ())) - names):
+            self._refuse_type(tokens, f"it lacks {', '.join(f'`{name}`' for name in missing)}")
+        for name, member in value.members:
+            try:
+                known = wanted.at(json_pointer((name,)))
+            except NothingThereError as error:
+                self._refuse_type((*tokens, name), str(error))
+            else:
+                self._check_fits(member, known, (*tokens, name), items)
+
+    def _check_type(
+        self, value: Value, wanted: frozenset[str], tokens: Tokens, items: Value | None = None
+    ) -> bool:
+        problem = mismatch(self._values.types_of(value, items), wanted)
+        if problem:
+            self._refuse_type(tokens, problem)
+        return not problem
+
+    def _refuse_type(self, tokens: Tokens, problem: str) -> None:
+        self._refuse(
+            "workflow-type",
+            f"this value cannot fit: {problem}",
+            tokens,
+            "every call would be refused before anything is sent",
+            "compare it with what `mcpgen tools` shows of the tool",
+        )
+
+
+def _is_implied(written: StepArgument, tool: ToolPlan) -> bool:
+    """Whether it is the one media type that the tool's body has, for which there is no argument."""
+    if written.location != CONTENT_TYPE or len(tool.body) != 1:
+        return False
+    is_plain, stated = literal_of(written.value)
+    is_text = is_plain and isinstance(stated, str)
+    return is_text and base_type(str(stated)) == base_type(tool.body[0].media_type)

@@ -1,0 +1,311 @@
+"""Resolution of workflow expressions to the inputs and responses that supply their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import did_you_mean
+from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.ir.workflow import (
+    Comparison,
+    Condition,
+    Criterion,
+    Expression,
+    InputValue,
+    ItemValue,
+    Junction,
+    ListOf,
+    Literal,
+    Negation,
+    ObjectOf,
+    OutputValue,
+    ResponseValue,
+    Step,
+    Tokens,
+    Truth,
+    Value,
+    Workflow,
+)
+from mcpgen.jsonschema.types import JsonSchema
+from mcpgen.plan.schemas.shapes import Shapes
+from mcpgen.plan.workflows.types import (
+    ANYTHING,
+    Known,
+    NothingThereError,
+    find_response_schema,
+    types_of_literal,
+)
+from mcpgen.text.json_pointer import json_pointer
+
+Refuse = Callable[[str, str, Tokens, str, str], None]
+"""Tells a problem: its code, message and place, why it matters and what helps."""
+
+_SCHEMAS_OF_PARTS: Mapping[str, JsonSchema] = {
+    "header": {"type": "string"},
+    "status": {"type": "integer"},
+}  # of a response, beside its body
+REFUSED = ResponseValue("")  # stands where a value was refused; nothing more is said of it
+
+
+class WorkflowValues:
+    """The values of one workflow, as far as its steps are planned."""
+
+    def __init__(self, workflow: Workflow, responses: Shapes, refuse: Refuse) -> None:
+        """Begin without steps; `responses` are the schemas of what the API answers."""
+        self._workflow = workflow
+        self._responses = responses
+        self._refuse = refuse
+        self._steps: dict[str, Step] = {}
+        self._step_tools: dict[str, ToolPlan | None] = {}
+        self._skippable = _find_skippable(workflow)
+        self.inputs = _read_inputs(workflow)
+
+    def has(self, step: str) -> bool:
+        """Whether a step of this id is planned already."""
+        return step in self._steps
+
+    def add(self, step: Step, tool: ToolPlan | None) -> None:
+        """From now on, what the step answers can be spoken of."""
+        self._steps[step.id], self._step_tools[step.id] = step, tool
+
+    @property
+    def tools(self) -> list[ToolPlan]:
+        """The tools of the planned steps."""
+        return [tool for tool in self._step_tools.values() if tool is not None]
+
+    def whole_body(self, value: ResponseValue) -> ToolPlan | None:
+        """The tool whose result a value is; None where it is a part, several, or may be missing."""
+        step = self._steps.get(value.step)
+        if step is None or value.part != "body" or value.selector:
+            return None
+        is_sure = step.for_each is None and step.when is None and step.id not in self._skippable
+        return self._step_tools[step.id] if is_sure else None
+
+    def types_of(self, value: Value, items: Value | None = None) -> frozenset[str]:
+        """The JSON types that a value can have; empty where any is possible.
+
+        `items` is what `$item` is of.
+        """
+        if isinstance(value, Literal | ListOf | ObjectOf):
+            return types_of_literal(value)
+        return self.find_schema(value, items).types
+
+    def resolve_condition(self, criterion: Criterion, step: Step | None = None) -> Condition:
+        """Give what a criterion says, its expressions resolved; `step` as for `resolved`."""
+        return self._resolve_condition(criterion.condition, criterion.tokens, step)
+
+    def _resolve_condition(
+        self, condition: Condition, tokens: Tokens, step: Step | None
+    ) -> Condition:
+        match condition:
+            case Truth(value=value):
+                return Truth(self.resolve(value, tokens, step))
+            case Comparison(left=left, operator=operator, right=right):
+                return Comparison(
+                    self.resolve(left, tokens, step),
+                    operator,
+                    self.resolve(right, tokens, step),
+                )
+            case Negation(condition=inner):
+                return Negation(self._resolve_condition(inner, tokens, step))
+            case Junction(word=word, conditions=parts):
+                return Junction(
+                    word, tuple(self._resolve_condition(part, tokens, step) for part in parts)
+                )
+
+    def resolve(
+        self,
+        value: Value,
+        tokens: Tokens,
+        step: Step | None = None,
+        items: Value | None = None,
+    ) -> Value:
+        """Give a value with every expression said as where it comes from, and known to be there.
+
+        `step` is the one whose response can be spoken of, `items` what `$item` is of.
+        """
+        match value:
+            case ListOf(items=parts):
+                return ListOf(
+                    tuple(
+                        self.resolve(part, (*tokens, str(at)), step, items)
+                        for at, part in enumerate(parts)
+                    )
+                )
+            case ObjectOf(members=members):
+                return ObjectOf(
+                    tuple(
+                        (name, self.resolve(member, (*tokens, name), step, items))
+                        for name, member in members
+                    )
+                )
+            case Literal():
+                return value
+            case OutputValue():
+                found = self._output(value, tokens)
+            case ResponseValue() if step is not None:
+                found = replace(value, step=step.id)
+            case _:
+                found = value
+        if found is None or not self._is_there(found, tokens, step, items):
+            return REFUSED
+        return found
+
+    def _output(self, value: OutputValue, tokens: Tokens) -> Expression | None:
+        """What an output of an earlier step is."""
+        step = self._steps.get(value.step)
+        if step is None:
+            self._refuse_step(value.step, tokens)
+            return None
+        output = step.outputs.get(value.output)
+        if output is None:
+            names = ", ".join(f"`{name}`" for name in step.outputs) or "none"
+            self._refuse(
+                "workflow-output",
+                f"the step `{step.id}` has no output `{value.output}`",
+                tokens,
+                "the value would never be there",
+                did_you_mean(value.output, step.outputs, f"its outputs are {names}"),
+            )
+            return None
+        if step.for_each is not None and value.pointer:
+            self._refuse(
+                "workflow-output",
+                f"`{value.output}` of `{step.id}` is a list, one for each item",
+                tokens,
+                "a part of it says nothing of which item is meant",
+                "take that part in the output itself: `$response.body#/pointer`",
+            )
+            return None
+        match output:
+            case ResponseValue(part="body", selector=pointer):
+                return ResponseValue("body", pointer + value.pointer, step.id)
+            case ResponseValue():
+                return replace(output, step=step.id)
+            case InputValue(name=name, pointer=pointer):
+                return InputValue(name, pointer + value.pointer)
+            case OutputValue():
+                inner = replace(output, pointer=output.pointer + value.pointer)
+                return self._output(inner, tokens)
+            case _:
+                self._refuse(
+                    "workflow-output",
+                    f"the output `{value.output}` of `{step.id}` is no expression",
+                    (*step.outputs_tokens, value.output),
+                    "an output says what of the response later steps use",
+                    "write `$response.body#/pointer`; a literal can stand where it is used",
+                )
+                return None
+
+    def _refuse_step(self, name: str, tokens: Tokens) -> None:
+        ids = [step.id for step in self._workflow.steps]
+        if name in ids:
+            self._refuse(
+                "workflow-cycle",
+                f"the step `{name}` has not run by then",
+                tokens,
+                "a step can use only what steps above it gave",
+                f"move `{name}` up, or use what is known earlier",
+            )
+        else:
+            self._refuse(
+                "workflow-step",
+                f"no step is called `{name}`",
+                tokens,
+                "the value would never be there",
+                did_you_mean(
+                    name, self._steps, f"the steps are {', '.join(f'`{each}`' for each in ids)}"
+                ),
+            )
+
+    def _is_there(
+        self, value: Expression, tokens: Tokens, step: Step | None, items: Value | None
+    ) -> bool:
+        match value:
+            case InputValue(name=name):
+                names = self.inputs.shape.keywords.get("properties", {})
+                if name not in names:
+                    self._refuse(
+                        "workflow-input",
+                        f"the workflow has no input `{name}`",
+                        tokens,
+                        "the value would never be there",
+                        did_you_mean(name, names, "add it to `inputs`"),
+                    )
+                    return False
+            case ItemValue() if items is None:
+                self._refuse(
+                    "workflow-item",
+                    "`$item` has a meaning only in a step with `for_each`",
+                    tokens,
+                    "there is no list that it could be of",
+                    "add `for_each`, or use `$inputs` or `$steps`",
+                )
+                return False
+            case ResponseValue(step="") if step is None:
+                self._refuse(
+                    "workflow-response",
+                    "no response is there yet",
+                    tokens,
+                    "only the outputs of a step speak of its response",
+                    "name it as an output of the step, and use `$steps.id.outputs.name`",
+                )
+                return False
+        try:
+            self.find_schema(value, items)
+        except NothingThereError as error:
+            self._refuse(
+                "workflow-type",
+                f"nothing can be there: {error}",
+                tokens,
+                "the description of the API tells what a response holds",
+                "correct the JSON Pointer",
+            )
+            return False
+        return True
+
+    def find_schema(self, value: Value, items: Value | None = None) -> Known:
+        """Tell what the schemas say of a value.
+
+        Raises:
+            NothingThereError: they tell that nothing is there.
+        """
+        match value:
+            case InputValue(name=name, pointer=pointer):
+                return self.inputs.at(json_pointer((name,))).at(pointer)
+            case ItemValue(pointer=pointer) if items is not None:
+                return self.find_schema(items).at("/0").at(pointer)
+            case ResponseValue(part=part, selector=selector, step=step):
+                tool = self._step_tools.get(step)
+                if tool is None:
+                    return ANYTHING
+                known = replace(ANYTHING, schema=_SCHEMAS_OF_PARTS.get(part, True))
+                if part == "body":
+                    known = find_response_schema(tool.operation, self._responses).at(selector)
+                is_repeated = self._steps[step].for_each is not None
+                if not is_repeated:
+                    return known
+                return replace(known, schema={"type": "array", "items": known.schema})
+            case _:
+                return ANYTHING
+
+
+def _find_skippable(workflow: Workflow) -> set[str]:
+    """The steps that an action of one above them may pass over, or their own failure end."""
+    ids = [step.id for step in workflow.steps]
+    found: set[str] = set()
+    for at, step in enumerate(workflow.steps):
+        for action in step.on_success:
+            end = ids.index(action.target) if action.kind == "goto" else len(ids)
+            found.update(ids[at + 1 : end])
+        for action in step.on_failure:
+            if action.kind == "goto":
+                found.update(ids[at : ids.index(action.target)])
+    return found
+
+
+def _read_inputs(workflow: Workflow) -> Known:
+    keywords = workflow.inputs if isinstance(workflow.inputs, dict) else {}
+    return Known({"type": "object", **keywords}, Shapes(keywords.get("$defs", {}), "request"))

@@ -1,0 +1,241 @@
+"""Planning of workflows as tools, with all steps checked against their operations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.api import SkippedOperation
+from mcpgen.ir.tool_plan import (
+    Annotation,
+    Argument,
+    ToolPlan,
+    WorkflowPlan,
+    WorkflowResult,
+)
+from mcpgen.ir.workflow import (
+    ListOf,
+    Literal,
+    ObjectOf,
+    ResponseValue,
+    Step,
+    Tokens,
+    Value,
+    Workflow,
+)
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.plan.naming.names import derive_argument_name, to_class_name, to_identifier
+from mcpgen.plan.schemas.tool_schema import ToolSchemas
+from mcpgen.plan.schemas.types import Types
+from mcpgen.plan.tools.token_cost import token_cost
+from mcpgen.plan.workflows.steps import WorkflowSteps
+from mcpgen.plan.workflows.types import (
+    ANYTHING,
+    Known,
+    types_of_literal,
+)
+from mcpgen.plan.workflows.values import WorkflowValues
+from mcpgen.text.identifiers import Identifier
+from mcpgen.text.json_pointer import json_pointer
+from mcpgen.text.prose import plain_line, plain_text
+
+_TAKEN = frozenset(
+    {"compare", "ctx", "flow", "item", "result", "tools", "value_at", "without_absent"}
+)
+
+
+def plan_workflows(
+    workflows: Iterable[Workflow],
+    tools: Mapping[str, ToolPlan],
+    skipped: Iterable[SkippedOperation],
+    schemas: ToolSchemas,
+    problems: Problems,
+) -> tuple[WorkflowPlan, ...]:
+    """Plan the workflows, by name; what does not fit the tools (by operation key) is an error."""
+    return tuple(
+        _Planning(workflow, tools, skipped, schemas, problems).plan()
+        for workflow in sorted(workflows, key=lambda workflow: workflow.name)
+    )
+
+
+class _Planning:
+    """One workflow that is being planned."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        tools: Mapping[str, ToolPlan],
+        skipped: Iterable[SkippedOperation],
+        schemas: ToolSchemas,
+        problems: Problems,
+    ) -> None:
+        self._workflow = workflow
+        self._tools = tools
+        self._schemas = schemas
+        self._problems = problems
+        self._values = WorkflowValues(workflow, schemas.responses, self._refuse)
+        self._steps = WorkflowSteps(self._values, tools, skipped, schemas.requests, self._refuse)
+
+    def plan(self) -> WorkflowPlan:
+        workflow = self._workflow
+        self._check_name()
+        self._check_inputs()
+        arguments = self._arguments()
+        variables = _variables(workflow.steps, [item.identifier for item in arguments])
+        steps = tuple(self._steps.plan_step(step, variables[step.id]) for step in workflow.steps)
+        output: Value = ResponseValue("body", step=workflow.steps[-1].id)
+        if workflow.output is not None:
+            output = self._values.resolve(workflow.output, workflow.output_tokens)
+        title = workflow.title or plain_line(workflow.name.replace("_", " ")).capitalize()
+        listed = self._schemas.output(self._build_listed_schema(output))
+        plan = WorkflowPlan(
+            name=workflow.name,
+            function=to_identifier(workflow.name),
+            call_type=to_identifier(f"Workflow{to_class_name(workflow.name)}Call"),
+            title=title,
+            description=self._description(title),
+            arguments=arguments,
+            input_schema={"type": "object", **self._input_keywords, "additionalProperties": False},
+            output_schema=listed.schema,
+            result_key=listed.result_key,
+            returns=self._returns(output),
+            annotations=self._annotations(title) | workflow.hints,
+            steps=steps,
+            output=output,
+            token_cost=0,
+        )
+        return replace(plan, token_cost=token_cost(plan))
+
+    def _check_name(self) -> None:
+        name = self._workflow.name
+        for tool in self._tools.values():
+            if name == tool.name or name in tool.aliases:
+                self._refuse(
+                    "name-collision",
+                    f"`{name}` is the tool of `{tool.operation.key}` already",
+                    self._workflow.tokens,
+                    "a client could call only one of them",
+                    "call one of them differently",
+                )
+
+    def _check_inputs(self) -> None:
+        if not isinstance(self._workflow.inputs, dict) or (
+            self._workflow.inputs.get("type", "object") != "object"
+        ):
+            self._refuse(
+                "workflow-inputs",
+                "the inputs of a workflow are an object",
+                self._workflow.inputs_tokens,
+                "arguments of a tool have names",
+                "write `type: object` and `properties`",
+            )
+
+    @property
+    def _input_keywords(self) -> JsonObject:
+        return self._workflow.inputs if isinstance(self._workflow.inputs, dict) else {}
+
+    def _arguments(self) -> tuple[Argument, ...]:
+        keywords = self._values.inputs.shape.keywords
+        types = Types(self._values.inputs.shapes, self._values.inputs.shapes, models=False)
+        found = []
+        for name, schema in keywords.get("properties", {}).items():
+            known = self._values.inputs.at(json_pointer((name,))).shape
+            found.append(
+                Argument(
+                    name=name,
+                    identifier=_free(derive_argument_name(name), _TAKEN),
+                    location="input",
+                    wire_name=name,
+                    required=name in keywords.get("required", ()),
+                    annotation=types.of(schema, "request", "").annotation,
+                    schema=schema,
+                    default=known.keywords.get("default", UNSET),
+                )
+            )
+        return tuple(sorted(found, key=lambda item: (not item.required, item.default is UNSET)))
+
+    def _description(self, title: str) -> str:
+        told = plain_text(self._workflow.description) or f"{title}."
+        calls = ", ".join(f"`{step.id}`" for step in self._workflow.steps)
+        return f"{told}\n\nIn {len(self._workflow.steps)} steps: {calls}."
+
+    def _annotations(self, title: str) -> JsonObject:
+        """Derived from the steps: as harmless as the least harmless of them."""
+        hints = [tool.annotations for tool in self._values.tools]
+        derived: JsonObject = {"title": title, "openWorldHint": True}
+        derived["readOnlyHint"] = all(hint.get("readOnlyHint", False) for hint in hints)
+        if all("destructiveHint" in hint for hint in hints):
+            derived["destructiveHint"] = any(hint["destructiveHint"] for hint in hints)
+        derived["idempotentHint"] = all(hint.get("idempotentHint", False) for hint in hints)
+        return derived
+
+    def _build_listed_schema(self, value: Value) -> JsonObject:
+        """A schema of what comes back; references are to the definitions of the API."""
+        match value:
+            case ObjectOf(members=members):
+                properties = {name: self._build_listed_schema(item) for name, item in members}
+                return {"type": "object", "properties": properties}
+            case ListOf(items=items):
+                schemas = [self._build_listed_schema(item) for item in items]
+                return {"type": "array", "items": {"anyOf": schemas} if schemas else {}}
+            case Literal():
+                return {"type": sorted(types_of_literal(value))}
+            case _:
+                known = self._values.find_schema(value)
+                if known.shapes is self._schemas.responses and isinstance(known.schema, dict):
+                    return known.schema
+                return {"type": sorted(known.types)} if known.types else {}
+
+    def _returns(self, output: Value) -> Annotation | WorkflowResult:
+        """The type of what comes back, as far as the schemas tell."""
+        if isinstance(output, ResponseValue) and (tool := self._values.whole_body(output)):
+            return tool.returns
+        if not isinstance(output, ObjectOf):
+            return self._annotation(output)
+        if not all(_can_be_field(name) for name, _ in output.members):
+            return Annotation("dict[str, object]")
+        return WorkflowResult(
+            to_identifier(f"{to_class_name(self._workflow.name)}Result"),
+            tuple((Identifier(name), self._annotation(item)) for name, item in output.members),
+        )
+
+    def _annotation(self, value: Value) -> Annotation:
+        if isinstance(value, Literal | ListOf | ObjectOf):
+            known = Known({"type": sorted(types_of_literal(value))}, ANYTHING.shapes)
+        else:
+            known = self._values.find_schema(value)
+        types = Types(known.shapes, known.shapes, models=False)
+        return types.of(known.schema, "response", "").annotation
+
+    def _refuse(self, code: str, message: str, tokens: Tokens, why: str, help: str) -> None:
+        at = self._workflow.locate(tokens)
+        self._problems.error(code, message, at=at, why=why, help=help)
+
+
+def _can_be_field(name: str) -> bool:
+    """Tell whether a class can declare this key, which is spelled as on the wire."""
+    try:
+        Identifier(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _variables(steps: Sequence[Step], arguments: Collection[Identifier]) -> dict[str, Identifier]:
+    """Name the variable of each step after its id."""
+    taken = {*_TAKEN, *arguments}
+    found: dict[str, Identifier] = {}
+    for step in steps:
+        name = _free(derive_argument_name(step.id), taken)
+        taken.add(name)
+        found.setdefault(step.id, name)
+    return found
+
+
+def _free(name: str, taken: Collection[str]) -> Identifier:
+    while name in taken:
+        name += "_"
+    return to_identifier(name)

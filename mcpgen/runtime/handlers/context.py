@@ -1,0 +1,414 @@
+"""Context of a handler: the API, the client that called, and questions to the client's user."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+
+from mcpgen.runtime.content import JsonObject, ModelMessage, Text, ToolResult
+from mcpgen.runtime.errors import ToolError
+from mcpgen.runtime.handlers.client_answers import Elicited, check_answer, read_elicitation
+from mcpgen.runtime.protocol.client_requests import check_client_can, check_form
+from mcpgen.runtime.protocol.jsonrpc import LOG_LEVELS
+from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.request import Request
+from mcpgen.runtime.protocol.shapes import shape_model_messages
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.tools.outcome import ToolOutcome
+    from mcpgen.runtime.upstream.client import ToolApi
+
+NOTIFICATION_BURST: Final = 32  # of progress and log messages, for each call
+NOTIFICATIONS_PER_SECOND: Final = 20.0
+MAX_NESTING: Final = 8  # of tools that call tools
+
+
+class ToolProvider(Protocol):
+    """Provider of generated tools: `ToolRegistry`, `ToolSearch` or a fake of a test."""
+
+    async def call(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
+        """Run a tool for a client; raise `UnknownToolError` or `InvalidArgumentsError`."""
+        ...
+
+    async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
+        """Run a tool for another tool; raise `ToolError` if it fails."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release all resources."""
+        ...
+
+
+class Host(Protocol):
+    """Interface of the dispatcher that a context uses."""
+
+    @property
+    def tools(self) -> ToolProvider:
+        """The provider of the tools that a handler may call."""
+        ...
+
+    @property
+    def publish(self) -> Callable[[Change], None]:
+        """Notify every subscribed client of a change."""
+        ...
+
+    def ask_client(
+        self, call: Request, method: str, params: JsonObject, timeout_seconds: float | None
+    ) -> asyncio.Future[JsonObject]:
+        """Send a request to a legacy client; the future receives its result or a ToolError."""
+        ...
+
+
+class UrlRequiredError(BaseException):
+    """Raised to end a handler whose user must visit a URL first (2025-11-25).
+
+    No `Exception`, for the same reason as `InputRequiredError`.
+    """
+
+    def __init__(self, elicitation: JsonObject) -> None:
+        super().__init__("the user must go to a URL first")
+        self.elicitation = elicitation
+
+
+class InputRequiredError(BaseException):
+    """Raised to end a handler whose client must answer and call again (2026-07-28).
+
+    No `Exception`, so that a handler's own `except Exception` lets it pass.
+    """
+
+    def __init__(self, requests: Mapping[str, JsonObject]) -> None:
+        super().__init__("the client must answer first")
+        self.requests = requests
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRequest:
+    """A request to the client; created by `ask_form`, `ask_url`, `ask_model` or `ask_roots`."""
+
+    method: str
+    params: JsonObject
+
+    def to_json(self) -> JsonObject:
+        """Return the request as JSON."""
+        return {"method": self.method, "params": self.params}
+
+
+def ask_form(message: str, schema: JsonObject) -> ClientRequest:
+    """Ask the user to fill in a form; `schema` is a flat object schema. Never for secrets."""
+    return ClientRequest(
+        "elicitation/create", {"mode": "form", "message": message, "requestedSchema": schema}
+    )
+
+
+def ask_url(message: str, url: str, elicitation_id: str) -> ClientRequest:
+    """Ask the user to visit a URL, outside of the client."""
+    params = {"mode": "url", "message": message, "url": url, "elicitationId": elicitation_id}
+    return ClientRequest("elicitation/create", params)
+
+
+def ask_model(
+    prompt: str | Sequence[ModelMessage], *, max_tokens: int = 1000, **more: Any
+) -> ClientRequest:
+    """Ask the client's model; `prompt` is the user's text, or messages as (role, content).
+
+    `more` are other members of the request, as they travel: `systemPrompt`, `tools`. What the
+    model then wants of tools is in its answer (`sampled_content`); ask again with that as a message
+    of the assistant, and a `ToolUseResult` for each `ToolUse` in the next one of the user.
+    """
+    messages = (("user", Text(prompt)),) if isinstance(prompt, str) else prompt
+    return ClientRequest(
+        "sampling/createMessage",
+        {"messages": list(messages), "maxTokens": max_tokens, **more},
+    )
+
+
+def ask_roots() -> ClientRequest:
+    """Ask which folders the client works in."""
+    return ClientRequest("roots/list", {})
+
+
+class Context:
+    """The call that a handler serves, with one interface for every revision of MCP.
+
+    What the client cannot do raises `ClientCannotError`. On 2026-07-28 the client answers a
+    question by calling again: the handler then runs from its start, and gets the answers that
+    were given so far. So ask before you change anything.
+    """
+
+    api: ToolApi  # set by the toolbox, for the tool that is called
+    owner: Request  # the client's call, which owns what responses take of a budget
+    state: JsonObject
+    """What the handler remembers while the client answers; JSON, and nothing that the client's
+    user must not know."""
+    client_timeout_seconds: float | None = None
+    """How long the client may take for what is asked from now on; None for a minute. A client of
+    2026-07-28 takes the time that it wants: it calls again."""
+
+    attempts: int | None = None
+    """How often a request that may be repeated is tried; None for what the tool's contract says."""
+
+    _asked = 0
+    _called = 0
+    _allowance: float = NOTIFICATION_BURST
+    _at = 0.0
+
+    def __init__(
+        self,
+        call: Request,
+        host: Host,
+        flush: Callable[[], None],
+        state: JsonObject | None = None,
+        scope: str = "",
+    ) -> None:
+        """Create the context of a call; `state` is the result of `to_json` in the round before."""
+        self._call = self.owner = call
+        self._host = host
+        self._flush = flush
+        self._used: JsonObject = state["answers"] if state else {}
+        self.state = state["state"] if state else {}
+        self._scope = scope  # "" but in a call within the call: "fill-1/"
+
+    @property
+    def principal(self) -> str:
+        """Whom the transport authenticated; "" for nobody."""
+        return self._call.principal
+
+    def report_progress(
+        self, progress: float, total: float | None = None, message: str = ""
+    ) -> None:
+        """Report progress to the client, if it asked for it.
+
+        Each `progress` is more than the one before; reports that come too fast are left out, and
+        so are those of a tool that another one called.
+        """
+        is_wanted = self._call.progress_token is not None and not self._scope
+        if is_wanted and self._may_notify():
+            self._call.report_progress(progress, total, message)
+            self._flush()
+
+    def log(self, level: str, data: Any, logger: str = "") -> None:
+        """Send a log message to the client, if it wants this level. Nothing secret in it.
+
+        Messages that come too fast are left out, unless they are errors.
+        """
+        if LOG_LEVELS.index(level) >= LOG_LEVELS.index("error") or self._may_notify():
+            self._call.log(level, data, logger)
+            self._flush()
+
+    def release_connection(self) -> None:
+        """Free the connection during a long call; the client comes back for the answer.
+
+        Clients of 2025-11-25 over HTTP do that; for all others nothing happens.
+        """
+        self._call.release_connection()
+        self._flush()
+
+    def announce_change(self, kind: str, uri: str = "") -> None:
+        """Notify every subscribed client of a change.
+
+        `kind` is "tools", "prompts" or "resources" for a list, "resource" for the one at `uri`.
+        """
+        self._host.publish(Change(kind, uri))
+
+    def to_json(self) -> JsonObject:
+        """Return the state for the next round: the answers so far and the handler's state."""
+        return {"answers": self._used, "state": self.state}
+
+    async def elicit(self, message: str, schema: JsonObject, *, key: str = "") -> Elicited:
+        """Ask the user to fill in a form; never for passwords or other secrets.
+
+        `schema` is an object schema whose properties are strings, numbers, booleans and enums.
+        `key` names the question where several rounds must tell them apart.
+
+        Raises:
+            ClientCannotError: the client cannot ask its user.
+        """
+        return read_elicitation(await self._ask_one(key, ask_form(message, schema)))
+
+    async def elicit_url(
+        self, message: str, url: str, elicitation_id: str, *, key: str = ""
+    ) -> Elicited:
+        """Ask the user to open a URL and do there what must not pass through the client.
+
+        Raises:
+            ClientCannotError: the client cannot open URLs.
+        """
+        return read_elicitation(await self._ask_one(key, ask_url(message, url, elicitation_id)))
+
+    def require_url(
+        self, message: str, url: str, elicitation_id: str, *, key: str = ""
+    ) -> NoReturn:
+        """End the call, which can do nothing before the user has been at a URL.
+
+        The client takes its user there and calls again. So look first whether the user is done,
+        which no client can tell; and when it is, `finish_elicitation` tells the client.
+
+        Raises:
+            ClientCannotError: the client cannot open URLs.
+            ToolError: the user would not go.
+        """
+        call, request = self._call, self._prepare(ask_url(message, url, elicitation_id))
+        if not call.revision.is_modern:
+            raise UrlRequiredError(request["params"])
+        key = self._scope + self._make_key(key, request["method"])
+        answer = call.input_responses.get(key)
+        if answer is not None and not read_elicitation(answer).is_accepted:
+            raise ToolError(f"The user would not go to {url}, which this call needs.")
+        raise InputRequiredError({key: request})
+
+    def finish_elicitation(self, elicitation_id: str) -> None:
+        """Notify the client of an elicitation at a URL that its user has finished.
+
+        Only clients of 2025-11-25 listen; any call may tell, in any process, also later.
+        """
+        self._host.publish(Change("elicitation", elicitation_id))
+
+    async def sample(
+        self,
+        prompt: str | Sequence[ModelMessage],
+        *,
+        max_tokens: int = 1000,
+        key: str = "",
+        **more: Any,
+    ) -> JsonObject:
+        """Let the client's model answer (`ask_model`); gives the `CreateMessageResult` as it came.
+
+        Raises:
+            ClientCannotError: the client lends no model, or none that uses tools.
+        """
+        return await self._ask_one(key, ask_model(prompt, max_tokens=max_tokens, **more))
+
+    async def list_roots(self, *, key: str = "") -> list[JsonObject]:
+        """Return the client's roots, each with `uri` and perhaps `name`.
+
+        Raises:
+            ClientCannotError: the client does not support roots.
+        """
+        roots: list[JsonObject] = (await self._ask_one(key, ask_roots()))["roots"]
+        return roots
+
+    async def ask(self, requests: Mapping[str, ClientRequest]) -> dict[str, JsonObject]:
+        """Send several requests to the client at once; return the answers by the same keys.
+
+        Raises:
+            ClientCannotError: the client cannot do one of them; none was asked.
+            ProtocolError: an answer is none to its question; the client is told so.
+        """
+        shaped = {f"{self._scope}{key}": self._prepare(it) for key, it in requests.items()}
+        if self._call.revision.is_modern:
+            answers = self._collect_answers(shaped)
+        else:
+            answers = await self._ask_legacy_client(shaped)
+        for key, answer in answers.items():
+            check_answer(shaped[key], answer)
+        return {key.removeprefix(self._scope): answer for key, answer in answers.items()}
+
+    def _collect_answers(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        """Return the answers of a modern client, or end the handler until they are complete."""
+        answers = {**self._call.input_responses, **self._used}
+        given = {key: answers[key] for key in requests if key in answers}
+        self._used.update(given)  # in place: calls within the call have them as well
+        if len(given) < len(requests):
+            raise InputRequiredError({k: it for k, it in requests.items() if k not in given})
+        return given
+
+    async def _ask_legacy_client(self, requests: dict[str, JsonObject]) -> dict[str, JsonObject]:
+        """Send requests to a legacy client and wait for all of its answers."""
+        asked = [
+            self._host.ask_client(
+                self._call, it["method"], it["params"], self.client_timeout_seconds
+            )
+            for it in requests.values()
+        ]
+        self._flush()
+        try:
+            return dict(zip(requests, await asyncio.gather(*asked), strict=True))
+        except ToolError:  # one was refused, or came too late
+            for answer in asked:
+                answer.cancel()
+            await asyncio.wait(asked)  # the client hears of it before the call is answered
+            raise
+
+    async def call_tool(self, name: str, arguments: JsonObject) -> Any:
+        """Call a generated tool of this server, checked and overridden as for a client.
+
+        Return the handler's value: the decoded response of the API.
+
+        Raises:
+            ToolError: there is no such tool, the arguments break its schema, or it failed.
+        """
+        self._called += 1
+        return (await self.run_tool(name, arguments, f"{name}-{self._called}")).value
+
+    async def run_tool(
+        self, name: str, arguments: JsonObject, scope: str, *, attempts: int | None = None
+    ) -> ToolOutcome:
+        """Call a generated tool and return its whole outcome.
+
+        `scope` tells this call from others of the handler, the same in every round. `attempts` is
+        how often a request that may be repeated is tried, in place of what its contract says.
+
+        Raises:
+            ToolError: as `call_tool`.
+        """
+        inner = self._make_inner_context(scope)
+        inner.attempts = attempts
+        try:
+            return await self._host.tools.run(name, arguments, inner)
+        except InputRequiredError:
+            self.state = {**self.state, f"{scope}/": inner.state}
+            raise
+
+    def _may_notify(self) -> bool:
+        """Return whether the rate limit allows a notification: a burst, then a steady rate."""
+        now = time.monotonic()
+        earned = (now - self._at) * NOTIFICATIONS_PER_SECOND
+        self._allowance, self._at = min(NOTIFICATION_BURST, self._allowance + earned), now
+        if self._allowance < 1:
+            return False
+        self._allowance -= 1
+        return True
+
+    async def _ask_one(self, key: str, request: ClientRequest) -> JsonObject:
+        key = self._make_key(key, request.method)
+        return (await self.ask({key: request}))[key]
+
+    def _make_key(self, key: str, method: str) -> str:
+        """Return the key of a request: the given one, or one that is the same in every round."""
+        self._asked += 1
+        return key or f"{method.partition('/')[0]}-{self._asked}"
+
+    def _make_inner_context(self, scope: str) -> Context:
+        """Return the context of a nested call, with its own requests and state."""
+        if self._scope.count("/") >= MAX_NESTING:
+            raise ToolError(f"Tools call each other more than {MAX_NESTING} deep.")
+        state = {"answers": self._used, "state": self.state.get(f"{scope}/", {})}
+        return Context(self._call, self._host, self._flush, state, f"{self._scope}{scope}/")
+
+    def _prepare(self, request: ClientRequest) -> JsonObject:
+        """Convert a request to the shape of this revision.
+
+        Raises:
+            ClientCannotError: this client cannot do it.
+            ToolError: no client can do it while this method is answered.
+            ValueError: no client can do it at all.
+        """
+        revision, params = self._call.revision, dict(request.params)
+        if revision.is_modern and self._call.method not in revision.may_require_input:
+            raise ToolError(
+                f"In {revision.name} nothing can be asked of the client while "
+                f"{self._call.method} is answered: only tools, prompts and resources may ask."
+            )
+        if request.method == "sampling/createMessage":
+            params["messages"] = shape_model_messages(params["messages"], revision)
+        check_client_can(request.method, params, revision, self._call.client_capabilities)
+        if "requestedSchema" in params:
+            check_form(params["requestedSchema"], revision)
+        if "url" not in revision.elicitation_modes:
+            params.pop("mode", None)  # forms were all there was
+        if revision.is_modern:
+            params.pop("elicitationId", None)  # the answer comes with the same call
+        return {"method": request.method, "params": params}

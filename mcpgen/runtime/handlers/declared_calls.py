@@ -1,0 +1,177 @@
+"""Provider of the resources and prompts that the manifest declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from mcpgen.runtime.content import (
+    Audio,
+    Completion,
+    Content,
+    EmbeddedResource,
+    Image,
+    JsonObject,
+    PromptMessage,
+    PromptResult,
+    ResourceContents,
+    ResourceResult,
+    Text,
+    ToolResult,
+)
+from mcpgen.runtime.errors import InvalidArgumentsError, ProtocolError, ResourceNotFoundError
+from mcpgen.runtime.handlers.text_values import parse_text_value
+from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from mcpgen.runtime.tools.results import STATUS_KEY
+from mcpgen.text.uri_template import UriTemplate
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.handlers.context import Context
+    from mcpgen.runtime.handlers.declared import Declared
+    from mcpgen.runtime.handlers.features import Features
+    from mcpgen.runtime.tools.registry import ToolRegistry
+
+_NOT_FOUND: Final = 404
+_PLACEHOLDER: Final = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
+
+
+class DeclaredFeatures:
+    """Resources and prompts of the manifest, then those of `handlers/`."""
+
+    def __init__(
+        self, declared: Declared, features: Features | None, read: Callable[[str], bytes]
+    ) -> None:
+        """Serve `declared`, and the rest from `features`; `read` reads a file of the package."""
+        self._declared = declared
+        self._features = features
+        self._read = read
+        self.registry: ToolRegistry  # set once it is there; it reads resources in its turn
+
+    def has_tool(self, name: str) -> bool:
+        """Return whether `handlers/` has this tool."""
+        return self._features is not None and self._features.has_tool(name)
+
+    async def call_tool(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
+        """Call a tool of `handlers/`; as `Features.call_tool`."""
+        assert self._features is not None  # noqa: S101  (`has_tool` said so)
+        return await self._features.call_tool(name, arguments, context)
+
+    async def get_prompt(
+        self, name: str, arguments: Mapping[str, str], context: Context
+    ) -> PromptResult:
+        """Return the messages of a prompt.
+
+        Raises:
+            ProtocolError: no prompt has this name, an argument does not fit, or its operation
+                failed.
+        """
+        entry = self._declared.prompts.get(name)
+        if entry is None:
+            if self._features is None:
+                raise ProtocolError(INVALID_PARAMS, f"unknown prompt {name[:100]!r}")
+            return await self._features.get_prompt(name, arguments, context)
+        description = entry["listing"].get("description", "")
+        if "tool" in entry:
+            result = await self._call_with_texts(entry["tool"], arguments, context)
+            _raise_failure(result)
+            messages = [PromptMessage("user", content) for content in result.content]
+        else:
+            messages = [
+                PromptMessage(message["role"], Text(_fill(message["text"], arguments)))
+                for message in entry["messages"]
+            ]
+        return PromptResult(tuple(messages), description)
+
+    async def read_resource(self, uri: str, context: Context) -> ResourceResult:
+        """Return the contents of a resource.
+
+        Raises:
+            ResourceNotFoundError: the URI is unknown, or the API returned 404.
+            ProtocolError: an argument does not fit, or the operation failed.
+        """
+        entry, variables = self._find(uri)
+        if entry is None:
+            if self._features is None:
+                raise ResourceNotFoundError(uri)
+            return await self._features.read_resource(uri, context)
+        media_type = entry["listing"].get("mimeType", "")
+        if "text" in entry:
+            return ResourceResult((ResourceContents(uri, media_type, text=entry["text"]),))
+        if "file" in entry:
+            return ResourceResult((_read_contents(uri, media_type, self._read(entry["file"])),))
+        result = await self._call_with_texts(entry["tool"], variables, context)
+        if result.is_error and result.meta.get(STATUS_KEY) == _NOT_FOUND:
+            raise ResourceNotFoundError(uri)
+        _raise_failure(result)
+        if result.structured_content is not None:
+            media_type = media_type or "application/json"
+        return ResourceResult((_convert_contents(uri, media_type, result.content[0]),))
+
+    def _find(self, uri: str) -> tuple[JsonObject | None, dict[str, str]]:
+        if uri in self._declared.resources:
+            return self._declared.resources[uri], {}
+        for template, entry in self._declared.templates.items():
+            variables = UriTemplate(template).match(uri)
+            if variables is not None:
+                return entry, variables
+        return None, {}
+
+    async def complete(self, params: JsonObject, context: Context) -> Completion:
+        """Return the suggestions of `handlers/`, else the declared values with the typed prefix."""
+        reference, argument = params["ref"], params["argument"]
+        owner = reference.get("name") or reference.get("uri")
+        if self._features is not None and self._features.has_completion(owner, argument["name"]):
+            return await self._features.complete(params, context)
+        entry = self._declared.prompts.get(owner) or self._declared.templates.get(owner) or {}
+        typed = argument["value"].casefold()
+        values = entry.get("values", {}).get(argument["name"], ())
+        return Completion(tuple(it for it in values if it.casefold().startswith(typed)))
+
+    async def _call_with_texts(
+        self, tool: str, texts: Mapping[str, str], context: Context
+    ) -> ToolResult:
+        """Call a tool with arguments that are texts."""
+        schema = self.registry.tools[tool].input_schema
+        properties = schema["properties"]
+        arguments = {
+            name: parse_text_value(text, properties.get(name, {})) for name, text in texts.items()
+        }
+        try:
+            return await self.registry.call(tool, arguments, context, is_listed=False)
+        except InvalidArgumentsError as error:
+            raise ProtocolError(INVALID_PARAMS, str(error)) from None
+
+
+def _fill(text: str, arguments: Mapping[str, str]) -> str:
+    """Insert arguments into a message; `{{name}}` is an escaped `{name}`."""
+    return _PLACEHOLDER.sub(
+        lambda found: f"{{{found[1]}}}" if found[1] else arguments.get(found[2], ""), text
+    )
+
+
+def _raise_failure(result: ToolResult) -> None:
+    """Raise ProtocolError if a tool failed."""
+    if result.is_error:
+        said = " ".join(block.text for block in result.content if isinstance(block, Text))
+        raise ProtocolError(INTERNAL_ERROR, said)
+
+
+def _read_contents(uri: str, media_type: str, data: bytes) -> ResourceContents:
+    try:
+        return ResourceContents(uri, media_type, text=data.decode())
+    except UnicodeDecodeError:
+        return ResourceContents(uri, media_type, blob=data)
+
+
+def _convert_contents(uri: str, media_type: str, content: Content) -> ResourceContents:
+    match content:
+        case Text():
+            return ResourceContents(uri, media_type or "text/plain", text=content.text)
+        case Image() | Audio():
+            return ResourceContents(uri, content.mime_type, blob=content.data)
+        case EmbeddedResource():
+            mime_type = content.mime_type or media_type
+            return ResourceContents(uri, mime_type, text=content.text, blob=content.blob)
+        case _:
+            raise TypeError(f"{type(content).__name__} is no content of a resource")

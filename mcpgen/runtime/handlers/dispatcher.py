@@ -1,0 +1,319 @@
+"""Dispatcher: run the handlers of requests, and pass answers between client and handler."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Final
+
+from mcpgen.contract.extras import MissingExtraError
+from mcpgen.runtime.content import JsonObject, Text, ToolResult
+from mcpgen.runtime.errors import (
+    InvalidArgumentsError,
+    ProtocolError,
+    ResourceNotFoundError,
+    ToolError,
+    UnknownToolError,
+)
+from mcpgen.runtime.handlers.context import (
+    Context,
+    InputRequiredError,
+    ToolProvider,
+    UrlRequiredError,
+)
+from mcpgen.runtime.handlers.providers import FeatureProvider
+from mcpgen.runtime.handlers.task_context import IsolatedWork
+from mcpgen.runtime.process.log import describe_error, log
+from mcpgen.runtime.process.output_screen import OutputScreen
+from mcpgen.runtime.process.worker import LONG_RESPONSES
+from mcpgen.runtime.protocol.connection import ClientConnection
+from mcpgen.runtime.protocol.events import ClientAnswer, Event, RequestCancelled
+from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
+from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.request import Request
+from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.upstream.response.redaction import Redactor, make_empty_redactor
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.state.request_state import RequestStateCipher
+
+MAX_IN_FLIGHT: Final = 1000
+CLIENT_TIMEOUT_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 5.0  # for a handler that was cancelled
+_REPORTED_ERRORS: Final = (
+    InvalidArgumentsError,
+    ProtocolError,
+    ResourceNotFoundError,
+    ToolError,
+    UnknownToolError,
+)
+
+Flush = Callable[[], None]
+
+
+class Dispatcher:
+    """Runs the handlers of all connections of a process."""
+
+    def __init__(
+        self,
+        tools: ToolProvider,
+        features: FeatureProvider | None = None,
+        *,
+        state_cipher: RequestStateCipher | None = None,
+        client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,
+        max_in_flight: int = MAX_IN_FLIGHT,
+        redactor: Callable[[], Redactor] | None = None,
+    ) -> None:
+        """Create a dispatcher; `redactor` masks secrets in messages to clients."""
+        self.tools = tools
+        self._features = features
+        self._cipher = state_cipher
+        self._screen = OutputScreen(redactor or make_empty_redactor)
+        self._peers: dict[ServerProtocol, Flush] = {}
+        self.publish: Callable[[Change], None] = self.announce  # or a store's, for all processes
+        self._client_timeout_seconds = client_timeout_seconds
+        self.max_in_flight = max_in_flight
+        self._tasks: dict[Request, asyncio.Task[None]] = {}
+        self._ready: deque[tuple[Request, Flush]] = deque()  # calls that are about to begin
+        self._starter: asyncio.Task[None] | None = None  # of them; a loop keeps no task alive
+        self._asked: dict[tuple[ClientConnection, object], asyncio.Future[JsonObject]] = {}
+
+    @property
+    def calls(self) -> Collection[Request]:
+        """The requests whose handlers are running."""
+        return self._tasks.keys()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a transport must delay or refuse further requests."""
+        return len(self._tasks) + len(self._ready) >= self.max_in_flight
+
+    def dispatch(self, protocol: ServerProtocol, events: Iterable[Event], flush: Flush) -> None:
+        """Handle the events that `ServerProtocol.receive` returned.
+
+        `flush` is called whenever the protocol may have something to send.
+        """
+        for event in events:
+            if type(event) is Request:
+                if not self._ready:
+                    self._starter = asyncio.create_task(self._run_ready())
+                self._ready.append((event, flush))
+            elif type(event) is RequestCancelled:
+                self._cancel(event)
+            elif type(event) is ClientAnswer:
+                self._answer(protocol, event)
+
+    def run(self, request: Request, flush: Flush) -> Awaitable[None]:
+        """Run the handler of a request in the caller's task, and answer the request.
+
+        This saves a task for a transport that has one for each request. Cancelling the request
+        cancels what its handler waits for, not the task.
+        """
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks[request] = task
+        return self._run(request, flush)
+
+    def attach(self, protocol: ServerProtocol, flush: Flush) -> None:
+        """Notify this connection of changes from now on."""
+        self._peers[protocol] = flush
+
+    def detach(self, protocol: ServerProtocol) -> None:
+        """Stop notifying this connection of changes."""
+        self._peers.pop(protocol, None)
+
+    def announce(self, change: Change) -> None:
+        """Notify every attached connection of a change."""
+        for protocol, flush in list(self._peers.items()):
+            protocol.announce(change)
+            flush()
+
+    def forget_client(self, protocol: ServerProtocol) -> None:
+        """Fail the requests to a client that has disconnected."""
+        for (asked_protocol, _), answer in list(self._asked.items()):
+            if asked_protocol is protocol and not answer.done():
+                answer.set_exception(ToolError("the client disconnected before it answered"))
+
+    async def drain(self, timeout_seconds: float) -> bool:
+        """Wait until no handler is running; return False after the timeout."""
+        if self._ready:
+            await asyncio.sleep(0)  # they begin, and each one that waits has its task
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=timeout_seconds)
+        return not self._tasks
+
+    def cancel_all(self) -> None:
+        """Cancel every handler; their requests must be answered before."""
+        self._ready.clear()
+        for request, task in self._tasks.items():
+            self._stop(request, task)
+
+    async def aclose(self) -> None:
+        """Cancel every handler, wait a limited time for its end, and release all resources."""
+        self.cancel_all()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values(), timeout=STOP_SECONDS)
+        await self.tools.aclose()
+
+    async def _run_ready(self) -> None:
+        """Run the requests that are ready, all in this task until one of them waits.
+
+        For a handler that never waits, a separate task would be most of the cost. The first
+        handler that waits keeps this task, and each request behind it gets another one.
+        """
+        task = asyncio.current_task()
+        try:
+            while self._ready and task is not None and not task.cancelling():
+                request, flush = self._ready.popleft()
+                if request.is_open:  # not cancelled before it began
+                    self._tasks[request] = task
+                    work = IsolatedWork(self._run(request, flush), self._start_ready)
+                    await work
+                    if work.has_waited:
+                        return
+        finally:
+            self._start_ready()  # a handler that cancels its own task must not affect others
+
+    def _start_ready(self) -> None:
+        """Start a separate task for each request that is ready."""
+        for request, flush in self._ready:
+            if request.is_open:
+                self._tasks[request] = asyncio.create_task(self._run(request, flush))
+        self._ready.clear()
+
+    async def _run(self, request: Request, flush: Flush) -> None:
+        request.screen = self._screen
+        try:
+            state = (
+                self._state_cipher.open(request.request_state, request)
+                if request.request_state
+                else None
+            )
+            context = Context(request, self, flush, state)
+            try:
+                result = await self._find_handler(request, context)
+            except InputRequiredError as needed:
+                self._require_input(request, needed, context)
+            except UrlRequiredError as needed:
+                request.require_url(needed.elicitation)
+            else:
+                if request.is_open:
+                    request.succeed(result)
+        except _REPORTED_ERRORS as error:
+            _fail(request, error)
+        except asyncio.CancelledError as error:
+            if request.is_open:  # the handler cancelled its own work, not the client
+                _fail_internally(request, error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (the boundary: a handler may raise anything)
+            _fail_internally(request, error)
+        finally:
+            self._tasks.pop(request, None)
+            if LONG_RESPONSES.taken:
+                LONG_RESPONSES.release(request)
+            flush()
+
+    def _require_input(
+        self, request: Request, needed: InputRequiredError, context: Context
+    ) -> None:
+        """Respond that the client must give input; encrypt the handler's state."""
+        try:
+            state = self._state_cipher.seal(context.to_json(), request)
+        except MissingExtraError as error:
+            log("error", f"{request.method}: {error}")
+            failure = ToolError(
+                f"This server cannot ask a client of MCP 2026-07-28 for input: {error}."
+            )
+            if request.method != "tools/call":
+                raise failure from None
+            request.succeed(ToolResult((Text(str(failure)),), is_error=True))
+        else:
+            request.require_input(needed.requests, state)
+
+    def _find_handler(self, request: Request, context: Context) -> Awaitable[object]:
+        params, features = request.params, self._features
+        if request.method == "tools/call":
+            name, arguments = params["name"], params.get("arguments", {})
+            if features is not None and features.has_tool(name):
+                return features.call_tool(name, arguments, context)
+            return self.tools.call(name, arguments, context)
+        if features is None:
+            raise ProtocolError(METHOD_NOT_FOUND, f"no handler for {request.method}")
+        if request.method == "prompts/get":
+            return features.get_prompt(params["name"], params.get("arguments", {}), context)
+        if request.method == "resources/read":
+            return features.read_resource(params["uri"], context)
+        return features.complete(params, context)
+
+    @property
+    def _state_cipher(self) -> RequestStateCipher:
+        if self._cipher is None:
+            from mcpgen.runtime.state.request_state import (
+                KeyRingCipher,  # only for servers that ask
+            )
+
+            self._cipher = KeyRingCipher.from_environment("", {})
+        return self._cipher
+
+    def ask_client(
+        self, request: Request, method: str, params: JsonObject, timeout_seconds: float | None
+    ) -> asyncio.Future[JsonObject]:
+        """Send a request to a legacy client; the future receives its result or a ToolError."""
+        loop = asyncio.get_running_loop()
+        seconds = self._client_timeout_seconds if timeout_seconds is None else timeout_seconds
+        connection = request.connection
+        request_id = request.ask_client(method, params)
+        answer: asyncio.Future[JsonObject] = loop.create_future()
+        self._asked[connection, request_id] = answer
+
+        def give_up() -> None:
+            if not answer.done():
+                answer.set_exception(ToolError(f"the client did not answer within {seconds:g} s"))
+
+        timer = loop.call_later(seconds, give_up)
+
+        def settle(_: asyncio.Future[JsonObject]) -> None:
+            timer.cancel()
+            del self._asked[connection, request_id]
+            # Does nothing if the client has answered.
+            connection.cancel_client_request(request_id, "the answer is no longer needed")
+
+        answer.add_done_callback(settle)
+        return answer
+
+    def _answer(self, protocol: ServerProtocol, event: ClientAnswer) -> None:
+        answer = self._asked.get((protocol, event.request_id))
+        if answer is None or answer.done():
+            return
+        if event.result is not None:
+            answer.set_result(event.result)
+        else:
+            answer.set_exception(ToolError("the client refused to answer"))
+
+    def _cancel(self, event: RequestCancelled) -> None:
+        task = self._tasks.get(event.request)
+        if task is not None:
+            log(
+                "info",
+                f"{event.request.method} {event.request.id!r} cancelled: {event.reason or '-'}",
+            )
+            self._stop(event.request, task)
+
+    def _stop(self, request: Request, task: asyncio.Task[None]) -> None:
+        # A task that has not begun ends without running any of its `finally`.
+        task.add_done_callback(lambda _: self._tasks.pop(request, None))
+        task.cancel()
+
+
+def _fail(request: Request, error: Exception) -> None:
+    try:
+        request.fail(error)
+    except (TypeError, ValueError, OverflowError, RecursionError) as unspeakable:
+        _fail_internally(request, unspeakable)  # JSON cannot represent its data
+
+
+def _fail_internally(request: Request, error: BaseException) -> None:
+    correlation_id = secrets.token_hex(4)
+    log("error", f"{correlation_id} {request.method}: {describe_error(error)}")
+    request.fail(error, correlation_id)

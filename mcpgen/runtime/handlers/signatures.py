@@ -1,0 +1,219 @@
+"""JSON Schemas and conversions from the signature of a typed function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, get_type_hints
+
+import msgspec
+
+from mcpgen.absent import ABSENT
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.handlers.annotations import (
+    UnsupportedTypeError,
+    convert,
+    is_json_type,
+    make_result_schema,
+    make_schemas,
+    remove_absent,
+    spell,
+)
+from mcpgen.runtime.handlers.docstrings import read_parameter_texts
+
+
+class Signature:
+    """Parameters and result of a typed function, as JSON Schemas and conversions."""
+
+    def __init__(
+        self,
+        described: str,
+        types: Mapping[str, Any],
+        defaults: Mapping[str, Any],
+        returns: Any,
+        descriptions: Mapping[str, str],
+    ) -> None:
+        self._describe = described
+        self._types = types
+        self._defaults = defaults
+        self._returns = returns
+        self._descriptions = descriptions
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Signature:
+        """Read a function's parameters: the context, and the arguments after it.
+
+        Raises:
+            ConfigurationError: it does not take the context first, has a parameter that cannot be
+                given by its name or has no type, or a type cannot be found; says where it is.
+        """
+        described = f"{source_location(function)}: `{getattr(function, '__name__', function)}`"
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise ConfigurationError(f"{described} is a generator: return the whole result instead")
+        try:
+            hints = get_type_hints(function, include_extras=True)
+        except (NameError, TypeError) as error:
+            raise ConfigurationError(f"{described} has an unknown type: {error}") from None
+        types, defaults = {}, {}
+        for parameter in _list_arguments(function, hints, described):
+            if parameter.name not in hints:
+                raise ConfigurationError(f"{described}: `{parameter.name}` has no type")
+            types[parameter.name] = remove_absent(hints[parameter.name])
+            if parameter.default is not parameter.empty:
+                defaults[parameter.name] = parameter.default
+        returns = hints.get("return", Any)
+        return cls(described, types, defaults, returns, read_parameter_texts(function))
+
+    def check_names(self, names: Iterable[str], described: str) -> None:
+        """Check that the parameters match the names of the available values.
+
+        Raises:
+            ConfigurationError: a name is none of the arguments, or an argument without a default
+                none of the names.
+        """
+        known = frozenset(names)
+        if unknown := sorted(known - self._types.keys()):
+            raise ConfigurationError(
+                f"{self._describe} has no argument `{unknown[0]}`, which is one of {described}"
+            )
+        if missing := sorted(set(self._list_required()) - known):
+            raise ConfigurationError(
+                f"{self._describe}: nothing gives it `{missing[0]}`, which is none of {described}"
+            )
+
+    def make_input_schema(self) -> JsonObject:
+        """Return the schema of the arguments: an object without additional properties.
+
+        Raises:
+            ConfigurationError: there is no schema of a type, or a default does not fit its type.
+        """
+        schemas, components = self._make_argument_schemas()
+        properties: JsonObject = {}
+        for name, schema in zip(self._types, schemas, strict=True):
+            properties[name] = {
+                **({"description": self._descriptions[name]} if name in self._descriptions else {}),
+                **schema,
+                **self._make_default(name),
+            }
+        schema = {"type": "object", "properties": properties, "additionalProperties": False}
+        if required := self._list_required():
+            schema["required"] = required
+        return {**schema, "$defs": components} if components else schema
+
+    def make_output_schema(self) -> tuple[JsonObject | None, str]:
+        """Return the schema of the result, and its key if the result is not an object.
+
+        Raises:
+            ConfigurationError: there is no schema of the type.
+        """
+        if not is_json_type(self._returns):
+            return None, ""
+        try:
+            schema, components = make_result_schema(self._returns)
+        except UnsupportedTypeError as error:
+            raise self._make_type_error("the result", self._returns, error) from None
+        name = schema.get("$ref", "").rpartition("/")[2]
+        if components.get(name, schema).get("type") == "object":
+            root, key = components.get(name, schema), ""
+            if f"#/$defs/{name}" not in repr(components):
+                components = {other: it for other, it in components.items() if other != name}
+        else:
+            properties = {"result": schema}
+            root, key = (
+                {"type": "object", "properties": properties, "required": ["result"]},
+                "result",
+            )
+        return ({**root, "$defs": components} if components else root), key
+
+    def make_prompt_arguments(self) -> list[JsonObject]:
+        """Return the arguments in the form of a prompt's list."""
+        listed = []
+        for name in self._types:
+            argument: JsonObject = {"name": name}
+            if name in self._descriptions:
+                argument["description"] = self._descriptions[name]
+            listed.append(argument | {"required": name not in self._defaults})
+        return listed
+
+    def convert(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Convert arguments to the function's types; the text "7" of a URI becomes an `int`."""
+        try:
+            return {
+                name: convert(value, self._types[name], is_strict=not isinstance(value, str))
+                for name, value in arguments.items()
+                if name in self._types
+            }
+        except msgspec.ValidationError as error:
+            raise ValueError(f"an argument does not fit its type: {error}") from None
+
+    def to_json(self, value: Any) -> Any:
+        """Convert the returned value to plain JSON values."""
+        return msgspec.to_builtins(value)
+
+    def _list_required(self) -> list[str]:
+        return [name for name in self._types if name not in self._defaults]
+
+    def _make_default(self, name: str) -> JsonObject:
+        default = self._defaults.get(name, ABSENT)
+        if default is ABSENT:
+            return {}
+        try:
+            plain = msgspec.to_builtins(default)
+            convert(plain, self._types[name])
+        except (TypeError, msgspec.ValidationError) as error:
+            raise ConfigurationError(
+                f"{self._describe}: the default of `{name}` does not fit its type: {error}"
+            ) from None
+        return {"default": plain}
+
+    def _make_argument_schemas(self) -> tuple[list[JsonObject], JsonObject]:
+        """Return a schema of each argument, and the definitions that they refer to."""
+        try:
+            return make_schemas(self._types.values())
+        except UnsupportedTypeError:
+            for name, annotation in self._types.items():
+                try:
+                    make_schemas((annotation,))
+                except UnsupportedTypeError as error:
+                    raise self._make_type_error(f"`{name}`", annotation, error) from None
+            raise
+
+    def _make_type_error(
+        self, described: str, annotation: Any, error: UnsupportedTypeError
+    ) -> ConfigurationError:
+        return ConfigurationError(
+            f"{self._describe}: unsupported type `{spell(annotation)}` of {described}: {error}"
+        )
+
+
+def source_location(function: object) -> str:
+    """Return the file and line where a function begins, decorators included."""
+    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(function)
+
+
+def _list_arguments(
+    function: Callable[..., Any], hints: Mapping[str, Any], described: str
+) -> Iterator[inspect.Parameter]:
+    """Yield the parameters after the context; all of them accept keywords."""
+    context, *others = inspect.signature(function).parameters.values() or (None,)
+    if context is None or not _takes_context(context, hints):
+        raise ConfigurationError(f"{described} must take the context first: `ctx: Context`")
+    for parameter in others:
+        if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
+            shown = str(parameter).partition(":")[0]
+            raise ConfigurationError(
+                f"{described}: `{shown}` cannot be passed by keyword, as arguments are"
+            )
+        yield parameter
+
+
+def _takes_context(parameter: inspect.Parameter, hints: Mapping[str, Any]) -> bool:
+    # A function whose annotation names the class has imported this module already.
+    from mcpgen.runtime.handlers.context import Context
+
+    annotation = hints.get(parameter.name, Context)
+    is_context = isinstance(annotation, type) and issubclass(Context, annotation)
+    by_position = {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+    return parameter.kind in by_position and (is_context or annotation is Any)

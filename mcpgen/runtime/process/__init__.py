@@ -1,0 +1,1 @@
+"""Facilities that all calls of a process share: log, output, memory budgets, worker, watchdog."""

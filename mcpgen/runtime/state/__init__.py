@@ -1,0 +1,1 @@
+"""State between requests: sessions, event buffers, and the encrypted state of calls."""

@@ -1,0 +1,60 @@
+"""Check of the keys for encrypted request state, which several processes must share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from mcpgen.contract.extras import ASKING_METHODS, is_installed
+from mcpgen.runtime.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.package import ServerPackage
+
+_ASKS: Final = re.compile(rf"\bctx\.(?:{'|'.join(ASKING_METHODS)})\(".encode())
+
+
+def find_asking_handlers(package: ServerPackage) -> list[str]:
+    """Return the modules of `handlers/` that ask clients for input, by path in the package."""
+    return [module for module, source in package.handler_sources().items() if _ASKS.search(source)]
+
+
+def check_shared_keys(
+    package: ServerPackage, environ: Mapping[str, str], *, is_shared: bool
+) -> str:
+    """Return a notice for the operator about the keys of request state, or "".
+
+    `is_shared` says that several processes serve the same clients.
+
+    Raises:
+        ConfigurationError: they do, and have no common keys.
+    """
+    if not _encrypts_state(package):
+        return ""
+    name = f"{package.contract.get('env_prefix', '')}STATE_KEYS"
+    if environ.get(name, "").strip():
+        if not is_shared:
+            return ""
+        return (
+            f"each process with these {name} accepts an answer of a user once, so that a client can"
+            " repeat it at another process"
+        )
+    if is_shared:
+        raise ConfigurationError(
+            f"{name} must be set with --no-sessions: the server asks users, and no process could"
+            " continue a call that another one began; `openssl rand -base64 32` makes a key",
+            setting=name,
+        )
+    return (
+        f"{name} is not set: a call that waits for its user can only be continued by this process;"
+        " set it where several processes serve"
+    )
+
+
+def _encrypts_state(package: ServerPackage) -> bool:
+    """Return whether the server encrypts state that clients carry between rounds."""
+    if not package.definition.modern:
+        return False
+    asks = "seal" in package.contract.get("extras", {}) or bool(find_asking_handlers(package))
+    return asks and is_installed("seal")

@@ -1,0 +1,193 @@
+"""`requestState` that a client carries for the server and cannot read, change or reuse.
+
+AES-256-GCM of `cryptography` (`mcpgen[seal]`), and nothing else: the standard library has no
+authenticated encryption, a cipher of our own would be one that nobody has examined, and a state
+that is only signed would show the client's user what a handler remembers. A server whose handlers
+ask nothing needs no `cryptography`. One whose contract says that its tools ask does not start
+without it; where a handler written by hand asks, the call fails and says what to install.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import secrets
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Protocol
+
+from mcpgen.contract.extras import MissingExtraError
+from mcpgen.runtime.auth.values import TEXT, setting
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, ProtocolError
+from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
+from mcpgen.runtime.protocol.request import Request
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+LIFETIME_SECONDS: Final = 600.0
+MIN_KEY_CHARACTERS: Final = 32
+MAX_USED_STATES: Final = 100_000  # that a process remembers, to refuse them
+_NONCE_BYTES: Final = 12
+_VERSION: Final = b"\x01"  # of what is sealed, so that another form can take its place
+_UNBOUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
+
+
+class RequestStateCipher(Protocol):
+    """Encryption of the state of a call while the client keeps it."""
+
+    def seal(self, state: JsonObject, request: Request) -> str:
+        """Encrypt the state, bound to the request's principal, method and params."""
+        ...
+
+    def open(self, sealed: str, request: Request) -> JsonObject:
+        """Decrypt a state; each one is accepted once.
+
+        Raises:
+            ProtocolError: it was changed, expired, used before, or belongs to another request.
+        """
+        ...
+
+
+class KeyRingCipher:
+    """Seals with the first key of a ring and opens with any, so that keys can be replaced."""
+
+    def __init__(
+        self,
+        keys: tuple[bytes, ...],
+        *,
+        lifetime_seconds: float = LIFETIME_SECONDS,
+        clock: Callable[[], float] = time.time,
+        random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+    ) -> None:
+        self._keys = tuple(_Key(key) for key in keys)
+        self._lifetime_seconds = lifetime_seconds
+        self._clock = clock
+        self._random_bytes = random_bytes
+        self._used: set[bytes] = set()  # nonces
+        self._ends: list[tuple[float, bytes]] = []  # of `_used`, a heap
+        self._forgotten_until = 0.0  # what ends by then may have been used
+
+    @classmethod
+    def from_environment(cls, name: str, environ: Mapping[str, str]) -> KeyRingCipher:
+        """Read the ring from a variable: keys apart by commas, the one that seals first.
+
+        Without it the ring is one key of this process, and no other process can go on with its
+        calls.
+
+        Raises:
+            ConfigurationError: a key is too short to be one.
+        """
+        text = setting(environ, name, allowed=TEXT)
+        keys = [key.strip() for key in text.split(",") if key.strip()]
+        if (text and not keys) or any(len(key) < MIN_KEY_CHARACTERS for key in keys):
+            raise ConfigurationError(
+                f"a key in {name} is shorter than {MIN_KEY_CHARACTERS} characters; "
+                "`openssl rand -base64 32` makes one",
+                setting=name,
+            )
+        return cls(tuple(key.encode() for key in keys) or (secrets.token_bytes(32),))
+
+    def seal(self, state: JsonObject, request: Request) -> str:
+        """Encrypt the state, bound to the request's principal, method and params.
+
+        Raises:
+            MissingExtraError: `cryptography` is not installed.
+        """
+        payload = json.dumps({"until": self._clock() + self._lifetime_seconds, "state": state})
+        nonce = self._random_bytes(_NONCE_BYTES)
+        sealed = self._keys[0].seal(nonce, payload.encode(), _make_binding(request))
+        return urlsafe_b64encode(sealed).decode().rstrip("=")
+
+    def open(self, sealed: str, request: Request) -> JsonObject:
+        """Decrypt a state; each one is accepted once.
+
+        Raises:
+            ProtocolError: it was changed, expired, used before, or belongs to another request.
+        """
+        try:
+            raw = urlsafe_b64decode(sealed.encode("ascii") + b"=" * (-len(sealed) % 4))
+        except ValueError:
+            raise _make_state_error() from None
+        # Base64 leaves bits unused at the end: only the very text that was given out counts.
+        if urlsafe_b64encode(raw).decode().rstrip("=") != sealed:
+            raise _make_state_error()
+        nonce, binding = raw[1 : 1 + _NONCE_BYTES], _make_binding(request)
+        for key in self._keys:
+            payload = key.open(raw, binding)
+            if payload is not None:
+                return self._accept_once(nonce, payload)
+        raise _make_state_error()
+
+    def _accept_once(self, nonce: bytes, payload: bytes) -> JsonObject:
+        content = json.loads(payload)
+        until: float = content["until"]
+        self._forget(self._clock())
+        if until <= self._forgotten_until or nonce in self._used:
+            raise _make_state_error()
+        self._used.add(nonce)
+        heapq.heappush(self._ends, (until, nonce))
+        state: JsonObject = content["state"]
+        return state
+
+    def _forget(self, now: float) -> None:
+        """Forget used states that have ended, and those that end first where there are too many.
+
+        States that end no later than a forgotten one are refused from then on, used or not.
+        """
+        self._forgotten_until = max(self._forgotten_until, now)
+        while self._ends and (
+            self._ends[0][0] <= self._forgotten_until or len(self._ends) >= MAX_USED_STATES
+        ):
+            until, nonce = heapq.heappop(self._ends)
+            self._used.discard(nonce)
+            self._forgotten_until = max(self._forgotten_until, until)
+
+
+class _Key:
+    """One key of a ring, as AES-256-GCM takes it."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def seal(self, nonce: bytes, payload: bytes, binding: bytes) -> bytes:
+        return _VERSION + nonce + self._cipher.encrypt(nonce, payload, binding)
+
+    def open(self, sealed: bytes, binding: bytes) -> bytes | None:
+        try:
+            from cryptography.exceptions import InvalidTag
+        except ImportError:
+            return None  # nothing of ours can be out there
+        if sealed[:1] != _VERSION:
+            return None
+        nonce, rest = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+        try:
+            return self._cipher.decrypt(nonce, rest, binding)
+        except (InvalidTag, ValueError):  # ValueError: it is too short to be anything
+            return None
+
+    @cached_property
+    def _cipher(self) -> AESGCM:
+        # Not before something is sealed: importing `cryptography` takes longer than a cold start.
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ImportError:
+            raise MissingExtraError("seal") from None
+        return AESGCM(hashlib.blake2b(self._secret, digest_size=32, person=b"mcpgen-aead").digest())
+
+
+def _make_binding(request: Request) -> bytes:
+    """Return what must be the same when the call comes again: server, principal, method, params."""
+    params = {key: value for key, value in request.params.items() if key not in _UNBOUND}
+    server = request.connection.definition.info["name"]  # several servers may have the same keys
+    return json.dumps([server, request.principal, request.method, params], sort_keys=True).encode()
+
+
+def _make_state_error() -> ProtocolError:
+    return ProtocolError(
+        INVALID_PARAMS, "invalid or expired `requestState`; repeat the call without it"
+    )

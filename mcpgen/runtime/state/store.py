@@ -1,0 +1,238 @@
+"""Store of HTTP sessions, events for replay, and change notifications.
+
+`MemoryStore` serves one process. A store that several processes share has the same interface: a
+session is JSON (`LegacySession.to_json`), an event is bytes under (session, stream, number), and a
+change is two strings.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mcpgen.runtime.protocol.messages import Change
+from mcpgen.runtime.protocol.session import LegacySession
+
+Listener = Callable[[Change], None]
+
+
+@dataclass(slots=True)
+class StoredSession:
+    """A stored legacy session."""
+
+    id: str
+    principal: str  # who opened it; "" where nobody is authenticated
+    state: LegacySession
+    last_used: float  # of the caller's clock, in seconds
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One message of a stream, kept for a client that lost its connection."""
+
+    number: int
+    data: bytes
+    is_last: bool
+    stored_at: float
+
+
+class Store(Protocol):
+    """Sessions, events for replay, and changes for whoever listens. `now` is the caller's clock."""
+
+    async def open_session(
+        self, state: LegacySession, principal: str, now: float, client: str = ""
+    ) -> StoredSession:
+        """Keep a new session under an id that cannot be guessed (128 bits, visible ASCII).
+
+        If there is no room, the session that was not used for the longest time ends, among those
+        of the client that has the most. `evict` returns its id.
+        """
+        ...
+
+    async def find_session(
+        self, session_id: str, principal: str, now: float
+    ) -> StoredSession | None:
+        """Return a session and mark it as used; None for a principal other than its owner."""
+        ...
+
+    async def save_session(self, session: StoredSession) -> None:
+        """Keep what `session.state` has become."""
+        ...
+
+    async def end_session(self, session_id: str) -> None:
+        """Forget a session and its events at once."""
+        ...
+
+    async def evict(self, now: float) -> list[str]:
+        """Forget what is too old; return the ids of the sessions that ended here or for room."""
+        ...
+
+    def append_event(self, session_id: str, stream_id: str, event: StoredEvent) -> None:
+        """Keep an event for replay. Returns at once: a remote store writes behind, in order."""
+        ...
+
+    async def events_after(
+        self, session_id: str, stream_id: str, number: int
+    ) -> list[StoredEvent] | None:
+        """Return the stored events of a stream above `number`; None if the stream is unknown."""
+        ...
+
+    def publish(self, change: Change) -> None:
+        """Notify every listener, in every process that shares the store."""
+        ...
+
+    def subscribe(self, listener: Listener) -> None:
+        """Have `listener` called for each change from now on."""
+        ...
+
+
+@dataclass(slots=True)
+class _Entry:
+    session: StoredSession
+    client: str
+    streams: dict[str, deque[StoredEvent]] | None = None  # made by the first event
+    event_bytes: int = 0
+
+
+@dataclass(slots=True)
+class MemoryStore:
+    """The store of a single process."""
+
+    max_sessions: int = 10_000
+    idle_seconds: float = 1800.0
+    max_events: int = 100  # a stream
+    max_event_bytes: int = 4 * 1024 * 1024  # a stream; its newest event is always kept
+    max_streams: int = 32  # a session
+    max_bytes: int = 16 * 1024 * 1024  # of events, in all
+    event_seconds: float = 300.0
+    _entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)  # least used first
+    _by_client: dict[str, OrderedDict[str, None]] = field(default_factory=dict)  # least used first
+    _ended_for_room: list[str] = field(default_factory=list)
+    _bytes: int = 0  # of events
+    _with_events: dict[str, None] = field(default_factory=dict)  # ids, so that few are visited
+    _listeners: list[Listener] = field(default_factory=list)
+
+    async def open_session(
+        self, state: LegacySession, principal: str, now: float, client: str = ""
+    ) -> StoredSession:
+        """Keep a new session; see `Store`."""
+        if len(self._entries) >= self.max_sessions:
+            of_client = max(self._by_client.values(), key=len)
+            ended = next(iter(of_client))
+            await self.end_session(ended)
+            self._ended_for_room.append(ended)
+        session = StoredSession(secrets.token_urlsafe(24), principal, state, last_used=now)
+        self._entries[session.id] = _Entry(session, client)
+        self._by_client.setdefault(client, OrderedDict())[session.id] = None
+        return session
+
+    async def find_session(
+        self, session_id: str, principal: str, now: float
+    ) -> StoredSession | None:
+        """Return a session to its owner; see `Store`."""
+        entry = self._entries.get(session_id)
+        if entry is None or entry.session.principal != principal:
+            return None
+        if now - entry.session.last_used >= self.idle_seconds:
+            return None  # the next `evict` ends it in order
+        entry.session.last_used = now
+        self._entries.move_to_end(session_id)
+        self._by_client[entry.client].move_to_end(session_id)
+        return entry.session
+
+    async def save_session(self, session: StoredSession) -> None:
+        """Do nothing: what `find_session` gives is the kept object itself."""
+
+    async def end_session(self, session_id: str) -> None:
+        """Forget a session and its events at once."""
+        entry = self._entries.pop(session_id, None)
+        self._with_events.pop(session_id, None)
+        if entry is None:
+            return
+        of_client = self._by_client[entry.client]
+        del of_client[session_id]
+        if not of_client:
+            del self._by_client[entry.client]
+        for stream_id in list(entry.streams or ()):
+            self._drop_stream(entry, stream_id)
+
+    async def evict(self, now: float) -> list[str]:
+        """Forget idle sessions and old events; see `Store`."""
+        ended, self._ended_for_room = self._ended_for_room, []
+        idle = []
+        for session_id, entry in self._entries.items():
+            if now - entry.session.last_used < self.idle_seconds:
+                break
+            idle.append(session_id)
+        for session_id in idle:
+            await self.end_session(session_id)
+        for session_id in list(self._with_events):
+            self._evict_events(self._entries[session_id], now)
+            if self._entries[session_id].streams is None:
+                del self._with_events[session_id]
+        return ended + idle
+
+    def append_event(self, session_id: str, stream_id: str, event: StoredEvent) -> None:
+        """Keep an event for replay; see `Store`."""
+        entry = self._entries.get(session_id)
+        if entry is None:
+            return
+        if entry.streams is None:
+            entry.streams = {}
+            self._with_events[session_id] = None
+        events = entry.streams.setdefault(stream_id, deque())
+        events.append(event)
+        self._count(entry, len(event.data))
+        while len(events) > self.max_events:
+            self._drop_oldest(entry, events)
+        size = sum(len(kept.data) for kept in events)
+        while size > self.max_event_bytes and len(events) > 1:
+            size -= len(events[0].data)
+            self._drop_oldest(entry, events)
+        if len(entry.streams) > self.max_streams:
+            self._drop_stream(entry, next(iter(entry.streams)))
+        while self._bytes > self.max_bytes:
+            entries = (self._entries[it] for it in self._with_events)
+            largest = max(entries, key=lambda it: it.event_bytes)
+            self._drop_stream(largest, next(iter(largest.streams or ())))
+
+    async def events_after(
+        self, session_id: str, stream_id: str, number: int
+    ) -> list[StoredEvent] | None:
+        """Return the stored events of a stream above `number`; see `Store`."""
+        entry = self._entries.get(session_id)
+        events = entry.streams.get(stream_id) if entry and entry.streams else None
+        return None if events is None else [event for event in events if event.number > number]
+
+    def publish(self, change: Change) -> None:
+        """Notify every listener of this process."""
+        for listener in list(self._listeners):
+            listener(change)
+
+    def subscribe(self, listener: Listener) -> None:
+        """Have `listener` called for each change from now on."""
+        self._listeners.append(listener)
+
+    def _evict_events(self, entry: _Entry, now: float) -> None:
+        streams = entry.streams or {}
+        for stream_id in list(streams):
+            events = streams[stream_id]
+            while events and now - events[0].stored_at >= self.event_seconds:
+                self._drop_oldest(entry, events)
+            if not events:
+                del streams[stream_id]
+        entry.streams = streams or None
+
+    def _drop_stream(self, entry: _Entry, stream_id: str) -> None:
+        streams = entry.streams or {}
+        self._count(entry, -sum(len(event.data) for event in streams.pop(stream_id)))
+
+    def _drop_oldest(self, entry: _Entry, events: deque[StoredEvent]) -> None:
+        self._count(entry, -len(events.popleft().data))
+
+    def _count(self, entry: _Entry, size: int) -> None:
+        entry.event_bytes += size
+        self._bytes += size

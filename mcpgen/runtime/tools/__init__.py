@@ -1,0 +1,1 @@
+"""Tools: their contracts, their calls, and what becomes of their results."""

@@ -1,0 +1,211 @@
+"""Registry of a server's tools: validate arguments, run handlers, convert results."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from mcpgen.runtime.content import JsonObject, ToolResult
+from mcpgen.runtime.errors import (
+    CallRefusedError,
+    ClientCannotError,
+    ConfigurationError,
+    InvalidArgumentsError,
+    ProtocolError,
+    ToolError,
+    UnknownToolError,
+)
+from mcpgen.runtime.handlers.overrides import Hook, wrap_handlers
+from mcpgen.runtime.process.worker import run_in_worker
+from mcpgen.runtime.tools.outcome import ToolOutcome
+from mcpgen.runtime.tools.results import ResultShape, add_notes, make_error_result, make_result
+from mcpgen.runtime.tools.tool import Tool, ToolGroup
+from mcpgen.runtime.upstream.client import ApiClient
+from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.handlers.context import Context
+    from mcpgen.runtime.handlers.providers import FeatureProvider
+    from mcpgen.runtime.tools.projection import Projection
+
+
+class ToolRegistry:
+    """Every tool of a server, ready to be called."""
+
+    def __init__(
+        self,
+        groups: Iterable[ToolGroup],
+        client: ApiClient,
+        hooks: Iterable[Hook] = (),
+        *,
+        aliases: Mapping[str, str] = MappingProxyType({}),
+        features: FeatureProvider | None = None,
+    ) -> None:
+        """Join groups, and put the hooks of `handlers/` around their handlers.
+
+        `aliases` lead from former names of tools to the ones that they have. A resource of
+        `features` may be given as a file argument.
+
+        Raises:
+            ConfigurationError: a tool has no handler, two groups have one of the same name, or a
+                hook does not fit.
+        """
+        self._client = client
+        self.redactor = client.redactor
+        """Returns what masks the secrets that the server has at the moment."""
+        self.features = features
+        self._tools: dict[str, Tool] = {}
+        self._shapes: dict[str, ResultShape] = {}
+        for group in groups:
+            group.check_complete()
+            for name, tool in group.tools.items():
+                if name in self._tools:
+                    raise ConfigurationError(f"two groups have a tool called `{name}`")
+                self._tools[name] = tool
+        self._handlers = wrap_handlers(self._tools.values(), hooks)
+        self._projections: dict[str, Projection] = {}
+        for tool in self._tools.values():
+            if "shaping" in tool.contract:
+                self._apply_policies(tool)
+        self._listed = {
+            name: tool for name, tool in self._tools.items() if "exposed_as" not in tool.contract
+        }
+        self._aliases = {alias: self._tools[name] for alias, name in aliases.items()}
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """The tools, by name."""
+        return self._tools
+
+    @property
+    def listed(self) -> Mapping[str, Tool]:
+        """Those of the tools that clients may call: what is exposed otherwise is not among them."""
+        return self._listed
+
+    async def call(
+        self, name: str, arguments: JsonObject, context: Context, *, is_listed: bool = True
+    ) -> ToolResult:
+        """Validate the arguments, run the handler, and return the result.
+
+        What is exposed as a resource or a prompt is not listed, and no client can call it.
+
+        Raises:
+            UnknownToolError: there is no such tool.
+            InvalidArgumentsError: the arguments break the schema; nothing was sent.
+            ProtocolError: the handler ended the request itself.
+            ClientCannotError: the client lacks what the handler asked of it.
+        """
+        tool = self.find(name) if is_listed else self._tools[name]
+        try:
+            handling = self._start_handler(tool, arguments, context)
+            api = context.api
+            value = await handling
+            if value is None:
+                value = api.last_value
+            response = api.last_response
+            # A workflow has no response of its own, and its value may hold those of its steps.
+            is_long = response is None and "request" not in tool.contract
+            if is_long or (response is not None and len(response.body) > LONG_BYTES):
+                return await run_in_worker(self._result, tool, value, response, api.notes)
+            return self._result(tool, value, response, api.notes)
+        except (ClientCannotError, InvalidArgumentsError, ProtocolError):
+            raise
+        except RecursionError:
+            error = ToolError(f"`{tool.operation}` answered with JSON that is nested too deeply.")
+            return make_error_result(error, tool=name)
+        except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)
+            return make_error_result(error, tool=name)
+
+    def _result(
+        self, tool: Tool, value: Any, response: HttpResponse | None, notes: tuple[str, ...]
+    ) -> ToolResult:
+        """Return the result of a tool for what its handler returned."""
+        if tool.name in self._projections:
+            projected = self._projections[tool.name].apply(value)
+            value, notes = projected.value, (*notes, *projected.notes)
+        is_cut_off = response is not None and response.is_cut_off
+        shape = self._shapes.get(tool.name) or self._make_shape(tool)
+        result = make_result(value, shape, is_cut_off=is_cut_off)
+        if not notes:
+            return result
+        return add_notes(result, map(self._client.redactor().clean, notes))
+
+    async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
+        """Call a tool from within another one: checked, hooked and sent as if a client had.
+
+        Raises:
+            CallRefusedError: there is no such tool, or the arguments break its schema.
+            ToolError: it failed.
+        """
+        try:
+            tool = self._tools.get(name) or self.find(name)
+            handling = self._start_handler(tool, arguments, context, context.attempts)
+            api = context.api
+            value = await handling
+        except UnknownToolError:
+            raise CallRefusedError(f"Unknown tool `{name}`.") from None
+        except InvalidArgumentsError as error:
+            raise CallRefusedError(str(error)) from None
+        if value is None:
+            value = api.last_value
+        response = api.last_response
+        if response is None:
+            return ToolOutcome(tool.operation, value)
+        return ToolOutcome(tool.operation, value, response.status, response.headers)
+
+    def find(self, name: str) -> Tool:
+        """Find a listed tool by its name or a former name.
+
+        Raises:
+            UnknownToolError: there is none; what is exposed otherwise is no tool.
+        """
+        tool = self._listed.get(name) or self._aliases.get(name)
+        if tool is None:
+            raise UnknownToolError(name)
+        return tool
+
+    def _start_handler(
+        self, tool: Tool, arguments: JsonObject, context: Context, attempts: int | None = None
+    ) -> Awaitable[Any]:
+        """Validate the arguments and start a tool's handler, with `context.api` set.
+
+        Where it gives None, what the API answered counts: the document did not promise it, and it
+        is not thrown away.
+
+        Raises:
+            InvalidArgumentsError: the arguments break the schema.
+        """
+        keywords = tool.prepare_arguments(arguments)
+        rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
+        api = context.api = self._client.bind(tool.name, rules)
+        api.owner = context.owner
+        if self.features is not None:
+            api.read_resource = partial(self.features.read_resource, context=context)
+        if tool.pagination is not None:
+            api.paging = self._client.paging(tool.pagination, arguments)
+        return self._handlers[tool.name](context, **keywords)
+
+    def _apply_policies(self, tool: Tool) -> None:
+        """Apply the result policies of a tool's contract."""
+        from mcpgen.runtime.tools.projection import Projection  # for the few tools that ask for it
+        from mcpgen.runtime.tools.result_policies import apply_policies
+
+        entry = tool.contract["shaping"]
+        environment = self._client.environment
+        self._handlers[tool.name] = apply_policies(
+            self._handlers[tool.name], tool.name, entry, environment
+        )
+        if "result" in entry:
+            self._projections[tool.name] = Projection.from_json(entry["result"])
+
+    def _make_shape(self, tool: Tool) -> ResultShape:
+        shape = self._shapes[tool.name] = tool.result_shape(self._client.name)
+        return shape
+
+    async def aclose(self) -> None:
+        """Close the connections to the API."""
+        await self._client.aclose()

@@ -1,0 +1,283 @@
+"""Tools and groups of tools: the contract of each tool and the handler that serves it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
+from inspect import CO_VARKEYWORDS
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
+from mcpgen.runtime.tools.results import ResultShape
+from mcpgen.runtime.upstream.request.parameters import UnsendableError
+from mcpgen.runtime.upstream.request.rules import RequestRules
+from mcpgen.runtime.upstream.response.pagination import PaginationRule
+
+if TYPE_CHECKING:
+    from mcpgen.jsonschema.validation import SchemaValidator
+
+_NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
+Handler = Callable[..., Awaitable[Any]]
+HandlerT = TypeVar("HandlerT", bound=Handler)
+
+
+class Tool:
+    """One tool of a contract; validators are compiled on its first call."""
+
+    def __init__(self, name: str, contract: JsonObject) -> None:
+        self.name = name
+        self.contract = contract
+        self.handler: Handler | None = None
+
+    @property
+    def operation(self) -> str:
+        """The operation that the tool calls: "GET /pets/{petId}"."""
+        operation: str = self.contract["operation"]
+        return operation
+
+    @property
+    def generated_handler(self) -> Handler:
+        """The handler that `ToolGroup.handler` registered.
+
+        Raises:
+            ConfigurationError: there is none.
+        """
+        if self.handler is None:
+            raise ConfigurationError(f"no handler for `{self.name}`")
+        return self.handler
+
+    def as_listed(self) -> Tool:
+        """Return a copy that clients can call, of a tool that is exposed as something else."""
+        contract = {key: value for key, value in self.contract.items() if key != "exposed_as"}
+        tool = Tool(self.name, contract)
+        tool.handler = self.handler
+        return tool
+
+    def check_signature(
+        self,
+        function: Handler,
+        positional: Sequence[str],
+        described: str,
+        *,
+        in_part: bool = False,
+    ) -> None:
+        """Compare a function's parameters with the arguments of the contract.
+
+        `positional` is what it takes before them, and `described` begins the message. With
+        `in_part` it may name some, and take the others by `**`.
+
+        Raises:
+            ConfigurationError: they differ.
+        """
+        if not isinstance(function, FunctionType):
+            raise ConfigurationError(f"{described} of `{self.name}` is no function")
+        # By its code object: `inspect` takes 20 times longer.
+        code = function.__code__
+        keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        optional = set(function.__kwdefaults__ or ())
+        required = set(self.input_schema.get("required", ()))
+        required |= self.defaults.keys()
+        expected = {keyword: name not in required for name, keyword in self.keywords.items()}
+        found = {keyword: keyword in optional for keyword in keywords}
+        named = expected
+        if in_part and code.co_flags & CO_VARKEYWORDS:
+            named = {name: expected[name] for name in expected.keys() & found.keys()}
+        if code.co_argcount == len(positional) and found == named:
+            return
+        shown = ", ".join(positional)
+        if expected:
+            shown += ", *, " + ", ".join(_spell_parameter(*item) for item in expected.items())
+        raise ConfigurationError(
+            f"{described} of `{self.name}` must take ({shown}), as its contract says"
+        )
+
+    @cached_property
+    def keywords(self) -> Mapping[str, str]:
+        """The handler's keyword for each argument."""
+        arguments: Mapping[str, str] = self.contract.get("arguments", {})
+        return arguments
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """Values of arguments that a call omits."""
+        defaults: Mapping[str, Any] = self.contract.get("defaults", {})
+        return defaults
+
+    @cached_property
+    def pagination(self) -> PaginationRule | None:
+        """Pagination rule, if the caller may request several pages."""
+        entry = self.contract.get("pagination")
+        return None if entry is None else PaginationRule.from_json(entry)
+
+    @cached_property
+    def _argument_keywords(self) -> Mapping[str, str]:
+        """The keyword for each argument; "" for the one that no handler gets."""
+        if self.pagination is None:
+            return self.keywords
+        return {**self.keywords, self.pagination.argument: ""}
+
+    @cached_property
+    def _are_keywords_names(self) -> bool:
+        """Whether a handler's keywords equal the argument names and values need no conversion."""
+        are_alike = all(name == keyword for name, keyword in self._argument_keywords.items())
+        return are_alike and "wire_names" not in self.contract
+
+    @property
+    def input_schema(self) -> JsonObject:
+        """Schema that arguments are validated against; may be stricter than the listed one."""
+        schema: JsonObject = (
+            self.contract.get("input_schema") or self.contract["listing"]["inputSchema"]
+        )
+        return schema
+
+    @cached_property
+    def rules(self) -> RequestRules:
+        """Rules that build the HTTP request.
+
+        Raises:
+            ConfigurationError: the contract asks for what cannot be sent.
+        """
+        return RequestRules.from_json(self.contract.get("request", _NO_REQUEST))
+
+    def prepare_arguments(self, arguments: JsonObject) -> dict[str, Any]:
+        """Validate arguments and map them to the handler's keywords.
+
+        Raises:
+            InvalidArgumentsError: they do not; one sentence for each violation.
+        """
+        keywords = self._argument_keywords
+        if self.defaults:
+            arguments = {**self.defaults, **arguments}
+        if not arguments.keys() <= keywords.keys():
+            raise InvalidArgumentsError(self.name, (_describe_unknown(arguments, keywords),))
+        if not self._input_validator.is_valid(arguments):
+            raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
+        if self._are_keywords_names:
+            given = arguments
+        elif "wire_names" in self.contract:
+            given = self._rename_members(arguments)
+        else:
+            given = {keywords[name]: value for name, value in arguments.items() if keywords[name]}
+        return self._add_default_members(given) if "members" in self.contract else given
+
+    def _add_default_members(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Add the members that an object lacks and the contract has a default for."""
+        members: Mapping[str, JsonObject] = self.contract["members"]
+        return {
+            keyword: {**members[keyword], **value}
+            if keyword in members and isinstance(value, dict)
+            else value
+            for keyword, value in given.items()
+        }
+
+    def _rename_members(self, arguments: JsonObject) -> dict[str, Any]:
+        """Map arguments to keywords, with nested members under the API's names."""
+        from mcpgen.runtime.tools.wire_names import rename_members
+
+        schema, names = self.input_schema, self.contract["wire_names"]
+        given: dict[str, Any] = {}
+        for name, keyword in self.keywords.items():
+            if name not in arguments:
+                continue
+            about = schema["properties"][name]
+            try:
+                given[keyword] = rename_members(arguments[name], about, schema, names)
+            except UnsendableError as error:
+                raise InvalidArgumentsError(self.name, (f"`/{name}` {error}",)) from None
+        return given
+
+    def result_shape(self, server: str) -> ResultShape:
+        """Return the result shape of the contract."""
+        return ResultShape(
+            operation=self.operation,
+            result_key=self.contract.get("result_key", ""),
+            uri=f"{server}:/{self.name}",
+            output=self._output if "outputSchema" in self.contract["listing"] else None,
+        )
+
+    @cached_property
+    def _input_validator(self) -> SchemaValidator:
+        return _make_validator(self.input_schema)
+
+    @cached_property
+    def _output_validator(self) -> SchemaValidator:
+        return _make_validator(self.contract["listing"]["outputSchema"])
+
+    def _output(self) -> SchemaValidator:
+        return self._output_validator
+
+
+def _make_validator(schema: JsonObject) -> SchemaValidator:
+    from mcpgen.jsonschema.validation import SchemaValidator  # not before there is a call
+
+    return SchemaValidator(schema)
+
+
+def _describe_unknown(arguments: JsonObject, known: Mapping[str, str]) -> str:
+    from mcpgen.jsonschema.violations import unknown_names
+
+    return unknown_names((), [name for name in arguments if name not in known], list(known))
+
+
+class ToolGroup:
+    """The tools of one tag: a JSON file beside the module that holds their handlers."""
+
+    def __init__(self, tag: str, tools: Mapping[str, Tool]) -> None:
+        self.tag = tag
+        self.tools = tools
+
+    @classmethod
+    def load(cls, module_name: str, file_name: str) -> ToolGroup:
+        """Read the contract that lies beside the module: `ToolGroup.load(__name__, "pets.json")`.
+
+        Raises:
+            ConfigurationError: there is none, or it is damaged.
+        """
+        spec = sys.modules[module_name].__spec__
+        if spec is None or spec.origin is None:
+            raise ConfigurationError(f"`{module_name}` has no file, so none lies beside it")
+        path = str(Path(spec.origin).with_name(file_name))
+        try:
+            # The loader reads from a zip archive as well as from a folder.
+            contract = msgspec.json.decode(spec.loader.get_data(path))  # type: ignore[union-attr]
+            tools = {name: Tool(name, entry) for name, entry in contract["tools"].items()}
+            return cls(contract["tag"], tools)
+        except OSError:
+            raise ConfigurationError(f"`{file_name}` is missing beside `{module_name}`") from None
+        except (ValueError, KeyError, AttributeError, TypeError):
+            raise ConfigurationError(f"`{file_name}` of `{module_name}` is damaged") from None
+
+    def handler(self, name: str) -> Callable[[HandlerT], HandlerT]:
+        """Make the decorated function the handler of a tool.
+
+        Raises:
+            ConfigurationError: the contract has no such tool, or the function's keywords are not
+                the tool's arguments.
+        """
+        tool = self.tools.get(name)
+        if tool is None:
+            raise ConfigurationError(f"a handler is for the tool `{name}`, which has no contract")
+        if tool.handler is not None:
+            raise ConfigurationError(f"the tool `{name}` has two handlers")
+
+        def register(function: HandlerT) -> HandlerT:
+            tool.check_signature(function, ("ctx",), "the handler")
+            tool.handler = function
+            return function
+
+        return register
+
+    def check_complete(self) -> None:
+        """Raise ConfigurationError when a tool has no handler."""
+        if missing := [name for name, tool in self.tools.items() if tool.handler is None]:
+            raise ConfigurationError(f"no handler for {', '.join(f'`{name}`' for name in missing)}")
+
+
+def _spell_parameter(keyword: str, is_optional: bool) -> str:
+    return f"{keyword}=ABSENT" if is_optional else keyword

@@ -1,0 +1,1 @@
+"""Streamable HTTP, and HTTP+SSE of MCP 2024-11-05."""

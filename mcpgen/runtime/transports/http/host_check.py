@@ -1,0 +1,123 @@
+"""Check of the `Host` and `Origin` headers against DNS rebinding and cross-origin requests."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "[::1]", "localhost"})
+_ANY_ADDRESS: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104  what to recognise, not to bind
+_HOST: Final = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?")
+_ORIGIN: Final = re.compile(r"(https?)://([^/?#@]+)")
+_DEFAULT_PORT: Final = {"http": "80", "https": "443"}
+_REMEMBERED: Final = 256
+
+
+class Rejection(NamedTuple):
+    """HTTP status and message of a rejected request."""
+
+    status: int
+    message: str
+
+
+class HostCheck:
+    """Check whether a request is addressed to this server, by its `Host` and `Origin`.
+
+    Accepted hosts are the bound address (for a loopback address: all loopback names), the
+    `allowed_hosts` and, if the server is bound to all interfaces, any IP address, since DNS
+    rebinding needs a name. An `Origin` must have the same host and port, or be one of the
+    `allowed_origins` (`https://app.example`). Requests without an `Origin` are accepted: they do
+    not come from a browser.
+    """
+
+    def __init__(
+        self,
+        bound_host: str = "127.0.0.1",
+        *,
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
+    ) -> None:
+        self._takes_any_address = bound_host in _ANY_ADDRESS
+        names = {name.lower() for name in allowed_hosts}
+        if not self._takes_any_address:
+            names.add(_as_host_name(bound_host))
+        if self._takes_any_address or names & LOOPBACK_NAMES:
+            names |= LOOPBACK_NAMES
+        self._names = frozenset(names)
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in allowed_origins)
+        self._accepted: set[tuple[bytes, bytes | None]] = set()
+
+    def find_rejection(self, host: bytes, origin: bytes | None) -> Rejection | None:
+        """Return 421 for an unknown host, 403 for an unknown origin, None for an accepted request.
+
+        `host` and `origin` are the header values, b"" and None if missing. The values of a
+        repeated header are joined, so they match nothing.
+        """
+        if (host, origin) in self._accepted:
+            return None
+        rejection = self._judge(host, origin)
+        if rejection is None and len(self._accepted) < _REMEMBERED:
+            self._accepted.add((host, origin))
+        return rejection
+
+    def allows_pages_of(self, origin: bytes) -> bool:
+        """Return whether an `Origin` is one of the `allowed_origins`."""
+        return origin.decode("latin-1").lower() in self._origins
+
+    def _judge(self, host: bytes, origin: bytes | None) -> Rejection | None:
+        parts = _HOST.fullmatch(host.decode("latin-1").lower())
+        if parts is None or not self._is_ours(parts[1]):
+            return Rejection(
+                421,
+                "unknown host in the Host header; "
+                "to allow it, start the server with --allowed-host NAME",
+            )
+        if origin is None or self.allows_pages_of(origin):
+            return None
+        if self._is_same_origin(origin, name=parts[1], port=parts[2]):
+            return None
+        return Rejection(
+            403,
+            "cross-origin request from an origin that is not allowed; "
+            "to allow it, start the server with --allowed-origin ORIGIN",
+        )
+
+    def _is_ours(self, name: str) -> bool:
+        if name in self._names:
+            return True
+        return self._takes_any_address and _is_address(name)
+
+    def _is_same_origin(self, origin: bytes, *, name: str, port: str | None) -> bool:
+        parts = _ORIGIN.fullmatch(origin.decode("latin-1").lower())
+        authority = _HOST.fullmatch(parts[2]) if parts else None
+        if parts is None or authority is None:
+            return False
+        default = _DEFAULT_PORT[parts[1]]
+        if (authority[2] or default) != (port or default):
+            return False
+        return authority[1] == name or {authority[1], name} <= LOOPBACK_NAMES
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether `host` is a loopback address or name."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _as_host_name(bound_host: str) -> str:
+    lower = bound_host.lower().strip("[]")
+    return f"[{lower}]" if ":" in lower else lower
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return name.startswith("[") == (":" in name)

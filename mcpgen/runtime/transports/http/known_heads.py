@@ -1,0 +1,44 @@
+"""Cache of parsed HTTP request heads."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mcpgen.runtime.transports.http.exchange import Scope
+from mcpgen.runtime.transports.http.request_head import RequestHead
+
+MAX_HEADS: Final = 256
+MAX_HEAD_BYTES: Final = 4096
+END_OF_HEAD: Final = b"\r\n\r\n"
+_OF_CONNECTION: Final = frozenset({"client", "server", "state", "extensions"})
+
+
+class KnownHead(NamedTuple):
+    """A parsed head: its ASGI scope without connection data, its fields, its body's length."""
+
+    scope: Scope
+    head: RequestHead
+    body_bytes: int
+
+
+class KnownHeads:
+    """Cache of the newest heads, keyed by their bytes without the empty line.
+
+    Clients repeat the same head: two calls differ only in their bodies.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, KnownHead | None] = {}  # None: received once
+        self.find = self._known.get
+
+    def add(self, head: bytes, scope: Scope, body_bytes: int) -> None:
+        """Cache a parsed head from its second occurrence: some clients never repeat one."""
+        if len(head) > MAX_HEAD_BYTES:
+            return
+        if head not in self._known:
+            if len(self._known) >= MAX_HEADS:
+                del self._known[next(iter(self._known))]
+            self._known[head] = None
+            return
+        of_all = {key: value for key, value in scope.items() if key not in _OF_CONNECTION}
+        self._known[head] = KnownHead(of_all, RequestHead(scope["headers"]), body_bytes)

@@ -1,0 +1,375 @@
+"""Streamable HTTP as a raw ASGI application: one endpoint for all revisions that have it.
+
+POST requests of 2026-07-28 are stateless and answered here. `sessions` serves the revisions with
+sessions, and `legacy_sse` the two endpoints of 2024-11-05.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final
+
+from mcpgen.runtime.handlers.dispatcher import Dispatcher
+from mcpgen.runtime.process.log import log
+from mcpgen.runtime.protocol.jsonrpc import Encode
+from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
+from mcpgen.runtime.protocol.server_definition import ServerDefinition
+from mcpgen.runtime.protocol.session import LegacySession
+from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
+from mcpgen.runtime.state.store import MemoryStore, Store
+from mcpgen.runtime.transports.http import cross_origin
+from mcpgen.runtime.transports.http.calls import PostedCalls
+from mcpgen.runtime.transports.http.event_stream import KEEP_ALIVE
+from mcpgen.runtime.transports.http.exchange import (
+    CLOSE,
+    HttpError,
+    HttpExchange,
+    Receive,
+    Scope,
+    Send,
+)
+from mcpgen.runtime.transports.http.fair_share import FairShare
+from mcpgen.runtime.transports.http.host_check import HostCheck
+from mcpgen.runtime.transports.http.legacy_sse import SseEndpoints
+from mcpgen.runtime.transports.http.reply_stream import ReplyStream
+from mcpgen.runtime.transports.http.request_head import accepts
+from mcpgen.runtime.transports.http.sessions import LegacySessions
+from mcpgen.runtime.transports.json_input import (
+    MAX_MESSAGE_BYTES,
+    Decode,
+    UndecodableError,
+)
+
+MCP_PATH: Final = "/mcp"
+HEALTH_PATH: Final = "/health"
+KEEP_ALIVE_SECONDS: Final = 15.0
+RETRY_AFTER: Final = (b"retry-after", b"1")
+MAX_ARGUMENT_BYTES: Final = 48 * 1024 * 1024  # decoded, of all requests in flight
+_LISTEN: Final = "subscriptions/listen"
+_SMALL_BODY_BYTES: Final = 1024  # not counted
+_BYTES_PER_VALUE: Final = 72  # in memory, besides its text
+
+
+class StatelessStream(ReplyStream):
+    """The answers to a stateless POST, with the protocol core that produces them."""
+
+    __slots__ = ("protocol",)
+
+    def __init__(self, protocol: ServerProtocol) -> None:
+        super().__init__()
+        self.protocol = protocol
+
+    def flush(self) -> None:
+        """Add the outgoing messages of the core."""
+        for outgoing in self.protocol.messages_to_send():
+            self.put(outgoing)
+
+
+class StreamableHttp:
+    """The ASGI application that serves a server definition at `/mcp`, and its health at `/health`.
+
+    The server must call `housekeep` about once a second, and `drain` before it stops.
+    """
+
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        dispatcher: Dispatcher,
+        *,
+        decode: Decode,
+        encode: Encode,
+        host_check: HostCheck | None = None,
+        store: Store | None = None,
+        has_sessions: bool = True,
+        with_sse: bool = False,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.is_draining = False  # no more requests are accepted
+        self.is_ready = True  # the state that `/health` reports to load balancers
+        self._definition = definition
+        self._dispatcher = dispatcher
+        self._decode = decode
+        self._encode = encode
+        self._host_check = host_check or HostCheck()
+        self._store = store or MemoryStore()
+        self._has_sessions = has_sessions and bool(definition.legacy)
+        # Subscriptions and log levels need state between requests.
+        self._definition_without_sessions = definition.replace(
+            changing_lists=frozenset(), has_subscriptions=False, has_logging=False
+        )
+        self._now = now
+        self._open: set[StatelessStream] = set()
+        self._calls = PostedCalls(dispatcher)
+        self._sessions = LegacySessions(
+            definition, dispatcher, self._calls, self._store, encode, now
+        )
+        self._sse = SseEndpoints(definition, dispatcher, encode) if with_sse else None
+        self._calls_in_flight = FairShare(dispatcher.max_in_flight)
+        self._argument_bytes = FairShare(MAX_ARGUMENT_BYTES)
+        self._next_keep_alive = now() + KEEP_ALIVE_SECONDS
+        dispatcher.publish = self._store.publish
+        self._store.subscribe(dispatcher.announce)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise RuntimeError(f"cannot serve ASGI scope {scope['type']!r}: run without lifespan")
+        exchange = HttpExchange(scope, receive, send)
+        try:
+            await self._route(exchange)
+        except HttpError as error:
+            await exchange.refuse(error)
+        except Exception as error:  # noqa: BLE001  (the boundary: the client must not wait)
+            log("error", f"{scope['method']} {scope['path']}: {type(error).__name__}: {error}")
+            if not exchange.is_started:
+                await exchange.refuse(
+                    HttpError(500, "internal error; see the server log", (CLOSE,))
+                )
+
+    def _route(self, exchange: HttpExchange) -> Awaitable[None]:
+        fields, scope = exchange.fields, exchange.scope
+        origin = fields.get(b"origin")
+        rejection = self._host_check.find_rejection(fields.get(b"host", b""), origin)
+        if rejection is not None:
+            raise HttpError(*rejection)
+        path, method = scope["path"].removeprefix(scope.get("root_path", "")), scope["method"]
+        if origin is not None and self._host_check.allows_pages_of(origin):
+            exchange.add_headers(cross_origin.make_cors_fields(origin))
+            if cross_origin.is_preflight(method, fields):
+                return exchange.reply(200, headers=cross_origin.make_preflight_fields(fields))
+        if path == MCP_PATH:
+            if method == "POST":
+                return self._post(exchange)
+            return self._serve_session_method(exchange, method)
+        if path == HEALTH_PATH and method == "GET":
+            return exchange.reply(200 if self.is_ready else 503)
+        if self._sse is not None and self._sse.serves(path):
+            return self._serve_sse(self._sse, exchange, path, method)
+        raise HttpError(404, f"unknown path; the MCP endpoint is {MCP_PATH}")
+
+    async def _post(self, exchange: HttpExchange) -> None:
+        head = exchange.head
+        if not head.takes_json_and_events:
+            raise HttpError(
+                406, "the Accept header must include application/json and text/event-stream"
+            )
+        if not head.has_json:
+            raise _not_json()
+        try:
+            body = exchange.take_body(MAX_MESSAGE_BYTES)
+            if body is None:
+                body = await exchange.read_body(MAX_MESSAGE_BYTES)
+            message = self._decode_body(body)
+        except UndecodableError as error:
+            await self._answer_undecodable(exchange, error)
+            return
+        caller, calls = exchange.principal or exchange.address, _count_calls(message)
+        size = _estimate_decoded_bytes(body) if len(body) > _SMALL_BODY_BYTES else 0
+        del body
+        if calls and not self._calls_in_flight.take(caller, calls):
+            raise HttpError(503, "too many calls are in flight", (RETRY_AFTER,))
+        try:
+            if size and not self._argument_bytes.take(caller, size):
+                size = 0
+                raise HttpError(503, "too many large requests are in flight", (RETRY_AFTER,))
+            if is_modern(message, head.routing, self._definition):
+                await self._answer_once(exchange, message, None, modern=True)
+            elif self._has_sessions:
+                await self._sessions.post(exchange, message)
+            else:
+                session = self._make_stateless_session(exchange, message)
+                await self._answer_once(exchange, message, session, modern=False)
+        finally:
+            if calls:
+                self._calls_in_flight.release(caller, calls)
+            if size:
+                self._argument_bytes.release(caller, size)
+
+    async def _read_message(self, exchange: HttpExchange) -> Any:
+        """Read and decode the body.
+
+        Raises:
+            UndecodableError: it is not JSON, or exceeds a bound.
+        """
+        if not exchange.head.has_json:
+            raise _not_json()
+        return self._decode_body(await exchange.read_body(MAX_MESSAGE_BYTES))
+
+    def _decode_body(self, body: bytes) -> Any:
+        """Decode a body, unless the server is shutting down.
+
+        Raises:
+            UndecodableError: it is not JSON, or exceeds a bound.
+            HttpError: the server is shutting down.
+        """
+        message = self._decode(body)
+        if self.is_draining:
+            raise HttpError(503, "the server is shutting down", (RETRY_AFTER, CLOSE))
+        return message
+
+    async def _answer_undecodable(self, exchange: HttpExchange, error: UndecodableError) -> None:
+        protocol = ServerProtocol(self._definition)
+        protocol.refuse(error.code, error.message, id=error.id)
+        for outgoing in protocol.messages_to_send():
+            await exchange.reply(outgoing.http_status, outgoing.data)
+
+    def _make_stateless_session(self, exchange: HttpExchange, message: Any) -> LegacySession | None:
+        """Return the session of a legacy client without state: only its revision is known."""
+        if type(message) is dict and message.get("method") == "initialize":
+            return None
+        return LegacySession(self._read_legacy_revision(exchange), is_initialized=True)
+
+    def _read_legacy_revision(self, exchange: HttpExchange) -> Revision:
+        version = exchange.text(b"mcp-protocol-version")
+        revision = ASSUMED_LEGACY if version is None else BY_NAME.get(version)
+        if revision not in self._definition.legacy:
+            raise HttpError(400, "unsupported revision in the header MCP-Protocol-Version")
+        return revision
+
+    async def _answer_once(
+        self,
+        exchange: HttpExchange,
+        message: Any,
+        session: LegacySession | None,
+        *,
+        modern: bool,
+    ) -> None:
+        """Answer a stateless POST."""
+        definition = self._definition if modern else self._definition_without_sessions
+        protocol = ServerProtocol(
+            definition, session=session, encode=self._encode, address=exchange.address
+        )
+        stream = StatelessStream(protocol)
+        events = protocol.receive(
+            message,
+            stream=stream,
+            headers=exchange.head.routing,
+            principal=exchange.principal,
+            modern=modern,
+        )
+        self._open.add(stream)
+        try:
+            answer_later = partial(self._answer_later, exchange, stream)
+            await self._calls.run(protocol, events, stream, stream.flush, answer_later)
+            later = stream.stop_watch()
+            if later is not None:
+                await later
+            elif stream.reply:
+                if not exchange.try_reply(stream.reply_status, stream.reply):
+                    await exchange.reply(stream.reply_status, stream.reply)
+            elif stream.is_sse or protocol.is_waiting(stream):
+                await self._answer_later(exchange, stream)
+            else:
+                await exchange.reply(202)
+        finally:
+            self._open.remove(stream)
+
+    async def _answer_later(self, exchange: HttpExchange, stream: StatelessStream) -> None:
+        """Answer once there is a message; cancel the call if the client disconnects."""
+        protocol = stream.protocol
+        self._dispatcher.attach(protocol, stream.flush)
+        watch = asyncio.create_task(exchange.watch(stream))
+        try:
+            while not stream.is_decided:
+                await stream.wait()
+            if stream.reply is not None:
+                await exchange.reply(stream.reply_status, stream.reply)
+            elif stream.is_sse:
+                await exchange.reply_events(stream)
+        finally:
+            watch.cancel()
+            stream.detach()
+            self._dispatcher.detach(protocol)
+            self._dispatcher.dispatch(protocol, protocol.disconnect(stream), stream.flush)
+
+    async def _serve_session_method(self, exchange: HttpExchange, method: str) -> None:
+        has_sessions = self._has_sessions and not self._has_modern_revision(exchange)
+        if not has_sessions or method not in {"GET", "DELETE"}:
+            allowed = b"GET, POST, DELETE" if has_sessions else b"POST"
+            raise HttpError(405, f"method {method} is not allowed here", ((b"allow", allowed),))
+        if self.is_draining:
+            raise HttpError(503, "the server is shutting down", (RETRY_AFTER, CLOSE))
+        if method == "DELETE":
+            await self._sessions.delete(exchange)
+        elif accepts(exchange.fields.get(b"accept"), "text/event-stream"):
+            await self._sessions.get(exchange)
+        else:
+            raise HttpError(406, "the Accept header must include text/event-stream")
+
+    def _has_modern_revision(self, exchange: HttpExchange) -> bool:
+        version = exchange.text(b"mcp-protocol-version")
+        return any(revision.name == version for revision in self._definition.modern)
+
+    async def _serve_sse(
+        self, sse: SseEndpoints, exchange: HttpExchange, path: str, method: str
+    ) -> None:
+        if method == "POST" and not sse.opens(path):
+            try:
+                message = await self._read_message(exchange)
+            except UndecodableError as error:
+                await self._answer_undecodable(exchange, error)
+                return
+            await sse.post(exchange, message)
+        elif method == "GET" and sse.opens(path):
+            await sse.open(exchange)
+        else:
+            allowed = b"GET" if sse.opens(path) else b"POST"
+            raise HttpError(405, f"method {method} is not allowed here", ((b"allow", allowed),))
+
+    # -- called by the server ------------------------------------------------------------------
+
+    async def housekeep(self) -> None:
+        """Evict idle sessions, keep open streams alive, answer slow legacy calls with events."""
+        await self._sessions.housekeep()
+        now = self._now()
+        if now >= self._next_keep_alive:
+            self._next_keep_alive = now + KEEP_ALIVE_SECONDS
+            streams: list[ReplyStream] = [*self._open]
+            streams += self._sessions.open_streams()
+            streams += self._sse.open_streams() if self._sse is not None else []
+            for stream in streams:
+                if stream.is_sse and not stream.pending:
+                    stream.push(KEEP_ALIVE)
+                    stream.wake()
+
+    async def drain(self, timeout_seconds: float) -> bool:
+        """Reject new requests, let calls finish, then answer the remaining ones with an error.
+
+        Streams that only listen end at once; the others end when they are answered. Return False
+        if handlers were still running when the timeout expired.
+        """
+        self.is_draining, self.is_ready = True, False
+        self._close(only_idle=True)
+        all_have_ended = await self._dispatcher.drain(timeout_seconds)
+        self._close(only_idle=False)
+        return all_have_ended
+
+    def _close(self, *, only_idle: bool) -> None:
+        reason = "the server is shutting down"
+        for stream in list(self._open):
+            protocol = stream.protocol
+            if not only_idle or protocol.count_in_flight() == 0:
+                self._dispatcher.dispatch(protocol, protocol.close(reason), stream.flush)
+                stream.flush()
+        self._sessions.close(reason, only_idle=only_idle)
+        if self._sse is not None:
+            self._sse.close(reason, only_idle=only_idle)
+
+
+def _count_calls(message: Any) -> int:
+    """Count the calls of a message that are in flight until answered, without open streams."""
+    if type(message) is dict:
+        return 1 if "id" in message and message.get("method", _LISTEN) != _LISTEN else 0
+    return len(message) if type(message) is list else 0
+
+
+def _estimate_decoded_bytes(body: bytes) -> int:
+    """Estimate the memory of a decoded message in bytes."""
+    return len(body) + _BYTES_PER_VALUE * body.count(b",")
+
+
+def _not_json() -> HttpError:
+    return HttpError(415, "Content-Type must be application/json")

@@ -1,0 +1,1 @@
+"""The stdio transport: MCP over stdin and stdout."""

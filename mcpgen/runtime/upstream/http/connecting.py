@@ -1,0 +1,199 @@
+"""Connection setup: resolve and check the addresses, then connect with TCP and TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from itertools import chain, zip_longest
+from typing import Final
+
+from mcpgen.runtime.upstream.errors import ConnectError
+from mcpgen.runtime.upstream.http.connection import Connection
+from mcpgen.runtime.upstream.http.messages import ClientCertificate
+from mcpgen.runtime.upstream.http.resolver import Resolver
+from mcpgen.runtime.upstream.http.trust import Authority, load_client_certificate
+from mcpgen.text.hosts import is_public_address
+
+CONNECT_SECONDS: Final = 5.0
+"""For the name and all addresses of a host together."""
+TLS_SECONDS: Final = 5.0
+_STAGGER_SECONDS: Final = 0.25  # before the next address is tried as well (RFC 8305, section 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Properties that two requests must share to use the same connection."""
+
+    is_secure: bool
+    host: str  # lower case, without the brackets of an IPv6 address
+    port: int
+    allows_private: bool  # whether private addresses are allowed
+    client_certificate: ClientCertificate | None
+
+
+class Connector:
+    """Opener of connections. Its only state are TLS settings and the lookups under way."""
+
+    def __init__(self, authority: Authority, connect_seconds: float, tls_seconds: float) -> None:
+        self._authority = authority
+        self._connect_seconds = connect_seconds
+        self._tls_seconds = tls_seconds
+        self._resolver = Resolver()
+        self._tls_contexts: dict[ClientCertificate | None, ssl.SSLContext] = {}
+
+    async def connect(self, origin: Origin, private_addresses_setting: str) -> Connection:
+        """Connect to an allowed address of the origin.
+
+        Raises:
+            ConnectError: there is no allowed address, or no connection in time.
+            ConfigurationError: a certificate file is invalid.
+        """
+        tls = self._tls_context(origin.client_certificate) if origin.is_secure else None
+        try:
+            async with asyncio.timeout(self._connect_seconds):
+                addresses = await self._resolver.addresses(origin.host)
+                if not origin.allows_private:
+                    addresses = _select_public(addresses, origin.host, private_addresses_setting)
+                opened = await _connect_to_first(_interleave(addresses), origin.port)
+        except TimeoutError:
+            raise ConnectError(
+                "could not be sent: the API accepted no connection within "
+                f"{self._connect_seconds:g} seconds."
+            ) from None
+        except OSError:
+            raise ConnectError("could not be sent: the API refused the connection.") from None
+        return await self._start(opened, tls, origin.host)
+
+    async def _start(
+        self, opened: socket.socket, tls: ssl.SSLContext | None, host: str
+    ) -> Connection:
+        loop = asyncio.get_running_loop()
+        try:
+            if tls is None:
+                return (await loop.create_connection(Connection, sock=opened))[1]
+            async with asyncio.timeout(self._tls_seconds):
+                return (
+                    await loop.create_connection(
+                        Connection,
+                        sock=opened,
+                        ssl=tls,
+                        server_hostname=host,
+                        ssl_handshake_timeout=self._tls_seconds + 1,
+                    )
+                )[1]
+        except TimeoutError:
+            raise ConnectError(
+                "could not be sent: the API completed no TLS handshake within "
+                f"{self._tls_seconds:g} seconds."
+            ) from None
+        except ssl.SSLError as error:
+            raise _make_handshake_error(error, self._authority.setting) from None
+        except OSError:
+            raise ConnectError("could not be sent: the API refused the connection.") from None
+
+    def _tls_context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
+        context = self._tls_contexts.get(certificate)
+        if context is None:
+            context = self._authority.context()
+            context.set_alpn_protocols(["http/1.1"])
+            if certificate is not None:
+                load_client_certificate(context, certificate.certificate_file, certificate.key_file)
+            self._tls_contexts[certificate] = context
+        return context
+
+
+def _select_public(addresses: Sequence[str], host: str, setting: str) -> tuple[str, ...]:
+    """Return the public addresses of a host.
+
+    Raises:
+        ConnectError: there is none; the text names the settings that allow private addresses.
+    """
+    public = tuple(it for it in addresses if is_public_address(ip_address(it)))
+    if public:
+        return public
+    error = ConnectError(
+        f"was not sent: the host `{host}` has a private address, which the API's document may not "
+        f"select unless the operator of this server confirms it with {setting}."
+    )
+    error.is_transient = False
+    raise error
+
+
+def _interleave(addresses: Sequence[str]) -> list[str]:
+    """Alternate between the address families, beginning with the preferred one."""
+    preferred = ":" in addresses[0] if addresses else False
+    first = [it for it in addresses if (":" in it) == preferred]
+    second = [it for it in addresses if (":" in it) != preferred]
+    return [it for it in chain(*zip_longest(first, second)) if it]
+
+
+async def _connect_to_first(addresses: Sequence[str], port: int) -> socket.socket:
+    """Connect to the address that accepts first; each has a head start over the next.
+
+    Raises:
+        OSError: no address accepts a connection.
+    """
+    attempts: set[asyncio.Task[socket.socket]] = set()
+    waiting = list(addresses)
+    last_error = OSError("no address")
+    winner: socket.socket | None = None
+    try:
+        while (waiting or attempts) and winner is None:
+            if waiting:
+                attempts.add(asyncio.create_task(_connect_to(waiting.pop(0), port)))
+            done, attempts = await asyncio.wait(
+                attempts,
+                timeout=_STAGGER_SECONDS if waiting else None,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            for attempt in done:
+                if isinstance(error := attempt.exception(), OSError):
+                    last_error = error
+                elif winner is None:
+                    winner = attempt.result()
+                else:
+                    attempt.result().close()
+    finally:
+        for attempt in attempts:
+            attempt.add_done_callback(_close_socket)
+            attempt.cancel()
+    if winner is None:
+        raise last_error
+    return winner
+
+
+async def _connect_to(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(opened, (address, port))
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _close_socket(attempt: asyncio.Task[socket.socket]) -> None:
+    with contextlib.suppress(OSError, asyncio.CancelledError):
+        attempt.result().close()
+
+
+def _make_handshake_error(error: ssl.SSLError, setting: str) -> ConnectError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        failure = ConnectError(
+            "could not be sent: the API's certificate is not trusted, or is for another host. "
+            f"The operator of this server can set {setting} to a file with the authority that "
+            "signed it."
+        )
+    else:
+        failure = ConnectError(
+            "could not be sent: the TLS handshake failed because of a certificate or the protocol."
+        )
+    failure.is_transient = False
+    return failure

@@ -1,0 +1,84 @@
+"""HTTP requests to an API and their responses, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from mcpgen.text.media_types import essence_of
+
+HeaderFields: TypeAlias = tuple[tuple[str, str], ...]
+
+MAX_RESPONSE_BYTES = 10 * 1024 * 1024
+STREAM_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """The files of a TLS client certificate (a `mutualTLS` security scheme)."""
+
+    certificate_file: str
+    key_file: str
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request as it is sent. A sender adds only `Host` and framing.
+
+    `url` is absolute, percent-encoded and without a fragment. URL, headers and body may contain
+    credentials, so `repr` omits them.
+    """
+
+    method: str
+    url: str = field(repr=False)
+    headers: HeaderFields = field(default=(), repr=False)
+    body: bytes | None = field(default=None, repr=False)
+    max_response_bytes: int = MAX_RESPONSE_BYTES  # after decompression
+    stream_seconds: float = STREAM_SECONDS  # how long an endless response is read
+    client_certificate: ClientCertificate | None = field(default=None, repr=False)
+    private_addresses_setting: str = ""
+    """The settings that would allow a private address, for the error; "" if it is allowed.
+
+    If it is not "", a sender connects only to public addresses (`hosts.is_public_address`), and to
+    the same address that it checked.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A response. `body` is decompressed and within the request's bound.
+
+    It is complete unless it is a stream of events or lines that was still open (`is_cut_off`).
+    """
+
+    status: int
+    headers: HeaderFields = ()
+    body: bytes = field(default=b"", repr=False)
+    is_cut_off: bool = False
+
+    def header(self, name: str) -> str:
+        """Return the first field with this name, in any case; "" if there is none."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), "")
+
+
+_STREAMS = frozenset(
+    {
+        "application/json-lines", "application/json-seq", "application/jsonl",
+        "application/jsonlines", "application/ndjson", "application/x-jsonlines",
+        "application/x-ndjson", "text/event-stream", "text/x-ndjson",
+    }
+)  # fmt: skip
+
+
+def is_stream(content_type: str) -> bool:
+    """Return whether a response of this media type may be endless."""
+    return essence_of(content_type) in _STREAMS
+
+
+Sender: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponse]]
+"""Function that sends a request once. It raises `upstream.errors.UpstreamError` on failure.
+
+It follows no redirect, stores no cookie and never retries: the client decides these.
+"""

@@ -1,0 +1,130 @@
+"""HTTP/1.1 client: one request, one response (docs/explanation/http-client.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from functools import lru_cache
+from typing import Final
+
+from mcpgen.runtime.upstream.errors import UpstreamError
+from mcpgen.runtime.upstream.http.connecting import CONNECT_SECONDS, TLS_SECONDS, Connector, Origin
+from mcpgen.runtime.upstream.http.exchange import exchange
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
+from mcpgen.runtime.upstream.http.pool import ConnectionPool, parse_idle_seconds
+from mcpgen.runtime.upstream.http.trust import Authority
+
+_SYSTEM: Final = Authority("SSL_CERT_FILE")  # which OpenSSL itself reads
+_URL: Final = re.compile(r"(https?)://([^/?#]+)(/[!-~]*|\?[!-~]*)?", re.IGNORECASE)
+_AUTHORITY: Final = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([^\s@:\[\]]+))(?::([0-9]{1,5})?)?")
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE: Final = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_WITHOUT_CONTENT: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+class HttpSender:
+    """HTTP client with a connection pool. Its `send` is a `Sender`.
+
+    No redirects, no cookies, no proxies from the environment, no `.netrc`, no re-quoting of URLs,
+    no retries. The caller sets the total deadline (`asyncio.timeout`); a request that
+    ends early closes its socket.
+    """
+
+    def __init__(
+        self,
+        user_agent: str,
+        *,
+        connect_seconds: float = CONNECT_SECONDS,
+        tls_seconds: float = TLS_SECONDS,
+        authority: Authority = _SYSTEM,
+    ) -> None:
+        self._user_agent = user_agent
+        self._pool = ConnectionPool(Connector(authority, connect_seconds, tls_seconds))
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Send a request once and read its response to the end, within its bound.
+
+        Raises:
+            UpstreamError: there is no response; the class states why.
+            ConfigurationError: a certificate file is invalid.
+        """
+        url = _URL.fullmatch(request.url)
+        if url is None:
+            raise _make_send_error("its URL is not valid")
+        scheme, authority, target = url.groups()
+        host, port, host_field = _split_authority(authority)
+        is_secure = scheme.lower() == "https"
+        origin = Origin(
+            is_secure,
+            host,
+            port or (443 if is_secure else 80),
+            not request.private_addresses_setting,
+            request.client_certificate if is_secure else None,
+        )
+        head = self._head(request, target or "/", host_field)
+        connection = await self._pool.acquire(origin, request.private_addresses_setting)
+        seconds = 0.0
+        try:
+            response, response_head, is_reusable = await exchange(connection, head, request)
+            if is_reusable:
+                seconds = parse_idle_seconds(response_head.header("keep-alive"))
+        finally:
+            self._pool.release(origin, connection, idle_seconds=seconds)
+        return response
+
+    def _head(self, request: HttpRequest, target: str, host_field: str) -> bytes:
+        """Return the request line and header fields with the empty line.
+
+        Raises:
+            UpstreamError: the method or a field contains an invalid character.
+        """
+        if not target.startswith("/"):
+            target = f"/{target}"
+        given = {name.lower() for name, _ in request.headers}
+        fields = [("Host", host_field)]
+        if "user-agent" not in given:
+            fields.append(("User-Agent", self._user_agent))
+        if "accept-encoding" not in given:
+            fields.append(("Accept-Encoding", "gzip, deflate"))
+        fields += request.headers
+        if request.body is not None or request.method not in _WITHOUT_CONTENT:
+            fields.append(("Content-Length", str(len(request.body or b""))))
+        if not _TOKEN.fullmatch(request.method):
+            raise _make_send_error("its method is not valid")
+        for name, value in request.headers:
+            if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+                raise _make_send_error("a header field has characters that are not allowed")
+        lines = [f"{request.method} {target} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in fields]
+        try:
+            return "\r\n".join([*lines, "", ""]).encode()
+        except UnicodeEncodeError:
+            raise _make_send_error("a header field has characters that are not allowed") from None
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+        await asyncio.sleep(0)  # the event loop closes the sockets
+
+
+@lru_cache(maxsize=256)
+def _split_authority(authority: str) -> tuple[str, int, str]:
+    """Return host, port (0 if there is none) and the value of the `Host` field.
+
+    Raises:
+        UpstreamError: this is not a host with an optional port.
+    """
+    match = _AUTHORITY.fullmatch(authority)
+    try:
+        if match is None or (port := int(match[3] or 0)) > 65535:
+            raise _make_send_error("its URL is not valid")
+        host_field = authority.encode("ascii" if authority.isascii() else "idna").decode()
+    except UnicodeError:
+        raise _make_send_error("its URL is not valid") from None
+    return (match[1] or match[2]).lower(), port, host_field
+
+
+def _make_send_error(reason: str) -> UpstreamError:
+    error = UpstreamError(f"could not be sent: {reason}.")
+    error.request_sent = False
+    return error

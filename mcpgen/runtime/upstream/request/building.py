@@ -1,0 +1,204 @@
+"""Serialization of a handler's values to the parts of a request, as the contract defines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from mcpgen.absent import ABSENT, Absent
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
+from mcpgen.runtime.upstream.request.bodies import EncodedBody, encode_body
+from mcpgen.runtime.upstream.request.files import FileReader
+from mcpgen.runtime.upstream.request.forms import format_querystring
+from mcpgen.runtime.upstream.request.parameters import (
+    ParameterRule,
+    UnsendableError,
+    UnsendablePathError,
+    format_cookie,
+    format_header,
+    format_query,
+)
+from mcpgen.runtime.upstream.request.reserved_names import check_members, check_spellings
+from mcpgen.runtime.upstream.request.rules import RequestRules
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestParts:
+    """A serialized request, without base URL and credentials."""
+
+    tool: str
+    method: str
+    path: str
+    query: tuple[str, ...] = field(default=(), repr=False)  # "name=value"
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    cookies: tuple[str, ...] = field(default=(), repr=False)  # "name=value"
+    body: bytes | None = field(default=None, repr=False)
+
+
+def build_parts(
+    tool: str,
+    rules: RequestRules,
+    method: str,
+    path: str,
+    *,
+    values: Mapping[str, Mapping[str, Any]],
+    querystring: Any = ABSENT,
+    body: Any = ABSENT,
+    content_type: str | Absent = ABSENT,
+    files: FileReader | None = None,
+) -> RequestParts:
+    """Serialize a request. `values` is keyed by location, then wire name; ABSENT is skipped.
+
+    Raises:
+        InvalidArgumentsError: an argument cannot be represented in its location.
+        ToolError: the value of a setting cannot be represented.
+        ResourceNeededError: a file argument names a resource that `files` does not have.
+        ConfigurationError: the handler contradicts the contract.
+    """
+    if (method, path) != (rules.method, rules.path):
+        raise ConfigurationError(
+            f"the handler of `{tool}` calls `{method} {path}`, but its contract declares "
+            f"`{rules.method} {rules.path}`"
+        )
+    given = {
+        location: {name: value for name, value in by_name.items() if value is not ABSENT}
+        for location, by_name in values.items()
+    }
+    for location, by_name in given.items():
+        for name, value in by_name.items():
+            if isinstance(value, dict):
+                _check_exploded(tool, rules, _find_rule(tool, rules, location, name), value)
+    encoded_body = _encode_body(tool, rules, body, content_type, files or FileReader())
+    query: list[str] = []
+    for name, value in given["query"].items():
+        query += _format(tool, _find_rule(tool, rules, "query", name), value, format_query)
+    if querystring is not ABSENT:
+        rule = _find_querystring_rule(tool, rules)
+        if isinstance(querystring, dict):
+            _check_exploded(tool, rules, replace(rule, location="query", explode=True), querystring)
+        query.append(_format(tool, rule, querystring, format_querystring))
+    headers = [
+        (name, _format(tool, _find_rule(tool, rules, "header", name), value, format_header))
+        for name, value in given["header"].items()
+    ]
+    if rules.accept:
+        headers.append(("Accept", ", ".join(rules.accept)))
+    if encoded_body is not None:
+        headers.append(("Content-Type", encoded_body.content_type))
+    cookies: list[str] = []
+    for name, value in given["cookie"].items():
+        cookies += _format(tool, _find_rule(tool, rules, "cookie", name), value, format_cookie)
+    return RequestParts(
+        tool,
+        method,
+        _expand_path(tool, rules, given["path"]),
+        (*rules.template_query, *query),
+        tuple(headers),
+        tuple(cookies),
+        None if encoded_body is None else encoded_body.content,
+    )
+
+
+def _find_rule(tool: str, rules: RequestRules, location: str, name: str) -> ParameterRule:
+    rule = rules.parameters.get((location, name))
+    if rule is None:
+        raise ConfigurationError(
+            f"the handler of `{tool}` sends the {location} parameter `{name}`, "
+            "which its contract does not declare"
+        )
+    return rule
+
+
+def _check_exploded(
+    tool: str, rules: RequestRules, rule: ParameterRule, value: Mapping[str, Any]
+) -> None:
+    """Check the members of an exploded object, which become separate parameters.
+
+    Raises:
+        InvalidArgumentsError: a member has the name of another parameter or a credential.
+        ToolError: the value of a setting has such a member.
+    """
+    if not rule.explode or rule.style == "deepObject":
+        return
+    try:
+        check_members(value, rules.list_reserved_names(rule.location, rule.name))
+    except UnsendableError as error:
+        raise _make_value_error(tool, rule, error) from None
+
+
+def _find_querystring_rule(tool: str, rules: RequestRules) -> ParameterRule:
+    for (location, _), rule in rules.parameters.items():
+        if location == "querystring":
+            return rule
+    raise ConfigurationError(
+        f"the handler of `{tool}` sends a query string, which its contract does not declare"
+    )
+
+
+def _format(
+    tool: str, rule: ParameterRule, value: Any, format_value: Callable[[ParameterRule, Any], T]
+) -> T:
+    try:
+        return format_value(rule, value)
+    except UnsendableError as error:
+        raise _make_value_error(tool, rule, error) from None
+
+
+def _make_value_error(
+    tool: str, rule: ParameterRule, error: UnsendableError
+) -> InvalidArgumentsError | ToolError:
+    """Return the error for the value of an argument or a setting that cannot be sent."""
+    if rule.setting:
+        return ToolError(f"`{tool}` cannot send the setting {rule.setting}: it {error}")
+    return _make_argument_error(tool, rule.argument or rule.name, error)
+
+
+def _make_argument_error(tool: str, argument: str, error: UnsendableError) -> InvalidArgumentsError:
+    pointer = argument.replace("~", "~0").replace("/", "~1")
+    return InvalidArgumentsError(tool, (f"`/{pointer}{error.pointer}` {error}",))
+
+
+def _expand_path(tool: str, rules: RequestRules, values: JsonObject) -> str:
+    by_name = {name: _find_rule(tool, rules, "path", name) for name in values}
+    try:
+        return rules.template.expand(by_name, values)
+    except UnsendablePathError as error:
+        raise _make_value_error(tool, by_name[error.name], error) from None
+    except KeyError as missing:
+        raise ConfigurationError(
+            f"the handler of `{tool}` passes no value for {missing} in `{rules.path}`"
+        ) from None
+
+
+def _remove_absent(value: Any) -> Any:
+    """Remove the ABSENT members of a composed body."""
+    if isinstance(value, dict):
+        return {name: _remove_absent(item) for name, item in value.items() if item is not ABSENT}
+    return [_remove_absent(item) for item in value] if isinstance(value, list) else value
+
+
+def _encode_body(
+    tool: str, rules: RequestRules, value: Any, content_type: str | Absent, files: FileReader
+) -> EncodedBody | None:
+    if value is ABSENT:
+        return None
+    if rules.body is None:
+        raise ConfigurationError(
+            f"the handler of `{tool}` sends a body, which its contract does not declare"
+        )
+    try:
+        chosen = rules.body.choose("" if content_type is ABSENT else content_type)
+    except UnsendableError as error:
+        raise _make_argument_error(tool, rules.body.content_type_argument, error) from None
+    if rules.body.is_composed:
+        value = _remove_absent(value)
+    try:
+        if isinstance(value, dict):
+            check_spellings(value, rules.body.reserved)
+        return encode_body(chosen, value, files, rules.body.reserved)
+    except UnsendableError as error:
+        raise _make_argument_error(tool, rules.body.argument, error) from None

@@ -1,0 +1,60 @@
+"""Default headers of the requests to an API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from mcpgen.absent import ABSENT
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.errors import ConfigurationError, ToolError
+from mcpgen.runtime.startup.settings import Settings
+from mcpgen.runtime.upstream.request.building import RequestParts
+from mcpgen.runtime.upstream.request.parameters import UnsendableError, check_header_value
+
+
+class DefaultHeaders:
+    """The default headers of one API, with values from the contract and the environment."""
+
+    def __init__(self, headers: Mapping[str, str | JsonObject], settings: Settings) -> None:
+        """Initialize from the `headers` of a contract.
+
+        Raises:
+            ConfigurationError: the value of a setting cannot be sent in a header.
+        """
+        self._values: dict[str, str] = {}
+        self._missing: list[str] = []
+        for name, header in headers.items():
+            if isinstance(header, str):
+                self._values[name] = header
+                continue
+            value = settings.get(header["setting"])
+            if value is ABSENT:
+                value = header.get("default", "")
+            if value:
+                self._values[name] = _check_setting(value, header["setting"])
+            elif header["required"]:
+                self._missing.append(header["setting"])
+
+    def add_to(self, parts: RequestParts) -> RequestParts:
+        """Add the default headers that the request does not set itself.
+
+        Raises:
+            ToolError: a setting that a header needs is missing.
+        """
+        if self._missing:
+            names = ", ".join(self._missing)
+            raise ToolError(
+                f"`{parts.tool}` was not sent: the setting {names} is missing."
+                f" The operator of the server can set {names}."
+            )
+        own = {name.lower() for name, _ in parts.headers}
+        added = [(name, text) for name, text in self._values.items() if name.lower() not in own]
+        return replace(parts, headers=(*parts.headers, *added)) if added else parts
+
+
+def _check_setting(text: str, setting: str) -> str:
+    try:
+        return check_header_value(text)
+    except UnsendableError as error:
+        raise ConfigurationError(f"invalid {setting}: it {error}", setting=setting) from None

@@ -1,0 +1,257 @@
+"""Serialization of multipart bodies: `multipart/form-data`, `multipart/related` and others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from mcpgen.contract.part_headers import read_fixed_value
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.request.body_schemas import (
+    PartSchemas,
+    describe,
+    find_item_at,
+    find_items,
+    find_property,
+    is_declared,
+)
+from mcpgen.runtime.upstream.request.files import FileReader
+from mcpgen.runtime.upstream.request.forms import is_styled, members
+from mcpgen.runtime.upstream.request.parameters import (
+    NOT_UNICODE,
+    UnsendableError,
+    check_header_value,
+    format_json,
+    format_pairs,
+    format_primitive,
+    percent_encode,
+)
+from mcpgen.text.media_types import essence_of, is_json
+
+_OCTETS = "application/octet-stream"
+
+Encodings = Mapping[str, JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    name: str | None  # None for a part without a name
+    content: bytes = field(repr=False)
+    content_type: str = ""
+    file_name: str | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def to_bytes(self) -> bytes:
+        lines = []
+        if self.name is not None:
+            disposition = f'form-data; name="{_escape_name(self.name)}"'
+            if self.file_name is not None:
+                disposition += f'; filename="{_escape_name(self.file_name)}"'
+            lines.append(f"Content-Disposition: {disposition}")
+        if self.content_type:
+            lines.append(f"Content-Type: {self.content_type}")
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        return "\r\n".join([*lines, "", ""]).encode() + self.content
+
+
+def _escape_name(name: str) -> str:
+    """Escape a name as browsers do (HTML, "multipart/form-data encoding algorithm")."""
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+@dataclass(frozen=True, slots=True)
+class Multipart:
+    """A multipart body, its boundary and the media type of its first part."""
+
+    boundary: str
+    content: bytes = field(repr=False)
+    root_type: str = ""
+
+
+def encode_members(
+    value: Any,
+    encodings: Encodings,
+    schema: JsonObject | bool | None,
+    files: FileReader,
+    root_part: str = "",
+) -> Multipart:
+    """Serialize an object as named parts (RFC 7578): arrays as repeated parts, objects as JSON.
+
+    Binary members are file arguments. With a `root_part`, the parts have no names and that member
+    comes first (RFC 2387).
+
+    Raises:
+        UnsendableError: the value is not an object, or a member cannot be represented.
+    """
+    root = schema if isinstance(schema, dict) else {}
+    whole = describe(root, root)
+    parts: list[_Part] = []
+    for name, item in sorted(members(value), key=lambda member: member[0] != root_part):
+        if root_part and not is_declared(whole, name):
+            raise UnsendableError("is an unknown part").inside(name)
+        about = find_property(whole, name, root)
+        shown = None if root_part else name
+        try:
+            parts += _encode_member(shown, item, encodings.get(name, {}), about, root, files)
+        except UnsendableError as error:
+            raise error.inside(name) from None
+    return _join(parts)
+
+
+def encode_items(
+    value: Sequence[Any],
+    prefix: Sequence[JsonObject],
+    encoding: JsonObject,
+    schema: JsonObject | bool | None,
+    files: FileReader,
+) -> Multipart:
+    """Serialize each item of a list as a part without a name (RFC 2046, section 5.1.1).
+
+    `prefix` contains the Encoding Objects of the first parts, `encoding` is that of the others.
+
+    Raises:
+        UnsendableError: the list is empty, or an item cannot be represented.
+    """
+    if not value:
+        raise UnsendableError("must not be empty: a multipart body has at least one part")
+    root = schema if isinstance(schema, dict) else {}
+    whole = describe(root, root)
+    parts: list[_Part] = []
+    for index, item in enumerate(value):
+        chosen = prefix[index] if index < len(prefix) else encoding
+        try:
+            parts.append(_encode_part(None, item, chosen, find_item_at(whole, index, root), files))
+        except UnsendableError as error:
+            raise error.inside(index) from None
+    return _join(parts)
+
+
+def _join(parts: Sequence[_Part]) -> Multipart:
+    try:
+        written = [part.to_bytes() for part in parts]
+    except UnicodeEncodeError:
+        raise UnsendableError(NOT_UNICODE) from None
+    # Derived from the content: equal calls send equal bytes, and content cannot contain it.
+    boundary = f"mcpgen-{hashlib.sha256(b'|'.join(written)).hexdigest()[:32]}"
+    marker = f"--{boundary}".encode()
+    content = b"".join(marker + b"\r\n" + part + b"\r\n" for part in written)
+    root_type = (parts[0].content_type or "text/plain") if parts else ""
+    return Multipart(boundary, content + marker + b"--\r\n", root_type)
+
+
+def _encode_member(
+    name: str | None,
+    value: Any,
+    encoding: JsonObject,
+    about: PartSchemas,
+    root: JsonObject,
+    files: FileReader,
+) -> Iterator[_Part]:
+    if name is not None and is_styled(encoding):
+        yield from _encode_styled(name, value, encoding, tuple(_list_fixed_headers(encoding, name)))
+    elif isinstance(value, (list, tuple)):
+        about = find_items(about, root)
+        for index, item in enumerate(value):
+            try:
+                yield _encode_part(name, item, encoding, about, files)
+            except UnsendableError as error:
+                raise error.inside(index) from None
+    else:
+        yield _encode_part(name, value, encoding, about, files)
+
+
+def _encode_part(
+    name: str | None, item: Any, encoding: JsonObject, about: PartSchemas, files: FileReader
+) -> _Part:
+    headers = tuple(_list_fixed_headers(encoding, name))
+    wanted = encoding.get("content_type", "")
+    is_file = any(_is_binary(schema) for schema in about)
+    is_encoded = any("contentEncoding" in schema for schema in about)  # and is sent encoded
+    if isinstance(item, str) and not is_encoded and (is_file or _names_binary(wanted)):
+        file = files.read(item)
+        content_type = _choose_type(wanted, file.media_type) or _OCTETS
+        return _Part(name, file.content, content_type, file.name or name, headers)
+    if isinstance(item, (dict, list, tuple)) or is_json(wanted):
+        content_type = _choose_type(wanted, "application/json") or "application/json"
+        return _Part(name, format_json(item).encode(), content_type, None, headers)
+    plain = _OCTETS if is_encoded else ""
+    content_type = _choose_type(wanted, plain) or plain
+    return _Part(name, _encode_text(format_primitive(item)), content_type, None, headers)
+
+
+def _encode_text(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise UnsendableError(NOT_UNICODE) from None
+
+
+def _encode_styled(
+    name: str, value: Any, encoding: JsonObject, headers: tuple[tuple[str, str], ...]
+) -> Iterator[_Part]:
+    style = encoding.get("style") or "form"
+    explode = encoding.get("explode", style == "form")
+    for pair in format_pairs(percent_encode(name), value, style=style, explode=explode):
+        key, _, text = pair.partition("=")
+        yield _Part(unquote(key), unquote(text).encode(), headers=headers)
+
+
+def _list_fixed_headers(encoding: JsonObject, name: str | None) -> Iterator[tuple[str, str]]:
+    """List the headers of a part whose schemas allow a single value; others cannot be set.
+
+    Headers that mcpgen writes are skipped: `Content-*` of a named part, `Content-Type` of others.
+    """
+    ours = "content-" if name is not None else "content-type"
+    for header in encoding.get("headers", ()):
+        fixed = read_fixed_value(header.get("schema"))
+        if fixed is not None and not header["name"].lower().startswith(ours):
+            yield header["name"], check_header_value(format_primitive(fixed))
+
+
+def _choose_type(wanted: str, known: str) -> str:
+    """Return the file's media type if the encoding allows it, else the first type it lists.
+
+    `wanted` may list several types and ranges: "image/png, image/*".
+    """
+    options = [option.strip() for option in wanted.split(",") if option.strip()]
+    for option in options:
+        if known and (option == known or is_range_of(option, known)):
+            return known
+    exact = [option for option in options if "*" not in option]
+    if exact:
+        return exact[0]
+    return known if not options else ""
+
+
+def is_range_of(option: str, media_type: str) -> bool:
+    """Return whether `option` is a range (`image/*`, `application/*+xml`) with `media_type`."""
+    if option == "*/*":
+        return "/" in media_type
+    before, star, after = option.partition("*")
+    has_room = len(media_type) > len(before) + len(after)
+    return bool(star) and has_room and media_type.startswith(before) and media_type.endswith(after)
+
+
+def _names_binary(content_type: str) -> bool:
+    """Return whether all media types of an Encoding Object are binary."""
+    kinds = [essence_of(kind) for kind in content_type.split(",")]
+    return all(
+        kind == "application/octet-stream"
+        or kind in {"application/pdf", "application/zip", "application/gzip"}
+        or kind.startswith(("image/", "audio/", "video/", "font/"))
+        for kind in kinds
+    )
+
+
+# Schemas
+
+
+def _is_binary(schema: JsonObject) -> bool:
+    if schema.get("format") == "binary":
+        return True
+    media_type = schema.get("contentMediaType", "")
+    is_encoded = "contentEncoding" in schema
+    return bool(media_type) and not is_encoded and _names_binary(media_type)

@@ -1,0 +1,1 @@
+"""Retries, concurrency limits and circuit breakers, by the origin of an API."""

@@ -1,0 +1,122 @@
+"""Circuit breaker for the requests to one origin of an API."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from mcpgen.runtime.upstream.errors import OverloadedError
+
+MAX_CALLERS = 1000  # that an open circuit breaker tells apart
+
+
+class Admission:
+    """A request that the circuit breaker admitted; `settle` reports its outcome."""
+
+    __slots__ = ("_breaker", "_period", "caller", "is_probe")
+
+    def __init__(self, breaker: CircuitBreaker, period: int, caller: str, is_probe: bool) -> None:
+        self._breaker = breaker
+        self._period = period
+        self.caller = caller
+        self.is_probe = is_probe
+
+    def settle(self, *, failed: bool | None) -> None:
+        """Report the outcome once; None if the request ended without one (cancelled)."""
+        if self._period == self._breaker.period:
+            self._breaker.record(self, failed=failed)
+
+
+class CircuitBreaker:
+    """Circuit breaker that rejects requests while an API mostly fails.
+
+    It opens if more than half of at least `min_requests` requests in the last `window_seconds`
+    failed, but only for callers most of whose requests failed. After `rest_seconds` it is half
+    open and admits exactly one probe, whose outcome closes or reopens it.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        chance: Callable[[], float],
+        *,
+        min_requests: int = 20,
+        window_seconds: float = 10.0,
+        rest_seconds: float = 5.0,
+    ) -> None:
+        self._clock = clock
+        self._chance = chance
+        self._min_requests = min_requests
+        self._window_seconds = window_seconds
+        self._rest_seconds = rest_seconds
+        self._window: deque[tuple[float, str, bool]] = deque()  # time, caller, whether it failed
+        self._failures = 0
+        self._open_until: float | None = None  # None while the circuit is closed
+        self._refused: set[str] = set()  # the callers for whom it is open
+        self._has_probe = False  # under way
+        self.period = 0
+        """Changes when the circuit opens, so that outcomes of earlier requests are ignored."""
+
+    def check(self, caller: str = "") -> None:
+        """Check whether a request may be sent, before it waits for a slot.
+
+        Raises:
+            OverloadedError: the circuit is open for the caller.
+        """
+        if self._open_until is None or caller not in self._refused:
+            return
+        seconds = self._open_until - self._clock()
+        if seconds > 0 or self._has_probe:
+            raise OverloadedError(
+                "was not sent: the API failed most of the latest calls. "
+                f"Try again in {max(1, round(seconds))} seconds."
+            )
+
+    def admit(self, caller: str = "") -> Admission:
+        """Admit a request that is sent now; the caller must settle its outcome.
+
+        Raises:
+            OverloadedError: the circuit is open for the caller.
+        """
+        self.check(caller)
+        is_probe = self._open_until is not None and caller in self._refused
+        self._has_probe = self._has_probe or is_probe
+        return Admission(self, self.period, caller, is_probe)
+
+    def record(self, request: Admission, *, failed: bool | None) -> None:
+        """Record an outcome; a 4xx status is not a failure."""
+        if request.is_probe:
+            self._has_probe = False  # after a probe without an outcome, the next request is one
+            if failed:
+                self._open()
+            elif failed is not None:
+                self._open_until = None
+                self._refused.clear()
+        elif self._open_until is not None:
+            if failed and len(self._refused) < MAX_CALLERS:
+                self._refused.add(request.caller)
+        elif failed is not None:
+            self._record_in_window(request.caller, failed)
+
+    def _record_in_window(self, caller: str, failed: bool) -> None:
+        window, now = self._window, self._clock()
+        window.append((now, caller, failed))
+        self._failures += failed
+        while window[0][0] < now - self._window_seconds:
+            self._failures -= window.popleft()[2]
+        if failed and len(window) >= self._min_requests and self._failures * 2 > len(window):
+            self._refused = self._find_failing_callers()
+            self._open()
+
+    def _find_failing_callers(self) -> set[str]:
+        """Return the callers most of whose requests in the window failed."""
+        balance: dict[str, int] = {}
+        for _, caller, failed in self._window:
+            balance[caller] = balance.get(caller, 0) + (1 if failed else -1)
+        return {caller for caller, surplus in balance.items() if surplus > 0}
+
+    def _open(self) -> None:
+        self.period += 1
+        self._window.clear()
+        self._failures = 0
+        self._open_until = self._clock() + self._rest_seconds * (0.8 + 0.4 * self._chance())

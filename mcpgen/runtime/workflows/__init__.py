@@ -1,0 +1,1 @@
+"""Workflows: tools that make several calls."""

@@ -1,0 +1,1 @@
+"""Search over tools: words, synonyms, queries and the index."""

@@ -1,1 +1,0 @@
-"""From text to the IR: load, validate, resolve, lower."""

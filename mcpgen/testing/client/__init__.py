@@ -1,0 +1,1 @@
+"""A raw JSON-RPC client of MCP servers."""

@@ -1,0 +1,308 @@
+"""A raw JSON-RPC client of an MCP server: no SDK, every frame visible, every wait bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.package import ServerPackage
+from mcpgen.runtime.upstream.http.messages import Sender
+from mcpgen.testing.client.connections import (
+    Connection,
+    ConnectionLostError,
+    HttpConnection,
+    StdioConnection,
+)
+
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+TIMEOUT_SECONDS = 10.0
+_PREFIX = "io.modelcontextprotocol/"
+_NAME = {"name": "mcpgen-testing", "version": "1"}
+_METHOD_NOT_FOUND = -32601
+_MAX_ROUNDS = 10
+_DECLARED_FOR: Mapping[str, JsonObject] = {
+    "elicitation/create": {"elicitation": {"form": {}, "url": {}}},
+    "roots/list": {"roots": {}},
+    "sampling/createMessage": {"sampling": {"tools": {}}},
+}
+
+Answer = Callable[[JsonObject], JsonObject]
+"""Gives the result of a request from the server, from its params."""
+
+
+class RpcError(Exception):
+    """The server answered with a JSON-RPC error."""
+
+    def __init__(self, error: JsonObject) -> None:
+        super().__init__(f"{error.get('code')}: {error.get('message')}")
+        self.code = error.get("code")
+        self.message = error.get("message")
+        self.data = error.get("data")
+
+
+class NoAnswerError(Exception):
+    """Nothing came within the time that was allowed."""
+
+
+class Client:
+    """Speaks one revision to a server: by handshake, or statelessly for the modern ones.
+
+    Use it as `async with Client(connection) as client`, or through `in_memory`, `over_stdio` and
+    `over_http`. `received` has every message of the server, in order.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        revision: str = LEGACY,
+        *,
+        capabilities: JsonObject | None = None,
+        answers: Mapping[str, Answer] | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        """Wrap an open connection; `answers` is by method what the server may ask for.
+
+        Without `capabilities` the client declares what it has answers to.
+        """
+        self.connection = connection
+        self.revision = revision
+        self.received: list[Any] = []
+        self.server: JsonObject = {}  # the result of `initialize`
+        self._answers = answers or {}
+        self._capabilities = _declared(self._answers) if capabilities is None else capabilities
+        self._timeout_seconds = timeout_seconds
+        self._last_id = 0
+        self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
+        self._lost: ConnectionLostError | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    @classmethod
+    def in_memory(
+        cls,
+        package: ServerPackage,
+        environ: Mapping[str, str],
+        *,
+        send: Sender | None = None,
+        revision: str = LEGACY,
+        answers: Mapping[str, Answer] | None = None,
+    ) -> Client:
+        """Give a client of a server in this process, whose API is behind `send`."""
+        from mcpgen.runtime.transports.memory import MemoryConnection
+
+        dispatcher = package.make_dispatcher(environ, send=send)
+        return cls(MemoryConnection(package.definition, dispatcher), revision, answers=answers)
+
+    @classmethod
+    async def over_stdio(
+        cls,
+        command: Sequence[str],
+        environ: Mapping[str, str] | None = None,
+        *,
+        revision: str = LEGACY,
+    ) -> Client:
+        """Start a server as a child process and give a client of it."""
+        return cls(await StdioConnection.start(command, environ), revision)
+
+    @classmethod
+    def over_http(
+        cls, url: str, *, revision: str = LEGACY, headers: Mapping[str, str] | None = None
+    ) -> Client:
+        """Give a client of the server at this URL (Streamable HTTP)."""
+        return cls(HttpConnection(url, headers), revision)
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the revision has no handshake."""
+        return self.revision >= MODERN
+
+    async def __aenter__(self) -> Client:
+        self._reading = asyncio.create_task(self._read())
+        if not self.is_modern:
+            try:
+                await self._shake_hands()
+            except BaseException:
+                await self._end()
+                raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._end()
+
+    async def _end(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        await self.connection.close()
+
+    async def _shake_hands(self) -> None:
+        self.server = await self.request(
+            "initialize",
+            {
+                "protocolVersion": self.revision,
+                "capabilities": self._capabilities,
+                "clientInfo": _NAME,
+            },
+        )
+        await self.notify("notifications/initialized")
+
+    # What a client does
+
+    async def list_tools(self) -> list[JsonObject]:
+        """Give every tool, from all pages."""
+        return await self.list_all("tools/list", "tools")
+
+    async def list_all(self, method: str, key: str) -> list[JsonObject]:
+        """Give what stands under `key` of a list's result, from all pages."""
+        items: list[JsonObject] = []
+        seen: set[str] = set()
+        params: JsonObject = {}
+        while True:
+            result = await self.request(method, params)
+            items += result[key]
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                return items
+            if cursor in seen:
+                raise ConnectionLostError(f"{method} gave the cursor {cursor!r} twice")
+            seen.add(cursor)
+            params = {"cursor": cursor}
+
+    async def call_tool(self, name: str, arguments: JsonObject | None = None) -> JsonObject:
+        """Call a tool and give its `CallToolResult`.
+
+        Raises:
+            RpcError: the call is a protocol error.
+        """
+        return await self.request_answering(
+            "tools/call", {"name": name, "arguments": arguments or {}}
+        )
+
+    async def request_answering(self, method: str, params: JsonObject) -> JsonObject:
+        """Send a request, answer what the server needs to know first, and give the result.
+
+        Raises:
+            RpcError: the server answered with an error.
+        """
+        result = await self.request(method, params)
+        for _ in range(_MAX_ROUNDS):
+            if result.get("resultType") != "input_required" or not self._answers:
+                return result
+            asked = result.get("inputRequests", {})
+            again: JsonObject = {
+                **params,
+                "inputResponses": {
+                    key: self._answers[question["method"]](question.get("params", {}))
+                    for key, question in asked.items()
+                },
+            }
+            if "requestState" in result:
+                again["requestState"] = result["requestState"]
+            result = await self.request(method, again)
+        raise NoAnswerError(f"`{method}` still asked after {_MAX_ROUNDS} rounds")
+
+    async def request(self, method: str, params: JsonObject | None = None) -> JsonObject:
+        """Send a request and give its result.
+
+        Raises:
+            RpcError: the server answered with an error.
+            NoAnswerError: it did not answer in time.
+            ConnectionLostError: what it sent was no message, or it left.
+        """
+        if self._lost is not None:
+            raise self._lost
+        self._last_id += 1
+        request_id = self._last_id
+        self._waiting[request_id] = asyncio.get_running_loop().create_future()
+        message = self.message(method, params, request_id)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                await self.connection.send(message)
+                response = await self._waiting[request_id]
+        except TimeoutError:
+            raise NoAnswerError(
+                f"no answer to `{method}` within {self._timeout_seconds:g} seconds"
+            ) from None
+        finally:
+            del self._waiting[request_id]
+        if "error" in response:
+            raise RpcError(response["error"])
+        result: JsonObject = response["result"]
+        return result
+
+    async def notify(self, method: str, params: JsonObject | None = None) -> None:
+        """Send a notification."""
+        async with asyncio.timeout(self._timeout_seconds):
+            await self.connection.send(self.message(method, params))
+
+    def message(
+        self, method: str, params: JsonObject | None = None, request_id: int | None = None
+    ) -> JsonObject:
+        """Give the message as it is sent, with the `_meta` that the revision asks for."""
+        message: JsonObject = {"jsonrpc": "2.0", "method": method}
+        if request_id is not None:
+            message["id"] = request_id
+        sent = dict(params or {})
+        if self.is_modern:
+            sent["_meta"] = {
+                f"{_PREFIX}protocolVersion": self.revision,
+                f"{_PREFIX}clientCapabilities": self._capabilities,
+                f"{_PREFIX}clientInfo": _NAME,
+                **sent.get("_meta", {}),
+            }
+        if sent:
+            message["params"] = sent
+        return message
+
+    # What the server sends
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                message = await self.connection.receive()
+            except ConnectionLostError as error:
+                self._lose(error)
+                return
+            self.received.append(message)
+            for one in message if isinstance(message, list) else [message]:
+                await self._take(one)
+
+    async def _take(self, message: JsonObject) -> None:
+        if "method" in message:
+            if "id" in message:
+                await self.connection.send(self._answer(message))
+            return
+        waiting = self._waiting.get(message.get("id", 0))
+        if waiting is not None and not waiting.done():
+            waiting.set_result(message)
+        elif "id" not in message:
+            self._lose(ConnectionLostError(f"the server refused a message: {message}"))
+
+    def _answer(self, message: JsonObject) -> JsonObject:
+        answer = self._answers.get(message["method"])
+        if answer is None:
+            error = {"code": _METHOD_NOT_FOUND, "message": "this client does not do that"}
+            return {"jsonrpc": "2.0", "id": message["id"], "error": error}
+        result = answer(message.get("params", {}))
+        return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+    def _lose(self, error: ConnectionLostError) -> None:
+        self._lost = error
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(error)
+
+
+def _declared(answers: Mapping[str, Answer]) -> JsonObject:
+    """Give the capabilities of a client that has these answers."""
+    capabilities: JsonObject = {}
+    for method in answers:
+        capabilities |= _DECLARED_FOR.get(method, {})
+    return capabilities

@@ -1,0 +1,354 @@
+"""A request body read back into a value, by its media type.
+
+Bytes that are no text (a file, a picture) are read as their base64, which is how they are written
+in arguments and in cases.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from mcpgen.jsonschema.schemas import JsonSchema, Schemas
+from mcpgen.runtime.content import JsonObject
+from mcpgen.testing.mock.description import Encoding, MediaType, Parameter
+from mcpgen.testing.mock.pairs import Pairs, unescaped
+from mcpgen.testing.mock.streams import JSON_LINES
+from mcpgen.testing.mock.styles import query_shapes
+from mcpgen.testing.mock.typed import Reading, Shape, read_shapes, read_values
+from mcpgen.testing.mock.xml_bodies import gives_shape, read_xml
+from mcpgen.text.media_types import essence_of, is_json
+
+
+def read_body(
+    content: tuple[MediaType, ...], content_type: str, body: bytes, schemas: Schemas
+) -> tuple[Reading | None, str]:
+    """Read a body that was sent as `content_type`; gives what it says, and what is wrong with it.
+
+    `content` are the media types that the operation takes.
+    """
+    if not content_type:
+        return None, "it was sent without `Content-Type`"
+    described = _find_media_type(content, content_type)
+    if described is None:
+        offered = ", ".join(f"`{entry.media_type}`" for entry in content)
+        return None, f"`{content_type}` was sent, and the operation takes {offered}"
+    try:
+        reading = _read(described, content_type, body, schemas)
+    except _UnreadableError as error:
+        return None, str(error)
+    return reading, reading.problem
+
+
+def _find_media_type(content: Iterable[MediaType], content_type: str) -> MediaType | None:
+    """Give the entry of a `content` map that holds for a media type: the most specific one."""
+    kind = essence_of(content_type)
+    entries = {entry.essence: entry for entry in content}
+    type_, _, subtype = kind.partition("/")
+    _, plus, suffix = subtype.rpartition("+")
+    of_suffix = f"{type_}/*{plus}{suffix}" if plus else kind
+    for wanted in (kind, of_suffix, f"{type_}/*", "*/*"):
+        if wanted in entries:
+            return entries[wanted]
+    return None
+
+
+class _UnreadableError(ValueError):
+    """The bytes are not of the media type that they were sent as."""
+
+
+def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas) -> Reading:
+    kind = essence_of(content_type)
+    if is_json(kind):
+        return read_values([_json(body)], described.schema, schemas)
+    if kind == "application/x-www-form-urlencoded":
+        return _read_form(described, body, schemas)
+    if kind.startswith("multipart/"):
+        if _has_parts_in_order(described, schemas):
+            return _read_sequence(described, content_type, body, schemas)
+        if kind == "multipart/related":
+            return _read_related(described, content_type, body, schemas)
+        return _read_multipart(described, content_type, body, schemas)
+    if _is_xml(kind) and gives_shape(described.schema, schemas):
+        return _read_xml(body, described.schema, schemas)
+    if kind.startswith("message/"):  # a text where it is one, and else a file
+        return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
+    if kind in JSON_LINES:
+        return _read_lines(described, body, schemas)
+    if _is_text(kind):
+        return _read_string(_text(body, content_type), described.schema, schemas)
+    return Reading((b64encode(body).decode(),))  # a schema speaks of the bytes, not of base64
+
+
+def _read_string(text: str, schema: JsonSchema, schemas: Schemas) -> Reading:
+    """A text; a schema that speaks of objects describes what is inside it."""
+    if "string" in schemas.types(schema):
+        return read_values([text], schema, schemas)
+    return Reading((text,))
+
+
+def _read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Reading:
+    try:
+        shape = read_xml(body, schema, schemas)
+    except ValueError as error:
+        raise _UnreadableError(str(error)) from None
+    return read_shapes([shape], schema, schemas)
+
+
+def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
+    """A JSON value a line; the schema is that of the list, or of each."""
+    values = [_json(line) for line in body.splitlines() if line.strip()]
+    if described.item_schema is not None:
+        return read_values([values], {"type": "array", "items": described.item_schema}, schemas)
+    # Before 3.2 nothing says which of the two a list's schema is for, and both are found.
+    is_list = "array" in schemas.likely_types(described.schema)
+    if is_list and (not values or not all(isinstance(value, list) for value in values)):
+        return read_values([values], described.schema, schemas)
+    return read_values([values], {"type": "array", "items": described.schema}, schemas)
+
+
+def _json(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise _UnreadableError(f"it is not JSON: {error}") from None
+
+
+_OTHER_TEXTS = frozenset(
+    {
+        *("application/graphql", "application/javascript", "application/jwt", "application/sql"),
+        *("application/toml", "application/x-yaml"),
+    }
+)
+
+
+def _is_xml(kind: str) -> bool:
+    return kind.endswith(("/xml", "+xml"))
+
+
+def _is_text(kind: str) -> bool:
+    is_named_so = kind.endswith(("/xml", "+xml", "/yaml", "+yaml"))
+    return kind.startswith("text/") or is_named_so or kind in _OTHER_TEXTS
+
+
+def _text(body: bytes, content_type: str) -> str:
+    charset = re.search(r'charset\s*=\s*"?([\w.-]+)', content_type, re.IGNORECASE)
+    try:
+        return body.decode(charset[1] if charset else "utf-8")
+    except (LookupError, UnicodeDecodeError) as error:
+        raise _UnreadableError(f"it is not text: {error}") from None
+
+
+# Forms
+
+
+def _read_form(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
+    """Read `application/x-www-form-urlencoded` (OpenAPI 3.2, "Encoding the x-www-form...")."""
+    try:
+        pairs = Pairs(body.decode("ascii"))
+    except UnicodeDecodeError:
+        raise _UnreadableError("a form is ASCII, everything else is percent-encoded") from None
+    return read_values([_form_value(described, pairs, schemas)], described.schema, schemas)
+
+
+def _form_value(described: MediaType, pairs: Pairs, schemas: Schemas) -> JsonObject:
+    """The object that a form's pairs say: each property as its encoding has it."""
+    found: JsonObject = {}
+    for name in _form_names(described, pairs, schemas):
+        schema = schemas.property_schema(described.schema, name)
+        shapes = _form_shapes(
+            name, schema, described.encoding.get(name, Encoding()), pairs, schemas
+        )
+        if shapes:
+            found[name] = read_shapes(shapes, schema, schemas).value
+    for name in pairs.names_left():  # what is neither declared nor in brackets
+        texts: list[Shape] = [unescaped(text, plus=True) for text in pairs.take(name)]
+        shape: Shape = texts[0] if len(texts) == 1 else texts
+        schema = schemas.property_schema(described.schema, name)
+        found[name] = read_shapes([shape], schema, schemas).value
+    return found
+
+
+def _form_names(described: MediaType, pairs: Pairs, schemas: Schemas) -> list[str]:
+    """Declared names, and those that stand before a bracket; what takes any names comes last."""
+    sent = [name.partition("[")[0] for name in pairs.names_left() if "[" in name[1:]]
+    declared = sorted(schemas.property_names(described.schema), key=len, reverse=True)
+    names = list(dict.fromkeys([*declared, *sent]))
+    return sorted(names, key=lambda name: _is_spread(name, described, schemas))
+
+
+def _is_spread(name: str, described: MediaType, schemas: Schemas) -> bool:
+    encoding = described.encoding.get(name, Encoding())
+    schema = schemas.property_schema(described.schema, name)
+    return encoding.is_styled and schemas.likely_types(schema) == {"object"}
+
+
+def _form_shapes(
+    name: str, schema: JsonSchema, encoding: Encoding, pairs: Pairs, schemas: Schemas
+) -> list[Shape]:
+    """What the pairs of a property can mean: like a query's where its encoding names a style."""
+    if not encoding.is_styled:
+        tree = pairs.take_tree(name)
+        return [] if tree is None else [tree, [tree]]
+    style = encoding.style or "form"
+    explode = style == "form" if encoding.explode is None else encoding.explode
+    as_query = Parameter(name, "query", required=False, schema=schema, style=style, explode=explode)
+    is_there = name in pairs.names_left()
+    shapes = list(query_shapes(as_query, pairs, schemas))
+    if is_there and not shapes:
+        raise _UnreadableError(f"`{name}` is not encoded in style `{style}` with explode {explode}")
+    return shapes
+
+
+# Multipart
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a multipart body."""
+
+    name: str  # "" where it has none
+    filename: str
+    content_type: str
+    content: bytes
+    content_id: str = ""
+
+
+def _read_multipart(
+    described: MediaType, content_type: str, body: bytes, schemas: Schemas
+) -> Reading:
+    """Read `multipart/form-data` (RFC 7578) by the schema of its properties."""
+    found: dict[str, list[object]] = {}
+    styled: list[str] = []  # what travels like a query has its style's names
+    names = {name for name, encoding in described.encoding.items() if encoding.is_styled}
+    declared = schemas.property_names(described.schema) - names
+    for part in multipart_parts(content_type, body):
+        if not part.name:
+            raise _UnreadableError("a part has no name")
+        if names and part.name not in declared:
+            text = quote(_text(part.content, part.content_type), safe=",")
+            styled.append(f"{quote(part.name)}={text}")
+            continue
+        schema = schemas.property_schema(described.schema, part.name)
+        found.setdefault(part.name, []).append(_part_value(part, schema, schemas))
+    value = {
+        name: values if _is_list(name, values, described.schema, schemas) else values[0]
+        for name, values in found.items()
+    }
+    value |= _form_value(described, Pairs("&".join(styled)), schemas)
+    return read_values([value], described.schema, schemas)
+
+
+def _has_parts_in_order(described: MediaType, schemas: Schemas) -> bool:
+    """Whether the parts are a list's items, without names (OpenAPI 3.2, "By Position")."""
+    if described.essence == "multipart/form-data":
+        return False
+    types = schemas.likely_types(described.schema)
+    return described.item_schema is not None or types == {"array"}
+
+
+def _read_sequence(
+    described: MediaType, content_type: str, body: bytes, schemas: Schemas
+) -> Reading:
+    """Read parts by their position, each by what the schema says of the item there."""
+    schema = described.schema
+    first = schema.get("prefixItems", ()) if isinstance(schema, dict) else ()
+    others = schemas.item_schema(schema) if described.item_schema is None else described.item_schema
+    values = [
+        _part_value(part, first[place] if place < len(first) else others, schemas)
+        for place, part in enumerate(multipart_parts(content_type, body))
+    ]
+    return read_values([values], schema, schemas)
+
+
+def _read_related(
+    described: MediaType, content_type: str, body: bytes, schemas: Schemas
+) -> Reading:
+    """Read an object of JSON and of files that belong to it, which have no names (RFC 2387)."""
+    first, *others = multipart_parts(content_type, body)
+    if first.name or any(part.name for part in others):
+        raise _UnreadableError("a part has a name, which only `multipart/form-data` gives it")
+    if f'type="{essence_of(first.content_type)}"' not in content_type:
+        raise _UnreadableError("`type` does not name the media type of the first part")
+    names = schemas.property_names(described.schema)
+    root, *files = sorted(names, key=lambda name: not _is_json_part(name, described, schemas))
+    found: dict[str, list[object]] = {}
+    for part in others:
+        name = files[0] if len(files) == 1 else _name_by_id(part.content_id, files, described)
+        found.setdefault(name, []).append(b64encode(part.content).decode())
+    value: JsonObject = {root: _json(first.content)}
+    for name, read in found.items():
+        is_list = _is_list(name, read, described.schema, schemas)
+        value[name] = read if is_list else read[0]
+    return read_values([value], described.schema, schemas)
+
+
+def _name_by_id(content_id: str, names: Iterable[str], described: MediaType) -> str:
+    for name in names:
+        if content_id and described.encoding.get(name, Encoding()).content_id == content_id:
+            return name
+    raise _UnreadableError(f"no part has the Content-ID `{content_id}`")
+
+
+def _is_json_part(name: str, described: MediaType, schemas: Schemas) -> bool:
+    told = described.encoding.get(name, Encoding()).content_type
+    schema = schemas.property_schema(described.schema, name)
+    return is_json(told) if told else schemas.likely_types(schema) == {"object"}
+
+
+def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schemas) -> bool:
+    if len(values) > 1:
+        return True
+    declared = schemas.property_schema(schema, name)
+    is_array = schemas.likely_types(declared) - {"null"} == {"array"}
+    return is_array and not isinstance(values[0], list)
+
+
+def _part_value(part: Part, schema: JsonSchema, schemas: Schemas) -> object:
+    if is_json(part.content_type):
+        return _json(part.content)
+    if part.filename or (part.content_type and not _is_text(essence_of(part.content_type))):
+        return b64encode(part.content).decode()
+    types = schemas.likely_types(schema)
+    item = schemas.item_schema(schema) if "array" in types else schema
+    return read_shapes([_text(part.content, part.content_type)], item, schemas).value
+
+
+def multipart_parts(content_type: str, body: bytes) -> list[Part]:
+    """Split a multipart body into its parts.
+
+    Raises:
+        ValueError: there is no boundary, or the body is not cut by it.
+    """
+    boundary = re.search(r'boundary\s*=\s*(?:"([^"]+)"|([^\s;]+))', content_type)
+    if boundary is None:
+        raise _UnreadableError("a multipart body was sent without a boundary")
+    marker = b"\r\n--" + (boundary[1] or boundary[2]).encode()
+    pieces = (b"\r\n" + body).split(marker)
+    if len(pieces) < 2 or not pieces[-1].startswith(b"--"):
+        raise _UnreadableError("a multipart body does not end with its boundary")
+    return [_part(piece) for piece in pieces[1:-1]]
+
+
+def _part(piece: bytes) -> Part:
+    head, blank_line, content = piece.partition(b"\r\n\r\n")
+    if not blank_line:
+        raise _UnreadableError("a part has no blank line after its headers")
+    headers: dict[str, str] = {}
+    for line in head.decode("utf-8", "replace").split("\r\n"):
+        field, _, value = line.partition(":")
+        headers[field.strip().lower()] = value.strip()
+    disposition = headers.get("content-disposition", "")
+    name = re.search(r'(?<![*\w])name="([^"]*)"', disposition)
+    filename = re.search(r'filename="([^"]*)"', disposition)
+    return Part(
+        unescaped(name[1]) if name else "",
+        filename[1] if filename else "",
+        headers.get("content-type", ""),
+        content,
+        headers.get("content-id", ""),
+    )

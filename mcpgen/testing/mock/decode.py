@@ -1,0 +1,314 @@
+"""An HTTP request read back into values, as its operation describes them.
+
+The inverse of every `style` of the Parameter Object (OpenAPI 3.2, with the tables of 3.0 and 3.1),
+written against the specification alone: it judges what the upstream client sends. Where the
+specification leaves room, every spelling that it allows is read:
+
+- `|` and `,` between items raw or percent-encoded; `+` or `%20` for a space in queries and forms;
+- `label` without `explode` as `.a,b` or `.a.b`;
+- lists under `deepObject` as `a[0]=x`, `a[]=x` or a repeated `a=x`;
+- values nested deeper than their style reaches as JSON;
+- several values of a cookie as cookies of one name, or joined with `&`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import unquote
+
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.runtime.content import JsonObject
+from mcpgen.testing.mock.bodies import read_body
+from mcpgen.testing.mock.description import Operation, Parameter
+from mcpgen.testing.mock.pairs import Pairs, unescaped
+from mcpgen.testing.mock.routes import path_texts
+from mcpgen.testing.mock.styles import header_shapes, path_shapes, query_shapes
+from mcpgen.testing.mock.typed import Reading, Shape, read_shapes, read_values
+from mcpgen.text.media_types import is_json
+
+_ILLEGAL_IN_URLS = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{}#]")
+_ALWAYS_SENT = frozenset(
+    {
+        *("accept", "accept-encoding", "connection", "content-length", "content-type"),
+        *("cookie", "host", "keep-alive", "transfer-encoding", "user-agent"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RawRequest:
+    """What arrived. `path` and `query` are as they stood on the wire, below the base URL."""
+
+    method: str
+    path: str
+    query: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+    def header(self, name: str) -> str | None:
+        """All fields of this name, whatever its case, joined as HTTP says; None without one."""
+        found = [value for key, value in self.headers if key.lower() == name.lower()]
+        return ", ".join(found) if found else None
+
+
+@dataclass(slots=True)
+class DecodedRequest:
+    """What a request says: readings by wire name, and everything that does not fit."""
+
+    path: dict[str, Reading] = field(default_factory=dict)
+    query: dict[str, Reading] = field(default_factory=dict)
+    header: dict[str, Reading] = field(default_factory=dict)
+    cookie: dict[str, Reading] = field(default_factory=dict)
+    querystring: Reading | None = None
+    body: Reading | None = None
+    content_type: str = ""
+    key_header: str = ""  # the header with an idempotency key, as the document spells it
+    problems: list[str] = field(default_factory=list)
+
+    def values(self, location: str) -> JsonObject:
+        """Give the likeliest values of one location ("path", "query", "header", "cookie")."""
+        readings: dict[str, Reading] = getattr(self, location)
+        return {name: reading.value for name, reading in readings.items()}
+
+
+def decode_request(
+    operation: Operation,
+    raw: RawRequest,
+    schemas: Schemas,
+    *,
+    credentials: Iterable[tuple[str, str]] = (),
+) -> DecodedRequest:
+    """Read a request as `operation` describes it.
+
+    `credentials` are the places that security schemes account for, as ("query", "api_key") or
+    ("header", "authorization"); anything else that no parameter accounts for is a problem.
+    """
+    decoder = _Decoder(operation, raw, schemas, frozenset(credentials))
+    decoder.read_path()
+    decoder.read_query()
+    decoder.read_headers()
+    decoder.read_cookies()
+    decoder.read_body()
+    return decoder.decoded
+
+
+class _Decoder:
+    """Reads one request, part by part, into `decoded`."""
+
+    def __init__(
+        self,
+        operation: Operation,
+        raw: RawRequest,
+        schemas: Schemas,
+        credentials: frozenset[tuple[str, str]],
+    ) -> None:
+        self.operation = operation
+        self.raw = raw
+        self.schemas = schemas
+        self.credentials = credentials
+        self.decoded = DecodedRequest()
+
+    def _keep(self, parameter: Parameter, reading: Reading) -> None:
+        if parameter.location == "querystring":
+            self.decoded.querystring = reading
+        else:
+            getattr(self.decoded, parameter.location)[parameter.name] = reading
+        if reading.problem:
+            self._complain(f"{_named(parameter)}: {reading.problem}")
+
+    def _complain(self, problem: str) -> None:
+        self.decoded.problems.append(problem)
+
+    def _parameters_in(self, location: str) -> list[Parameter]:
+        """The parameters of a location, but for those whose place a credential takes."""
+        found = self.operation.parameters_in(location)
+        return [item for item in found if not self._is_credential(item)]
+
+    def _is_credential(self, parameter: Parameter) -> bool:
+        is_header = parameter.location == "header"
+        name = parameter.name.lower() if is_header else parameter.name
+        return (parameter.location, name) in self.credentials
+
+    def _read(self, parameter: Parameter, shapes: Iterable[Shape]) -> None:
+        found = list(shapes)
+        if not found:
+            self._complain(f"{_named(parameter)}: `{parameter.style}` does not look like this")
+            return
+        self._keep(parameter, read_shapes(found, parameter.schema, self.schemas))
+
+    def _read_content(self, parameter: Parameter, text: str) -> None:
+        """Read a parameter that has `content`: its text is of a media type."""
+        if not is_json(parameter.content_type):
+            self._read(parameter, [text])
+            return
+        try:
+            values = [json.loads(text)]
+        except ValueError:
+            self._complain(f"{_named(parameter)}: `{text}` is not JSON")
+            return
+        self._keep(parameter, read_values(values, parameter.schema, self.schemas))
+
+    def _miss(self, parameter: Parameter) -> None:
+        if parameter.required:
+            self._complain(f"{_named(parameter)} is required and was not sent")
+
+    # Path
+
+    def read_path(self) -> None:
+        illegal = _ILLEGAL_IN_URLS.search(self.raw.path)
+        if illegal:
+            self._complain(f"the path has a raw `{illegal[0]}`, which must be percent-encoded")
+        texts = path_texts(self.operation.path, self.raw.path) or {}
+        for parameter in self.operation.parameters_in("path"):
+            text = texts.get(parameter.name)
+            if text is None:
+                self._miss(parameter)
+            elif parameter.content_type:
+                self._read_content(parameter, unescaped(text))
+            else:
+                self._read(parameter, path_shapes(parameter, text))
+
+    # Query
+
+    def read_query(self) -> None:
+        illegal = _ILLEGAL_IN_URLS.search(self.raw.query)
+        if illegal:
+            self._complain(f"the query has a raw `{illegal[0]}`, which must be percent-encoded")
+        whole = self.operation.parameters_in("querystring")
+        if whole:
+            self._read_querystring(whole[0])
+            return
+        pairs = Pairs(self.raw.query)
+        for place, name in self.credentials:
+            if place == "query":
+                pairs.take(name)
+        for name, value in literal_query(self.operation.path):
+            pairs.take_pair(name, value)
+        for parameter in sorted(self._parameters_in("query"), key=self._is_spread):
+            self._read_query_parameter(parameter, pairs)
+        for name in pairs.names_left():
+            self._complain(f"query parameter `{name}` is not described, or not in this way")
+
+    def _is_spread(self, parameter: Parameter) -> bool:
+        """Exploded objects take the names that are left, after all others took theirs."""
+        types = self.schemas.likely_types(parameter.schema)
+        return parameter.style != "deepObject" and parameter.explode and "object" in types
+
+    def _claimed(self, location: str, parameter: Parameter) -> frozenset[str]:
+        """The names that exploded objects other than `parameter` declare."""
+        return frozenset(
+            name
+            for other in self._parameters_in(location)
+            if other is not parameter and self._is_spread(other)
+            for name in self.schemas.property_names(other.schema)
+        )
+
+    def _read_querystring(self, parameter: Parameter) -> None:
+        if not self.raw.query:
+            self._miss(parameter)
+            return
+        if is_json(parameter.content_type):
+            self._read_content(parameter, unescaped(self.raw.query))
+        else:
+            pairs = Pairs(self.raw.query)
+            shape = {name: _one_or_all(pairs.take(name)) for name in pairs.names_left()}
+            self._keep(parameter, read_shapes([shape], parameter.schema, self.schemas))
+
+    def _read_query_parameter(self, parameter: Parameter, pairs: Pairs) -> None:
+        if parameter.content_type:
+            texts = pairs.take(parameter.name)
+            if texts:
+                self._read_content(parameter, unescaped(texts[0], plus=True))
+            else:
+                self._miss(parameter)
+            return
+        claimed = self._claimed("query", parameter)
+        shapes = list(query_shapes(parameter, pairs, self.schemas, claimed=claimed))
+        if not shapes:
+            self._miss(parameter)
+        elif parameter.allow_empty_value and "" in shapes:
+            self._keep(parameter, Reading(("", [], {}, None)))
+        else:
+            self._read(parameter, shapes)
+
+    # Headers and cookies
+
+    def read_headers(self) -> None:
+        known = {name.lower() for place, name in self.credentials if place == "header"}
+        for parameter in self._parameters_in("header"):
+            if parameter.is_generated:
+                self.decoded.key_header = parameter.name
+            known.add(parameter.name.lower())
+            text = self.raw.header(parameter.name)
+            if text is None:
+                self._miss(parameter)
+            elif parameter.content_type:
+                self._read_content(parameter, text.strip())
+            else:
+                self._read(parameter, header_shapes(parameter, text.strip()))
+        for name, _ in self.raw.headers:
+            if name.lower() not in known | _ALWAYS_SENT:
+                self._complain(f"header `{name}` is not described")
+
+    def read_cookies(self) -> None:
+        sent = [value for name, value in self.raw.headers if name.lower() == "cookie"]
+        pairs = Pairs(re.sub(r";\s*", "&", ";".join(sent)), plus_is_space=False)
+        for place, name in self.credentials:
+            if place == "cookie":
+                pairs.take(name)
+        for parameter in sorted(self._parameters_in("cookie"), key=self._is_spread):
+            self._read_cookie(parameter, pairs)
+        for name in pairs.names_left():
+            self._complain(f"cookie `{name}` is not described")
+
+    def _read_cookie(self, parameter: Parameter, pairs: Pairs) -> None:
+        if parameter.content_type:
+            texts = pairs.take(parameter.name)
+            if texts:
+                self._read_content(parameter, unescaped(texts[0]))
+            else:
+                self._miss(parameter)
+            return
+        is_raw = parameter.style == "cookie"
+        claimed = self._claimed("cookie", parameter)
+        shapes = list(query_shapes(parameter, pairs, self.schemas, is_raw=is_raw, claimed=claimed))
+        if shapes:
+            self._read(parameter, shapes)
+        else:
+            self._miss(parameter)
+
+    # Body
+
+    def read_body(self) -> None:
+        content_type = self.raw.header("content-type") or ""
+        self.decoded.content_type = content_type
+        if not self.raw.body and not content_type:
+            if self.operation.body_required:
+                self._complain("a body is required and was not sent")
+            return
+        if not self.operation.body:
+            self._complain("a body was sent, and the operation has none")
+            return
+        reading, problem = read_body(self.operation.body, content_type, self.raw.body, self.schemas)
+        self.decoded.body = reading
+        if problem:
+            self._complain(f"body: {problem}")
+
+
+def _named(parameter: Parameter) -> str:
+    return f"{parameter.location} parameter `{parameter.name}`"
+
+
+def _one_or_all(texts: list[str]) -> Shape:
+    decoded: list[Shape] = [unescaped(text, plus=True) for text in texts]
+    return decoded[0] if len(decoded) == 1 else decoded
+
+
+def literal_query(template: str) -> list[tuple[str, str]]:
+    """Give the query that some documents write into the path itself, as decoded pairs."""
+    _, _, query = template.partition("#")[0].partition("?")
+    pairs = (pair.partition("=") for pair in query.split("&") if pair and "{" not in pair)
+    return [(unquote(name), unquote(value)) for name, _, value in pairs]

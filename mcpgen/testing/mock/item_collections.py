@@ -1,0 +1,182 @@
+"""Which paths of an API hold items that come and go, told from its document alone.
+
+A collection has a POST, which creates an item, and a path below it that ends in a parameter, which
+names one. Whatever answers with an item must show by which of its properties it is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, UnusableSchemaError
+from mcpgen.runtime.content import JsonObject
+from mcpgen.testing.mock.description import Description, MediaType, Operation, Parameter
+from mcpgen.testing.mock.replies import response_value, success_response
+from mcpgen.text.media_types import is_json
+
+_PARAMETER = re.compile(r"\{([^{}]*)\}")
+_ITEM = "/{}"
+
+Shape = tuple[str, str]
+"""A source and a path whose parameters have no names: ("", "/pets/{}")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Where an answer shows an item, or a list of them: as a whole, or in one of its members."""
+
+    member: str  # "": it is the item, or the list
+    schema: JsonSchema  # of the item
+    example: JsonValue  # of the item, or the list
+    whole: JsonValue  # an example of all that is answered
+    whole_schema: JsonSchema
+    id_property: str = ""  # of an item: "id"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCollection:
+    """A path under which items are created, and the path of each."""
+
+    shape: Shape
+    path: str  # "/pets"
+    item_path: str  # "/pets/{petId}"
+    parameter: Parameter  # the last one of `item_path`
+    item: Shown  # as the operation shows it that shows it best
+    operations: tuple[str, ...]  # the keys of those of both paths
+
+    @property
+    def depth(self) -> int:
+        """How many parameters the path has, whose values tell one such collection from another."""
+        return len(parameters_of(self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCollections:
+    """The collections of an API, by shape, and why other paths are none."""
+
+    by_shape: Mapping[Shape, ItemCollection]
+    left_out: Mapping[str, str]  # by path
+
+
+def shape_of(operation: Operation) -> Shape:
+    """Give an operation's path without the names of its parameters."""
+    return operation.source, _PARAMETER.sub("{}", operation.path).rstrip("/")
+
+
+def parameters_of(path: str) -> list[str]:
+    """Give the names of a path's parameters, in its order."""
+    return _PARAMETER.findall(path)
+
+
+def find_collections(api: Description) -> FoundCollections:
+    """Find the collections of an API, in the order of their paths in the document."""
+    by_shape: dict[Shape, dict[str, Operation]] = {}
+    for operation in api.operations.values():
+        by_shape.setdefault(shape_of(operation), {})[operation.method] = operation
+    found: dict[Shape, ItemCollection] = {}
+    left_out: dict[str, str] = {}
+    for (source, shape), methods in by_shape.items():
+        path = next(iter(methods.values())).path
+        items = by_shape.get((source, f"{shape}{_ITEM}"))
+        if shape.endswith(_ITEM) and "POST" not in by_shape.get(
+            (source, shape.removesuffix(_ITEM)), {}
+        ):
+            left_out[path] = "no POST on the path above creates one"
+        elif "POST" in methods and items is None and not shape.endswith(_ITEM):
+            left_out[path] = "no path below it names one of what its POST creates"
+        elif "POST" in methods and items is not None:
+            try:
+                collection = _collection((source, shape), methods, items, api)
+            except UnusableSchemaError as error:
+                left_out[path] = str(error)
+                continue
+            if collection is None:
+                left_out[path] = "no answer shows by which property an item is named"
+            else:
+                found[source, shape] = collection
+    return FoundCollections(found, left_out)
+
+
+def _collection(
+    shape: Shape,
+    methods: Mapping[str, Operation],
+    items: Mapping[str, Operation],
+    api: Description,
+) -> ItemCollection | None:
+    create, one = methods["POST"], next(iter(items.values()))
+    name = parameters_of(one.path)[-1]
+    parameter = next(it for it in one.parameters_in("path") if it.name == name)
+    operations = tuple(it.key for it in (*methods.values(), *items.values()))
+    for operation in filter(None, (items.get("GET"), create, items.get("PATCH"), items.get("PUT"))):
+        for id_property in _names_of_ids(name, create.path):
+            if item := shown_item(operation, id_property, api):
+                api.responses.schemas.checker(item.schema)  # that it can be used at all
+                return ItemCollection(shape, create.path, one.path, parameter, item, operations)
+    return None
+
+
+def _names_of_ids(parameter: str, path: str) -> tuple[str, ...]:
+    """How the property may be called that names an item; the likeliest first."""
+    noun = path.rstrip("/").rpartition("/")[2]
+    return (parameter, "id", f"{noun}Id", f"{noun.removesuffix('s')}Id")
+
+
+def shown_item(operation: Operation, id_property: str, api: Description) -> Shown | None:
+    """Tell where an operation's success shows an item that has a certain property.
+
+    However that is spelled: `petId` is `pet_id`. None where it shows none, or several.
+    """
+    media_type = _json_answer(operation)
+    if media_type is None:
+        return None
+    value, schema = response_value(media_type, api), api.responses.of(media_type.schema)
+    if not isinstance(value, dict):
+        return None
+    inner = api.responses.schemas.property_schema
+    members = [(name, inner(schema, name), member) for name, member in value.items()]
+    found = [
+        Shown(name, part, example, value, schema, property_name)
+        for name, part, example in (("", schema, value), *members)
+        if isinstance(example, dict)
+        and (property_name := _property(id_property, part, example, api))
+    ]
+    return found[0] if len(found) == 1 or (found and not found[0].member) else None
+
+
+def _property(wanted: str, schema: JsonSchema, example: JsonObject, api: Description) -> str:
+    """Give the property of an object that is named like this, however it is spelled; "" if none."""
+    declared = api.responses.schemas.property_names(schema)
+    names = (*example, *sorted(declared))
+    return next((name for name in names if _plain(name) == _plain(wanted)), "")
+
+
+def shown_list(operation: Operation, api: Description) -> Shown | None:
+    """Tell where an operation's success shows a list; None where it shows none, or several."""
+    media_type = _json_answer(operation)
+    if media_type is None:
+        return None
+    schemas = api.responses.schemas
+    value, schema = response_value(media_type, api), api.responses.of(media_type.schema)
+    if isinstance(value, list):
+        return Shown("", schemas.item_schema(schema), value, value, schema)
+    members = value.items() if isinstance(value, dict) else ()
+    lists = [(name, member) for name, member in members if isinstance(member, list)]
+    if len(lists) != 1:
+        return None
+    ((name, member),) = lists
+    of_items = schemas.item_schema(schemas.property_schema(schema, name))
+    return Shown(name, of_items, member, value, schema)
+
+
+def _json_answer(operation: Operation) -> MediaType | None:
+    """Give the JSON that an operation's success is described with."""
+    success = success_response(operation)
+    content = success.content if success else ()
+    return next((entry for entry in content if is_json(entry.media_type)), None)
+
+
+def _plain(name: str) -> str:
+    """A name as those who spell names otherwise may spell it: "petId", "pet_id", "PetID"."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -1,0 +1,212 @@
+"""What the mock upstream answers: the document's examples, else samples of its schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+
+from mcpgen.jsonschema.samples import CannotSampleError, exemplary, sample
+from mcpgen.jsonschema.schemas import JsonSchema, JsonValue
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.testing.mock.description import (
+    Description,
+    MediaType,
+    Operation,
+    Response,
+)
+from mcpgen.testing.mock.streams import is_stream, written_stream
+from mcpgen.text.media_types import essence_of, is_json
+
+_SAMPLE_BYTES = b"\x89SAMPLE\r\n\x1a\n\x00\xff"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How an answer differs from the usual one; for a test that wants to see what follows.
+
+    Without `body`, a `status` gets what the document has for it, else a problem document
+    (RFC 9457). `fault` is "" or
+
+    - "json": the body is cut in half, and comes whole as far as HTTP can tell;
+    - "cut": the connection breaks in the middle of the body;
+    - "connection": it breaks before there is an answer;
+    - "refused": there is no connection (a mock that was started breaks it instead);
+    - "echo": an error whose detail is the whole request, credentials and all.
+    """
+
+    status: int = 0  # 0: the success that the document describes
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    delay_seconds: float = 0.0
+    fault: str = ""
+
+    @classmethod
+    def from_json(cls, entry: JsonObject) -> Reply:
+        """Read the `reply` of a case; its `body` is a JSON value, its `text` is sent as it is."""
+        headers = entry.get("headers", {})
+        body = entry.get("text")
+        if "body" in entry:
+            body = json.dumps(entry["body"])
+            headers = {"Content-Type": "application/json", **headers}
+        return cls(
+            status=entry.get("status", 0),
+            headers=tuple(headers.items()),
+            body=None if body is None else body.encode(),
+            delay_seconds=entry.get("delay_seconds", 0.0),
+            fault=entry.get("fault", ""),
+        )
+
+
+def usual_response(operation: Operation, api: Description, accept: str) -> HttpResponse:
+    """Give the success that the document describes, in a media type that is accepted."""
+    described = success_response(operation)
+    if described is None:
+        return HttpResponse(204)
+    status = int(described.status) if described.status.isdigit() else 200
+    return _described_response(described, status, api, accept)
+
+
+def other_response(
+    operation: Operation, api: Description, accept: str, status: int
+) -> HttpResponse:
+    """Give what the document describes for a status, else a problem document of our own."""
+    by_status = {response.status.upper(): response for response in operation.responses}
+    described = next(
+        (
+            by_status[key]
+            for key in (str(status), f"{status // 100}XX", "DEFAULT")
+            if key in by_status and by_status[key].content
+        ),
+        None,
+    )
+    if described is not None:
+        return _described_response(described, status, api, accept)
+    return HttpResponse(status) if status < 300 else problem_response(status, "as this test wants")
+
+
+def problem_response(status: int, detail: str, problems: Sequence[str] = ()) -> HttpResponse:
+    """Give a problem document (RFC 9457); `problems` says more than one thing."""
+    try:
+        title = HTTPStatus(status).phrase
+    except ValueError:
+        title = "Problem"
+    document: JsonObject = {"title": title, "status": status, "detail": detail}
+    if problems:
+        document["problems"] = list(problems)
+    body = json.dumps(document).encode()
+    return HttpResponse(status, (("Content-Type", "application/problem+json"),), body)
+
+
+def success_response(operation: Operation) -> Response | None:
+    """Give the Response Object of the lowest 2xx status, a range before `default`."""
+    fits = [entry for entry in operation.responses if re.fullmatch("2[0-9Xx]{2}", entry.status)]
+    fits += [entry for entry in operation.responses if entry.status == "default"]
+    return min(fits, key=lambda entry: entry.status.upper().replace("X", "~"), default=None)
+
+
+def _described_response(
+    described: Response, status: int, api: Description, accept: str
+) -> HttpResponse:
+    media_type = _choose_media_type(described.content, accept)
+    if media_type is None or status in {204, 205, 304}:
+        return HttpResponse(status, _headers(described, api))
+    name = _concrete(media_type.media_type)
+    headers = (("Content-Type", name), *_headers(described, api))
+    return HttpResponse(status, headers, _body(media_type, name, api))
+
+
+def _choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType | None:
+    """Give the described media type that `Accept` likes best; the first where it likes none."""
+    for wanted in accept.split(","):
+        kind = essence_of(wanted)
+        for entry in content:
+            if kind in {entry.essence, "*/*"} or (
+                kind.endswith("/*") and entry.essence.startswith(kind[:-1])
+            ):
+                return entry
+    return content[0] if content else None
+
+
+def accept_problems(operation: Operation, accept: str) -> list[str]:
+    """Say that a request asks for none of the media types that a success is described with."""
+    success = success_response(operation)
+    described = {entry.essence for entry in success.content} if success else set()
+    wanted = {essence_of(entry) for entry in accept.split(",") if entry.strip()}
+    if not described or not wanted or any(_overlap(a, b) for a in wanted for b in described):
+        return []
+    return [f"`Accept: {accept}` names nothing that the operation answers with"]
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether two media types, or ranges of them, have one in common."""
+    if one == other or "*/*" in (one, other):
+        return True
+    is_range = one.endswith("/*") or other.endswith("/*")
+    return is_range and one.partition("/")[0] == other.partition("/")[0]
+
+
+def _concrete(media_type: str) -> str:
+    """A media type that a response can have, for a range."""
+    ranges = {"*/*": "application/json", "image/*": "image/png", "text/*": "text/plain"}
+    kind = essence_of(media_type)
+    return ranges.get(kind, f"{kind[:-1]}octet-stream" if kind.endswith("/*") else media_type)
+
+
+def _body(media_type: MediaType, name: str, api: Description) -> bytes:
+    if is_json(name):
+        if id(media_type) not in api.answers:
+            api.answers[id(media_type)] = response_value(media_type, api)
+        return json.dumps(api.answers[id(media_type)], ensure_ascii=False).encode()
+    if is_stream(name):
+        described = replace(media_type, schema=_item_schema(media_type, api))
+        return written_stream(name, [response_value(described, api)] * 2)
+    texts = [example for example in media_type.examples if isinstance(example, str)]
+    kind = essence_of(name)
+    if kind.endswith(("/xml", "+xml")):
+        return (texts[0] if texts else "<sample/>").encode()
+    if kind.startswith("text/") or kind.endswith(("/yaml", "+yaml")):
+        value = texts[0] if texts else response_value(media_type, api)
+        return (value if isinstance(value, str) else json.dumps(value)).encode()
+    return _SAMPLE_BYTES
+
+
+def _item_schema(media_type: MediaType, api: Description) -> JsonSchema:
+    """What describes one item of a sequence: its own schema, or that of the list's items."""
+    if media_type.item_schema is not None:
+        return media_type.item_schema
+    schema = api.responses.of(media_type.schema)
+    schemas = api.responses.schemas
+    is_list = schemas.likely_types(schema) == {"array"}
+    return schemas.item_schema(schema) if is_list else media_type.schema
+
+
+def response_value(media_type: MediaType, api: Description) -> JsonValue:
+    """Give the value that a response of this media type carries.
+
+    The document's first valid example, else a sample, else, where no valid value could be made, an
+    empty object.
+    """
+    schema = api.responses.of(media_type.schema)
+    try:
+        return exemplary(schema, media_type.examples, api.responses.schemas)
+    except CannotSampleError:
+        return {}
+
+
+def _headers(described: Response, api: Description) -> tuple[tuple[str, str], ...]:
+    """The headers that a response must have, where they are scalars."""
+    found = []
+    for header in described.headers:
+        if not header.required or header.name.lower() == "content-type":
+            continue
+        try:
+            value = sample(header.schema, schemas=api.responses.schemas, seed=header.name)
+        except CannotSampleError:
+            continue
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            found.append((header.name, str(value)))
+    return tuple(found)

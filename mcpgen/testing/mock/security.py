@@ -1,0 +1,147 @@
+"""Which security requirement a request satisfies, and with what."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from mcpgen.testing.mock.decode import RawRequest
+from mcpgen.testing.mock.description import Operation, SecurityScheme
+from mcpgen.testing.mock.pairs import Pairs, unescaped
+
+Secrets = Mapping[str, Mapping[str, str]]
+"""Scheme id -> part ("value", "username", "password", "access_token") -> what must be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityVerdict:
+    """The alternative that a request satisfies, the places it uses, and what is wrong."""
+
+    alternative: tuple[str, ...] = ()
+    places: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+
+
+def judge_security(
+    operation: Operation,
+    schemes: Mapping[str, SecurityScheme],
+    raw: RawRequest,
+    secrets: Secrets,
+    *,
+    has_certificate: bool | None,
+) -> SecurityVerdict:
+    """Hold a request against the security requirements of its operation.
+
+    Of several satisfied alternatives the one with credentials in the most places counts, and of
+    those the one with the most schemes. A scheme without `secrets` is satisfied by any credential
+    of its kind. `has_certificate` is None where it cannot be known, which passes.
+    """
+    if not operation.security:
+        return SecurityVerdict(problem=_needless_problem((), schemes, raw, secrets))
+    verdicts = [
+        _judge(alternative, schemes, raw, secrets, has_certificate)
+        for alternative in sorted(operation.security, key=len, reverse=True)
+    ]
+    satisfied = [verdict for verdict in verdicts if not verdict.problem]
+    if satisfied:
+        best = max(satisfied, key=lambda verdict: len(verdict.places))
+        return replace(best, problem=_needless_problem(best.places, schemes, raw, secrets))
+    first = verdicts[0].problem
+    others = f" (nor any other of {len(verdicts)} alternatives)" if len(verdicts) > 1 else ""
+    return SecurityVerdict(problem=f"{first}{others}")
+
+
+def _needless_problem(
+    places: Collection[tuple[str, str]],
+    schemes: Mapping[str, SecurityScheme],
+    raw: RawRequest,
+    secrets: Secrets,
+) -> str:
+    """Name a known API key that was sent in a place where none belongs.
+
+    Where those of other types travel, no request has anything that is not judged already.
+    """
+    for scheme in schemes.values():
+        if scheme.type != "apiKey" or _place(scheme) in places:
+            continue
+        expected = secrets.get(scheme.id, {}).get("value")
+        if expected and _sent(scheme, raw) == expected:
+            return f"`{scheme.id}`: a credential was sent that this operation does not ask for"
+    return ""
+
+
+def _judge(
+    alternative: tuple[str, ...],
+    schemes: Mapping[str, SecurityScheme],
+    raw: RawRequest,
+    secrets: Secrets,
+    has_certificate: bool | None,
+) -> SecurityVerdict:
+    by_place: dict[tuple[str, str], list[SecurityScheme]] = {}
+    for name in alternative:
+        scheme = schemes.get(name)
+        if scheme is None:
+            return SecurityVerdict(problem=f"`{name}` is no security scheme of the document")
+        if scheme.type != "mutualTLS":
+            by_place.setdefault(_place(scheme), []).append(scheme)
+        elif has_certificate is False:
+            return SecurityVerdict(problem=f"`{name}`: no client certificate was used")
+    for sharing in by_place.values():
+        # Schemes that share a place can only be met by one credential: flows of one OAuth 2 server.
+        problems = [_problem(scheme, _sent(scheme, raw), secrets) for scheme in sharing]
+        if all(problems):
+            return SecurityVerdict(problem=f"`{sharing[0].id}`: {problems[0]}")
+    return SecurityVerdict(alternative, tuple(by_place))
+
+
+def _place(scheme: SecurityScheme) -> tuple[str, str]:
+    if scheme.type != "apiKey":
+        return ("header", "authorization")
+    name = scheme.name.lower() if scheme.location == "header" else scheme.name
+    return (scheme.location, name)
+
+
+def _sent(scheme: SecurityScheme, raw: RawRequest) -> str | None:
+    """What stands in the place of a scheme; None for nothing."""
+    location, name = _place(scheme)
+    if location == "header":
+        return raw.header(name)
+    if location == "query":
+        texts = Pairs(raw.query).take(name)
+        return unescaped(texts[0], plus=True) if len(texts) == 1 else None
+    pairs = (pair.strip().partition("=") for pair in (raw.header("cookie") or "").split(";"))
+    return next((value for key, _, value in pairs if key == name), None)
+
+
+def _problem(scheme: SecurityScheme, sent: str | None, known: Secrets) -> str:
+    secrets = known.get(scheme.id, {})
+    location, name = _place(scheme)
+    if not sent:
+        return f"no credential was sent in {location} `{name}`"
+    if scheme.type == "apiKey":
+        return _mismatch(sent, secrets.get("value"))
+    kind = scheme.http_scheme if scheme.type == "http" else "bearer"
+    found, _, credential = sent.partition(" ")
+    if found.lower() != kind or not credential:
+        return f"`Authorization` is not of the scheme `{kind}`"
+    if kind == "basic":
+        return _basic_problem(credential, secrets)
+    return _mismatch(credential, secrets.get("access_token", secrets.get("value")))
+
+
+def _basic_problem(credential: str, secrets: Mapping[str, str]) -> str:
+    try:
+        pair = b64decode(credential, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return "the credential is not base64"
+    if ":" not in pair:
+        return "the credential has no colon between user and password"
+    if not secrets:
+        return ""
+    return _mismatch(pair, f"{secrets.get('username', '')}:{secrets.get('password', '')}")
+
+
+def _mismatch(sent: str, expected: str | None) -> str:
+    return "" if expected is None or sent == expected else "another credential was expected"

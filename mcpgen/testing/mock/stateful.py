@@ -1,0 +1,265 @@
+"""An API that remembers: what was created is found, what was deleted is gone.
+
+Answers are those of the mock without a memory, with the items in them that are there; each stays
+valid against its schema. Filters and pages of a list are not followed. No I/O, clock or chance.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, islice
+from urllib.parse import quote
+
+from mcpgen.jsonschema.fitting import fitted, required_part
+from mcpgen.jsonschema.samples import CannotSampleError, sample
+from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.testing.mock.decode import DecodedRequest
+from mcpgen.testing.mock.description import Description, Operation, Parameter
+from mcpgen.testing.mock.item_collections import (
+    ItemCollection,
+    Shape,
+    find_collections,
+    parameters_of,
+    shape_of,
+    shown_item,
+    shown_list,
+)
+from mcpgen.testing.mock.replies import (
+    other_response,
+    problem_response,
+    success_response,
+    usual_response,
+)
+from mcpgen.text.media_types import is_json
+
+_MOST_TRIES = 200  # to find an id that nothing has had yet
+_ABOUT_ITEMS = frozenset({"DELETE", "GET", "PATCH", "POST", "PUT"})
+_COUNTS = frozenset({"count", "total", "total_count", "totalCount"})
+
+
+@dataclass(slots=True)
+class _Items:
+    """What is in one collection, by its id as a path spells it."""
+
+    by_id: dict[str, JsonObject]
+    used: set[str]  # the ids that were given at any time
+    created: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request that fits its operation."""
+
+    operation: Operation
+    values: tuple[str, ...]  # of the path's parameters, in its order
+    body: JsonValue
+    url: str
+    accept: str
+
+
+class StatefulApi:
+    """The collections of an API, which begin with the items of the document's own examples."""
+
+    def __init__(self, api: Description) -> None:
+        found = find_collections(api)
+        self.collections = tuple(found.by_shape.values())
+        self.left_out = found.left_out  # why other paths are no collections
+        self._api = api
+        self._schemas = api.responses.schemas
+        self._by_shape = found.by_shape
+        self._items: dict[tuple[Shape, tuple[str, ...]], _Items] = {}
+
+    def forget(self) -> None:
+        """Go back to the beginning."""
+        self._items.clear()
+
+    def answer(
+        self, operation: Operation, request: DecodedRequest, url: str, accept: str
+    ) -> HttpResponse | None:
+        """Do what a fitting request asks for; None where it is about nothing that is remembered."""
+        named = request.values("path")
+        values = tuple(str(named.get(name, "")) for name in parameters_of(operation.path))
+        body = request.body.value if request.body else None
+        asked = _Asked(operation, values, body, url, accept)
+        source, shape = shape_of(operation)
+        for collection in self._around(source, shape):
+            at = values[: collection.depth + 1]
+            if at[-1] not in self._of(collection, at[:-1]).by_id:
+                return other_response(operation, self._api, accept, 404)
+            if operation.key in collection.operations and operation.method in _ABOUT_ITEMS:
+                return self._about_item(asked, collection)
+        own = self._by_shape.get((source, shape))
+        if own is None or operation.method not in {"GET", "POST"}:
+            return None
+        return self._listed(asked, own) if operation.method == "GET" else self._created(asked, own)
+
+    def _around(self, source: str, shape: str) -> Iterator[ItemCollection]:
+        """The collections whose items a path leads through or to, the outermost first."""
+        for end in range(len(shape) + 1):
+            if shape.endswith("/{}", 0, end) and shape[end : end + 1] in {"", "/"}:
+                collection = self._by_shape.get((source, shape[:end].removesuffix("/{}")))
+                if collection is not None:
+                    yield collection
+
+    def _of(self, collection: ItemCollection, within: tuple[str, ...]) -> _Items:
+        key = collection.shape, within
+        if key not in self._items:
+            is_new = self._is_created(collection, within)
+            by_id = {} if is_new else dict(self._seeds(collection))
+            self._items[key] = _Items(by_id, set(by_id))
+        return self._items[key]
+
+    def _is_created(self, collection: ItemCollection, within: tuple[str, ...]) -> bool:
+        """Whether a collection belongs to an item that was created: then it begins empty."""
+        return any(
+            within[around.depth] in self._of(around, within[: around.depth]).created
+            for around in self._around(*collection.shape)
+        )
+
+    def _seeds(self, collection: ItemCollection) -> Iterator[tuple[str, JsonObject]]:
+        """The items that the document's answers show, by their ids."""
+        shown = collection.item
+        examples = [shown.example]
+        for key in collection.operations:
+            operation = self._api.operations[key]
+            is_list = operation.method == "GET" and shape_of(operation) == collection.shape
+            if is_list and (listed := shown_list(operation, self._api)):
+                examples = [*listed.example, shown.example]
+        for item in examples:
+            name = item.get(shown.id_property) if isinstance(item, dict) else None
+            if isinstance(name, str | int) and self._schemas.fits(shown.schema, item):
+                yield str(name), item
+
+    # One item
+
+    def _about_item(self, asked: _Asked, collection: ItemCollection) -> HttpResponse:
+        items, name = self._of(collection, asked.values[:-1]), asked.values[-1]
+        item = items.by_id[name]
+        if asked.operation.method == "DELETE":
+            del items.by_id[name]
+        elif asked.operation.method != "GET":
+            item = items.by_id[name] = self._changed(asked, collection, item)
+        return self._showing(asked, collection, item)
+
+    def _changed(self, asked: _Asked, collection: ItemCollection, item: JsonObject) -> JsonObject:
+        """The item after PUT, which says all that can be said of it, or else what changes."""
+        shown = collection.item
+        told = _told(asked.body, shown.member)
+        if told is None:
+            return item
+        declared: set[str] = set()
+        if asked.operation.method == "PUT":
+            schemas = self._api.requests.schemas
+            for media_type in asked.operation.body:
+                declared |= schemas.property_names(media_type.schema)
+        kept = {name: value for name, value in item.items() if name not in declared}
+        members = {**kept, **told, shown.id_property: item[shown.id_property]}
+        return fitted(members, shown.schema, item, self._schemas)
+
+    # The collection
+
+    def _created(self, asked: _Asked, collection: ItemCollection) -> HttpResponse:
+        items = self._of(collection, asked.values)
+        shown = collection.item
+        told = _told(asked.body, shown.member) or {}
+        names = self._new_ids(collection, items)
+        given = told.get(shown.id_property)
+        if isinstance(given, str | int) and not isinstance(given, bool):
+            if str(given) in items.by_id:
+                return problem_response(409, f"`{given}` is there already")
+            names = chain([given], names)
+        for name in islice(names, _MOST_TRIES):
+            members = {**told, shown.id_property: name}
+            item = fitted(members, shown.schema, shown.example, self._schemas)
+            if item.get(shown.id_property) == name:
+                items.by_id[str(name)] = item
+                items.used.add(str(name))
+                items.created.add(str(name))
+                answer = self._showing(asked, collection, item)
+                return _located(answer, asked.operation, asked.url, str(name))
+        return problem_response(409, "its schema has no further id for an item")
+
+    def _new_ids(self, collection: ItemCollection, items: _Items) -> Iterator[str | int]:
+        """Ids that nothing has had and a path can name: the next number, else samples."""
+        item, parameter = collection.item, collection.parameter
+        schema = self._schemas.property_schema(item.schema, item.id_property)
+        kinds = self._schemas.likely_types(schema)
+        numbers = [int(name) for name in items.used if name.isdecimal()]
+        following = count(max(numbers, default=0) + 1)
+        tried: Iterator[str | int] = iter(())
+        if kinds & {"integer", "number"}:
+            tried = islice(following, _MOST_TRIES)
+        elif numbers and len(numbers) == len(items.used):
+            tried = islice(map(str, following), _MOST_TRIES)
+        of_item = _samples(schema, parameter.name, self._schemas)
+        of_path = _samples(parameter.schema, parameter.name, self._api.requests.schemas)
+        for name in chain(tried, of_item, of_path):
+            if str(name) not in items.used and self._can_name(parameter, name):
+                yield name
+
+    def _can_name(self, parameter: Parameter, name: str | int) -> bool:
+        # A path has texts: what is a number in an item may be declared as one there, or as a text.
+        spellings = [name, str(name), *([int(name)] if str(name).isdecimal() else [])]
+        return any(self._api.requests.schemas.fits(parameter.schema, it) for it in spellings)
+
+    def _listed(self, asked: _Asked, collection: ItemCollection) -> HttpResponse | None:
+        shown = shown_list(asked.operation, self._api)
+        if shown is None:
+            return None
+        example = next(iter(shown.example), None)
+        listed: JsonValue = [
+            fitted(item, shown.schema, example, self._schemas)
+            for item in self._of(collection, asked.values).by_id.values()
+        ]
+        if shown.member:
+            # What is optional beside the list tells of pages, and there is one.
+            around = required_part(shown.whole_schema, shown.whole, self._schemas)
+            counts = {name: len(listed) for name in around if name in _COUNTS}
+            listed = {**around, **counts, shown.member: listed}
+        return _with_json(usual_response(asked.operation, self._api, asked.accept), listed)
+
+    def _showing(self, asked: _Asked, collection: ItemCollection, item: JsonObject) -> HttpResponse:
+        """The usual answer, which tells of an item wherever it tells of one."""
+        usual = usual_response(asked.operation, self._api, asked.accept)
+        shown = shown_item(asked.operation, collection.item.id_property, self._api)
+        if shown is None:
+            return usual
+        value = fitted(item, shown.schema, shown.example, self._schemas)
+        return _with_json(usual, {**shown.whole, shown.member: value} if shown.member else value)
+
+
+def _samples(schema: JsonSchema, seed: str, schemas: Schemas) -> Iterator[str | int]:
+    for variant in range(1, _MOST_TRIES):
+        try:
+            name = sample(schema, schemas=schemas, seed=seed, variant=variant)
+        except CannotSampleError:
+            return
+        if isinstance(name, str | int):
+            yield name
+
+
+def _told(body: JsonValue, member: str) -> JsonObject | None:
+    """What a body says of an item, which it may have in the same member as the answers."""
+    if isinstance(body, dict) and isinstance(body.get(member), dict):
+        body = body[member]
+    return body if isinstance(body, dict) else None
+
+
+def _with_json(usual: HttpResponse, value: JsonValue) -> HttpResponse:
+    if not is_json(usual.header("Content-Type")):
+        return usual
+    return replace(usual, body=json.dumps(value, ensure_ascii=False).encode())
+
+
+def _located(response: HttpResponse, operation: Operation, url: str, name: str) -> HttpResponse:
+    """Say where what was created is, if the operation is described to do so."""
+    described = success_response(operation)
+    if described is None or not any(it.name.lower() == "location" for it in described.headers):
+        return response
+    others = tuple(it for it in response.headers if it[0].lower() != "location")
+    place = f"{url.partition('?')[0].rstrip('/')}/{quote(name, safe='')}"
+    return replace(response, headers=(*others, ("Location", place)))

@@ -1,0 +1,388 @@
+"""A stand-in for the API: judges each request by the document, answers, and keeps a record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.errors import (
+    ConnectError,
+    DisconnectedError,
+    ResponseTooLargeError,
+)
+from mcpgen.runtime.upstream.http.messages import HeaderFields, HttpRequest, HttpResponse
+from mcpgen.testing.mock.decode import (
+    DecodedRequest,
+    RawRequest,
+    decode_request,
+    literal_query,
+)
+from mcpgen.testing.mock.description import Description, Operation, base_path
+from mcpgen.testing.mock.pairs import Pairs
+from mcpgen.testing.mock.replies import (
+    Reply,
+    accept_problems,
+    other_response,
+    problem_response,
+    usual_response,
+)
+from mcpgen.testing.mock.security import Secrets, judge_security
+from mcpgen.testing.mock.stateful import StatefulApi
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+_NO_REPLY = Reply()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """One request as it arrived, what it says, and all that is wrong with it."""
+
+    method: str
+    url: str
+    headers: HeaderFields
+    body: bytes
+    operation: str  # its key; "" for a route that the document does not have
+    decoded: DecodedRequest
+    security: tuple[str, ...]  # the schemes whose credentials it carried, as `security` has them
+    problems: tuple[str, ...]  # empty: the request is what the document describes
+    response: HttpResponse
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.url}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A request, taken apart as far as no operation is needed for it."""
+
+    method: str
+    url: str
+    headers: HeaderFields
+    body: bytes
+    has_certificate: bool | None
+
+    def __str__(self) -> str:
+        fields = "; ".join(f"{name}: {value}" for name, value in self.headers)
+        return f"{self.method} {self.url} {fields}"
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.url).path
+
+    @property
+    def query(self) -> str:
+        return self.url.partition("?")[2]
+
+    @property
+    def accept(self) -> str:
+        return next((value for name, value in self.headers if name.lower() == "accept"), "")
+
+
+class MockUpstream:
+    """The API that a document describes, for tests.
+
+    In process, `send` is the sender of an `ApiClient`; as a real HTTP server, `start` gives the
+    base URL to configure. A request that does not fit its operation is answered with 4xx and the
+    reason, and so is an unknown route; everything is recorded in `requests`.
+    """
+
+    def __init__(
+        self,
+        description: JsonObject | Description,
+        *,
+        secrets: Secrets | None = None,
+        base_url: str = "",
+        stateful: bool = False,
+    ) -> None:
+        """Make the mock of a decoded `tests/generated/upstream.json`.
+
+        `secrets` are the credentials that are accepted, by security scheme and part; a scheme
+        without any takes every credential of its kind. `base_url` is where the API was configured
+        to be; without it, the servers of the document count. A `stateful` mock remembers what is
+        created, changed and deleted, as far as `state` says.
+        """
+        if isinstance(description, Description):
+            self.api = description
+        else:
+            self.api = Description(description)
+        self.secrets = secrets or {}
+        self.base_url = base_url
+        self.prefers = ""  # an operation's key, where several have paths that look the same
+        self.requests: list[RecordedRequest] = []
+        self.state = StatefulApi(self.api) if stateful else None
+        self._mounts: dict[str, str] = {}  # the base URLs of sources, once it serves them
+        self._replies: dict[str, Reply] = {}
+        self._server: _Server | None = None
+
+    def reply_with(self, reply: Reply, operation: str = "") -> None:
+        """Answer requests to one operation (its key), or to all others, in this way from now on."""
+        self._replies[operation] = reply
+
+    def forget(self) -> None:
+        """Drop the record, every `reply_with`, and what a stateful mock remembers."""
+        self.requests.clear()
+        self._replies.clear()
+        if self.state is not None:
+            self.state.forget()
+
+    async def send(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request in process, as `upstream.http.Sender` wants it.
+
+        Raises:
+            UpstreamError: the reply is to be none, or is over the request's bound.
+        """
+        arrival = _Arrival(
+            request.method,
+            request.url,
+            request.headers,
+            request.body or b"",
+            request.client_certificate is not None,
+        )
+        response, fault = await self._answer(arrival)
+        if fault == "refused":
+            raise ConnectError("could not be reached: the connection was refused.")
+        if fault in {"connection", "cut"}:
+            raise DisconnectedError("gave no answer: the connection broke.")
+        if len(response.body) > request.max_response_bytes:
+            raise ResponseTooLargeError(f"answered with over {request.max_response_bytes} bytes.")
+        return response
+
+    async def start(self, port: int = 0) -> str:
+        """Serve on 127.0.0.1 and give the base URL, with the path of the document's first server.
+
+        Port 0 takes a free one. Of several APIs, `mounted` says where each of them is.
+        """
+        self._server = _Server(self)
+        origin = await self._server.start(port)
+        self._mounts = {
+            operation.source: mounted(origin, operation.source, operation.base_urls)
+            for operation in self.api.operations.values()
+            if operation.source
+        }
+        self.base_url = mounted(origin, "", self.api.base_urls)
+        return self.base_url
+
+    async def stop(self) -> None:
+        """Stop serving; open connections are closed."""
+        if self._server is not None:
+            server, self._server = self._server, None
+            await server.stop()
+
+    async def _answer(self, arrival: _Arrival) -> tuple[HttpResponse, str]:
+        """The response, and the fault that keeps it from arriving; "" where none does."""
+        recorded = self._judge(arrival)
+        reply = self._reply(recorded.operation)
+        if self.state is not None and not recorded.problems and reply is _NO_REPLY:
+            operation = self.api.operations[recorded.operation]
+            remembered = self.state.answer(operation, recorded.decoded, arrival.url, arrival.accept)
+            recorded = replace(recorded, response=remembered or recorded.response)
+        self.requests.append(recorded)
+        if recorded.problems:
+            return recorded.response, ""
+        if reply.delay_seconds:
+            await asyncio.sleep(reply.delay_seconds)
+        return recorded.response, reply.fault
+
+    def _reply(self, operation: str) -> Reply:
+        return self._replies.get(operation, self._replies.get("", _NO_REPLY))
+
+    # Judging
+
+    def _judge(self, arrival: _Arrival) -> RecordedRequest:
+        found = self._find(arrival)
+        if not found:
+            bases = [self.base_url] if self.base_url else list(self.api.base_urls)
+            problem = (
+                f"no operation of the document is `{arrival.method} {arrival.path}` "
+                f"(base URLs: {', '.join(bases) or 'none'})"
+            )
+            return self._record(arrival, "", DecodedRequest(), (), [problem], status=404)
+        verdicts = [self._judge_as(operation, raw, arrival) for operation, raw in found]
+        return next((verdict for verdict in verdicts if not verdict.problems), verdicts[0])
+
+    def _judge_as(
+        self, operation: Operation, raw: RawRequest, arrival: _Arrival
+    ) -> RecordedRequest:
+        verdict = judge_security(
+            operation,
+            self.api.security_schemes,
+            raw,
+            self.secrets,
+            has_certificate=arrival.has_certificate,
+        )
+        decoded = decode_request(
+            operation, raw, self.api.requests.schemas, credentials=verdict.places
+        )
+        problems = [verdict.problem] if verdict.problem else []
+        problems += decoded.problems
+        problems += accept_problems(operation, arrival.accept)
+        status = 401 if verdict.problem else 400
+        return self._record(
+            arrival, operation.key, decoded, verdict.alternative, problems, status=status
+        )
+
+    def _record(
+        self,
+        arrival: _Arrival,
+        operation: str,
+        decoded: DecodedRequest,
+        security: tuple[str, ...],
+        problems: list[str],
+        *,
+        status: int,
+    ) -> RecordedRequest:
+        if problems:
+            response = problem_response(status, "; ".join(problems), problems)
+        else:
+            response = self._response(self.api.operations[operation], arrival)
+        return RecordedRequest(
+            arrival.method,
+            arrival.url,
+            arrival.headers,
+            arrival.body,
+            operation,
+            decoded,
+            security,
+            tuple(problems),
+            response,
+        )
+
+    def _response(self, operation: Operation, arrival: _Arrival) -> HttpResponse:
+        reply = self._reply(operation.key)
+        accept = arrival.accept
+        if reply.body is not None:
+            body = b"" if operation.method == "HEAD" else reply.body
+            return HttpResponse(reply.status or 200, reply.headers, body)
+        if reply.fault == "echo":
+            usual = problem_response(reply.status or 400, f"not understood: {arrival}")
+        elif reply.status:
+            usual = other_response(operation, self.api, accept, reply.status)
+        else:
+            usual = usual_response(operation, self.api, accept)
+        body = usual.body[: len(usual.body) // 2] or b"{" if reply.fault == "json" else usual.body
+        if operation.method == "HEAD":
+            body = b""
+        return HttpResponse(usual.status, (*usual.headers, *reply.headers), body)
+
+    # Routing
+
+    def _find(self, arrival: _Arrival) -> list[tuple[Operation, RawRequest]]:
+        """The operation with the most literal path that the request fits; all of them in a tie."""
+        fitting = sorted(self._fitting(arrival), key=lambda found: _literalness(found[0].path))
+        best = [
+            found
+            for found in fitting
+            if _literalness(found[0].path) == _literalness(fitting[0][0].path)
+        ]
+        preferred = [found for found in best if found[0].key == self.prefers]
+        return preferred or best
+
+    def _fitting(self, arrival: _Arrival) -> Iterator[tuple[Operation, RawRequest]]:
+        configured = filter(None, (self.base_url, *self._mounts.values()))
+        for base in dict.fromkeys((*configured, *self.api.all_base_urls)):
+            path = _below(base, arrival)
+            if path is None:
+                continue
+            for key in self.api.routes.fitting(arrival.method, path):
+                operation = self.api.operations[key]
+                own = self._mounts.get(operation.source, self.base_url)
+                if base not in ([own] if own else operation.base_urls or ("",)):
+                    continue
+                pairs = Pairs(arrival.query)
+                if all(pairs.take_pair(*pair) for pair in literal_query(operation.path)):
+                    raw = RawRequest(
+                        arrival.method, path, arrival.query, arrival.headers, arrival.body
+                    )
+                    yield operation, raw
+
+
+def mounted(base_url: str, source: str, base_urls: Sequence[str]) -> str:
+    """Give the base URL of one API of several, where a mock's own one is `base_url`."""
+    parts = urlsplit(base_url)
+    folder = f"/{source}" if source else ""
+    return f"{parts.scheme}://{parts.netloc}{folder}{base_path(next(iter(base_urls), ''))}"
+
+
+def _below(base_url: str, arrival: _Arrival) -> str | None:
+    """The path below a base URL, or None outside it; a relative one says nothing of the host."""
+    base, sent = urlsplit(base_url), urlsplit(arrival.url)
+    if base.netloc and (base.scheme, base.netloc) != (sent.scheme, sent.netloc):
+        return None
+    prefix = base_path(base_url)
+    return sent.path.removeprefix(prefix) if sent.path.startswith(f"{prefix}/") else None
+
+
+def _literalness(template: str) -> tuple[tuple[int, ...], int]:
+    """Sorts concrete paths before templated ones (Paths Object), and more query before less."""
+    segments = template.partition("?")[0].split("/")
+    kinds = tuple(0 if "{" not in part else 2 if part.startswith("{") else 1 for part in segments)
+    return kinds, -len(literal_query(template))
+
+
+class _Server:
+    """The mock behind a real socket."""
+
+    def __init__(self, mock: MockUpstream) -> None:
+        self._mock = mock
+        self._runner: web.ServerRunner | None = None
+
+    async def start(self, port: int) -> str:
+        """Listen on 127.0.0.1; gives the origin."""
+        from aiohttp import web  # takes longer to import than everything else here
+
+        self._runner = web.ServerRunner(
+            web.Server(self._serve), handle_signals=False, shutdown_timeout=1.0
+        )
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", port)
+        await site.start()
+        host, bound = self._runner.addresses[0][:2]
+        return f"http://{host}:{bound}"
+
+    async def stop(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        from aiohttp import web
+
+        arrival = _Arrival(
+            request.method,
+            f"{request.scheme}://{request.host}{request.raw_path}",
+            tuple((name.decode("latin-1"), _text(value)) for name, value in request.raw_headers),
+            await request.content.read(),
+            has_certificate=None,
+        )
+        response, fault = await self._mock._answer(arrival)  # noqa: SLF001  (the other half of one class)
+        if fault == "cut":
+            return await _cut(request, response)
+        if fault in {"connection", "refused"}:
+            _abort(request)
+        return web.Response(status=response.status, headers=response.headers, body=response.body)
+
+
+async def _cut(request: web.BaseRequest, response: HttpResponse) -> web.StreamResponse:
+    """Send half of a body under the length of all of it, and leave."""
+    from aiohttp import web
+
+    cut = web.StreamResponse(status=response.status, headers=response.headers)
+    cut.content_length = len(response.body) + 1
+    await cut.prepare(request)
+    await cut.write(response.body[: len(response.body) // 2])
+    _abort(request)
+    return cut
+
+
+def _abort(request: web.BaseRequest) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "surrogateescape")

@@ -1,0 +1,173 @@
+"""What was sent and answered against what was expected, told so that a reader can act."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Iterator
+
+from mcpgen.jsonschema.schemas import JsonValue
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.testing.mock.streams import is_stream, read_stream
+from mcpgen.testing.mock.typed import Reading
+from mcpgen.testing.mock.upstream import RecordedRequest
+from mcpgen.testing.suite.cases import PLACES
+from mcpgen.text.media_types import essence_of, is_json
+
+_SHOWN = 300
+
+
+def request_differences(expected: JsonObject, sent: RecordedRequest) -> Iterator[str]:
+    """Say how a request differs from the `request` of a case; nothing where it is the same."""
+    decoded = sent.decoded
+    for place in PLACES:
+        found = getattr(decoded, place)
+        if place == "header" and decoded.key_header not in expected.get(place, {}):
+            found = {name: it for name, it in found.items() if name != decoded.key_header}
+        yield from _place_differences(place, expected.get(place, {}), found)
+    yield from _whole_difference(
+        "query string", "querystring", expected, sent.decoded.querystring, is_exact=False
+    )
+    content_type = sent.decoded.content_type
+    yield from _whole_difference(
+        "body", "body", expected, sent.decoded.body, is_exact=is_json(content_type)
+    )
+    wanted = expected.get("content_type")
+    if wanted is not None and essence_of(wanted) != essence_of(content_type):
+        yield f"content type: sent `{content_type}`, expected `{wanted}`"
+    if "security" in expected and sorted(expected["security"]) != sorted(sent.security):
+        yield (
+            f"credentials: sent those of {_listed(sent.security)}, "
+            f"expected {_listed(expected['security'])}"
+        )
+
+
+def idempotency_key(sent: RecordedRequest) -> str:
+    """Return the idempotency key of a request; "" if it has none."""
+    reading = sent.decoded.header.get(sent.decoded.key_header)
+    return "" if reading is None else str(reading.value)
+
+
+def _place_differences(place: str, expected: JsonObject, sent: dict[str, Reading]) -> Iterator[str]:
+    for name in sorted(expected.keys() | sent.keys()):
+        shown = f"{place} parameter `{name}`"
+        if name not in sent:
+            yield f"{shown}: not sent, expected {_shown(expected[name])}"
+        elif name not in expected:
+            yield f"{shown}: sent {_shown(sent[name].value)}, expected not to be sent"
+        elif not _is_among(expected[name], sent[name], is_exact=False):
+            yield f"{shown}: sent {_shown(sent[name].value)}, expected {_shown(expected[name])}"
+
+
+def _whole_difference(
+    shown: str, key: str, expected: JsonObject, sent: Reading | None, *, is_exact: bool
+) -> Iterator[str]:
+    if key not in expected and sent is not None:
+        yield f"{shown}: sent {_shown(sent.value)}, expected none"
+    elif key in expected and sent is None:
+        yield f"{shown}: none was sent, expected {_shown(expected[key])}"
+    elif sent is not None and not _is_among(expected[key], sent, is_exact=is_exact):
+        yield f"{shown}: sent {_shown(sent.value)}, expected {_shown(expected[key])}"
+
+
+def _is_among(expected: JsonValue, reading: Reading, *, is_exact: bool) -> bool:
+    return any(same(expected, value, is_exact=is_exact) for value in reading.values)
+
+
+def same(expected: JsonValue, found: JsonValue, *, is_exact: bool = True) -> bool:
+    """Tell whether two JSON values are equal; `true` is not 1, and 1 is 1.0.
+
+    Where a value travelled as text (`is_exact` false), two scalars are also equal when they are
+    spelled alike: only the schema tells 7 from "7" there, and it does not always.
+    """
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return expected.keys() == found.keys() and all(
+            same(value, found[name], is_exact=is_exact) for name, value in expected.items()
+        )
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(expected) == len(found) and all(
+            same(one, other, is_exact=is_exact) for one, other in zip(expected, found, strict=True)
+        )
+    if isinstance(expected, bool) is isinstance(found, bool) and expected == found:
+        return True
+    return not is_exact and _spelled_alike(expected, found)
+
+
+def _spelled_alike(expected: JsonValue, found: JsonValue) -> bool:
+    if not isinstance(found, str):
+        return isinstance(expected, str) and _spelled_alike(found, expected)
+    if isinstance(expected, dict | list):
+        try:
+            return same(expected, json.loads(found))
+        except ValueError:
+            return False
+    if isinstance(expected, int | float) and not isinstance(expected, bool):
+        try:
+            return float(found) == float(expected)
+        except (OverflowError, ValueError):
+            return False
+    return not isinstance(expected, str) and json.dumps(expected) == found
+
+
+def _listed(schemes: JsonValue) -> str:
+    return " and ".join(f"`{scheme}`" for scheme in schemes) or "no scheme"
+
+
+def _shown(value: JsonValue) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+# Results
+
+
+def result_differences(
+    response: HttpResponse, result: JsonObject, *, is_wrapped: bool
+) -> Iterator[str]:
+    """Say how a tool's result differs from the response that it was made of.
+
+    JSON must be the structured content, under "result" where it is no object or the tool always
+    wraps it; text and bytes must be content as they are. A result that says it was cut is not
+    compared.
+    """
+    if result.get("_meta", {}).get("mcpgen/truncated") or not response.body:
+        return
+    kind = essence_of(response.header("Content-Type"))
+    if is_json(kind):
+        value = json.loads(response.body)
+        if is_wrapped or not isinstance(value, dict):
+            value = {"result": value}
+        structured = result.get("structuredContent")
+        if not same(value, structured):
+            yield f"structured content: {_shown(structured)}, the API answered {_shown(value)}"
+        return
+    if is_stream(kind):
+        items = {"result": read_stream(kind, response.body)}
+        if not same(items, result.get("structuredContent")):
+            yield f"structured content: not the items that the API answered: {_shown(items)}"
+        return
+    if response.body not in list(_contents(result)):
+        yield f"content: not what the API answered: {response.body[:_SHOWN]!r}"
+
+
+def _contents(result: JsonObject) -> Iterator[bytes]:
+    for block in result.get("content", ()):
+        resource = block.get("resource", {})
+        for text in (block.get("text"), resource.get("text")):
+            if text is not None:
+                yield text.encode()
+        for data in (block.get("data"), resource.get("blob")):
+            if data is not None:
+                try:
+                    yield b64decode(data, validate=True)
+                except Base64Error:
+                    continue
+
+
+def text_of(result: JsonObject) -> str:
+    """Give all text of a result, for messages and for what a case wants it to contain."""
+    return "\n".join(
+        block["text"] for block in result.get("content", ()) if block.get("type") == "text"
+    )

@@ -1,0 +1,67 @@
+"""A result that keeps a part of its response, held against the response leaf by leaf.
+
+The runtime walks down from what is wanted; this compares every scalar of both sides by its place,
+so that the two cannot be wrong in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from mcpgen.jsonschema.schemas import JsonValue
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.http.messages import HttpResponse
+
+_Place: TypeAlias = "tuple[str | int, ...]"
+_ITEMS = "[]"
+
+
+def kept_differences(kept: JsonObject, response: HttpResponse, result: JsonObject) -> Iterator[str]:
+    """Say how a result differs from what the `kept` of a case leaves of a JSON response."""
+    value = json.loads(response.body)
+    structured = result.get("structuredContent", {})
+    found = dict(_leaves(structured if isinstance(value, dict) else structured.get("result")))
+    size = len(json.dumps(structured, ensure_ascii=False, separators=(",", ":")).encode())
+    answered = dict(_leaves(value))
+    wanted = {place: leaf for place, leaf in answered.items() if _is_kept(place, kept)}
+    for place in sorted(found.keys() - wanted.keys(), key=repr):
+        yield f"`{_shown(place)}` is in the result, expected not to be kept"
+    if "max_bytes" in kept and len(response.body) > kept["max_bytes"]:
+        if size > kept["max_bytes"]:
+            yield f"the result has {size} bytes, expected at most {kept['max_bytes']}"
+        return
+    for place, leaf in wanted.items():
+        if place not in found or found[place] != leaf:
+            yield f"`{_shown(place)}` is {found.get(place)!r} in the result, expected {leaf!r}"
+
+
+def _leaves(value: JsonValue, place: _Place = ()) -> Iterator[tuple[_Place, JsonValue]]:
+    """Give every scalar of a value, with its place."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from _leaves(member, (*place, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _leaves(item, (*place, index))
+    else:
+        yield place, value
+
+
+def _is_kept(place: _Place, kept: JsonObject) -> bool:
+    index = next((step for step in place[:2] if isinstance(step, int)), 0)
+    if "max_items" in kept and index >= kept["max_items"]:
+        return False
+    node = kept.get("select", {})
+    for step in place:
+        if not node:
+            return True
+        node = node.get(_ITEMS if isinstance(step, int) else step)
+        if node is None:
+            return False
+    return True
+
+
+def _shown(place: _Place) -> str:
+    return "/" + "/".join(map(str, place))

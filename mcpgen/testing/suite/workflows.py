@@ -1,0 +1,176 @@
+"""The proof of a package's workflows: run on the mock upstream, to the end and into a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from mcpgen.runtime.content import JsonObject
+from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
+from mcpgen.testing.client.client import Client
+from mcpgen.testing.mock.replies import Reply
+from mcpgen.testing.mock.upstream import MockUpstream
+from mcpgen.testing.suite.compare import request_differences, same, text_of
+from mcpgen.testing.suite.generated import Suite
+from mcpgen.testing.suite.hand_written import demand
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowCase:
+    """One run of a workflow: an entry of `workflows.json`, or one of its `detours`.
+
+    `replies` are what the API answers, by operation; `requests` what it must be sent, in order.
+    `fault` says which of them are answered with an error. `failure` is such a fault that ends the
+    run, with what took effect before. `untested` is "" or why there is no run.
+    """
+
+    tool: str
+    arguments: JsonObject
+    replies: JsonObject
+    requests: Sequence[JsonObject]
+    result: JsonObject
+    failure: JsonObject
+    untested: str
+    waits_seconds: float = 0.0
+    fault: JsonObject = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)  # environment variables
+
+    @classmethod
+    def from_json(cls, entry: JsonObject) -> WorkflowCase:
+        """Read an entry."""
+        return cls(
+            entry["tool"],
+            entry.get("arguments", {}),
+            entry.get("replies", {}),
+            entry.get("requests", []),
+            entry.get("result", {}),
+            entry.get("failure", {}),
+            entry.get("untested", ""),
+            settings=entry.get("settings", {}),
+        )
+
+    def detour(self, entry: JsonObject) -> WorkflowCase:
+        """The run that goes another way: after an error, or other answers."""
+        return replace(
+            self,
+            arguments=entry.get("arguments", self.arguments),
+            replies=entry.get("replies", self.replies),
+            requests=entry["requests"],
+            result=entry["result"],
+            waits_seconds=entry.get("waits_seconds", 0.0),
+            fault=entry,
+        )
+
+    def __str__(self) -> str:
+        if "status" in self.fault:
+            return f"{self.tool}-{self.fault['status']}-at-{self.fault['at']}"
+        return f"{self.tool}-otherwise" if self.fault else self.tool
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """What came of a call: what the API was sent, the result, and how long was waited."""
+
+    mock: MockUpstream
+    result: JsonObject
+    waited_seconds: float
+
+
+class WorkflowSuite(Suite):
+    """The generated tests of the workflows of one package."""
+
+    @cached_property
+    def workflows(self) -> Sequence[WorkflowCase]:
+        """The runs of `workflows.json`, in its order."""
+        return [WorkflowCase.from_json(entry) for entry in self._entries]
+
+    @cached_property
+    def detours(self) -> Sequence[WorkflowCase]:
+        """The runs that go another way than the first of their workflow."""
+        return [
+            case.detour(detour)
+            for case, entry in zip(self.workflows, self._entries, strict=True)
+            for detour in entry.get("detours", ())
+        ]
+
+    @cached_property
+    def _entries(self) -> Sequence[JsonObject]:
+        entries: list[JsonObject] = json.loads((self.folder / "workflows.json").read_bytes())
+        return entries
+
+    def run_through(self, case: WorkflowCase) -> None:
+        """Run all steps, and compare what was sent, what came back and the waits with the case."""
+        played = self._played(case, case.fault)
+        differences = [*self._sent_by(case.requests, played.mock)]
+        if played.result.get("isError"):
+            differences.append(f"it failed: {text_of(played.result)[:500]}")
+        elif not same(case.result, played.result.get("structuredContent")):
+            found = json.dumps(played.result.get("structuredContent"))
+            differences.append(f"gave {found[:500]}, expected {json.dumps(case.result)[:500]}")
+        if played.waited_seconds != case.waits_seconds:
+            waited = f"waited {played.waited_seconds} seconds"
+            differences.append(f"{waited}, expected {case.waits_seconds}")
+        demand(not differences, "\n  ".join([f"{case}:", *differences]))
+
+    def run_into_failure(self, case: WorkflowCase) -> None:
+        """Let one step fail: nothing follows it, and the result tells what took effect."""
+        failure = case.failure
+        played = self._played(case, failure)
+        at = failure["at"]
+        expected = [*case.requests[:at], *[case.requests[at]] * failure["times"]]
+        differences = [*self._sent_by(expected, played.mock)]
+        text = text_of(played.result)
+        if not played.result.get("isError"):
+            differences.append(f"it did not fail: {text[:500]}")
+        told = [f"step `{failure['step']}` failed", str(failure["status"])]
+        told += [f"- `{step}` (" for step in failure["took_effect"]]
+        differences += [
+            f"the text has no `{part}`: {text[:500]}" for part in told if part not in text
+        ]
+        demand(not differences, "\n  ".join([f"{case.tool}:", *differences]))
+
+    def check_workflows(self) -> None:
+        """Every workflow has a run, or says why it has none."""
+        tools = self._toolbox.tools
+        planned = {name for name, tool in tools.items() if "steps" in tool.contract}
+        missing = sorted(planned - {case.tool for case in self.workflows})
+        demand(not missing, f"nothing runs {', '.join(missing)}")
+
+    def _played(self, case: WorkflowCase, fault: JsonObject) -> _Played:
+        """Call it; from its request `at` on, `times` requests are answered with `status`."""
+        base_url = self._base_url(case.requests[0]["operation"])
+        mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
+        first = fault.get("at", 0)
+        failing = range(first, first + fault.get("times", 0))
+        error = Reply.from_json({"status": fault.get("status", 0), "body": {}})
+
+        async def send(request: HttpRequest) -> HttpResponse:
+            is_failing = len(mock.requests) in failing
+            for operation, reply in case.replies.items():
+                mock.reply_with(error if is_failing else Reply.from_json(reply), operation)
+            return await mock.send(request)
+
+        return self._loop.run_until_complete(self._answer(case, base_url, mock, send))
+
+    async def _answer(
+        self, case: WorkflowCase, base_url: str, mock: MockUpstream, send: Sender
+    ) -> _Played:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        environ = {**self._environ(base_url), **case.settings}
+        async with Client.in_memory(self._server, environ, send=send) as client:
+            result = await client.call_tool(case.tool, case.arguments)
+            return _Played(mock, result, round(loop.time() - started, 3))
+
+    def _sent_by(self, expected: Sequence[JsonObject], mock: MockUpstream) -> Iterator[str]:
+        if len(mock.requests) != len(expected):
+            yield f"{len(mock.requests)} requests were sent, expected {len(expected)}"
+        for wanted, sent in zip(expected, mock.requests, strict=False):
+            if sent.operation != wanted["operation"]:
+                yield f"`{sent.operation or sent}` was called, expected `{wanted['operation']}`"
+                continue
+            yield from sent.problems
+            yield from request_differences(wanted, sent)

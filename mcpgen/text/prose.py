@@ -1,0 +1,133 @@
+"""Prose of API documents, prepared for models and users: markup removed, shortened, by sentence.
+
+A document's descriptions are Markdown and HTML by unknown authors. `plain_text` and `plain_line`
+remove markup, `one_line` only whitespace and invisible characters. All functions are pure.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,400}>|<!--.{0,2000}?-->", re.DOTALL)
+_IMAGE: Final = re.compile(r"!\[([^\]\n]{0,200})\]\([^)\n]{0,600}\)")
+_LINK: Final = re.compile(r"\[([^\]\n]{1,300})\]\([^)\n]{0,600}\)")
+_TABLE_LINE: Final = re.compile(r"^[ \t]*\|.*$|^[ \t]*:?-{3,}:?([ \t]*\|[ \t:-]*)+$", re.MULTILINE)
+_FENCE: Final = re.compile(r"^[ \t]*(```|~~~)[^\n]*$", re.MULTILINE)
+_HEADING: Final = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$", re.MULTILINE)
+_EMPHASIS: Final = re.compile(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
+_SPACES: Final = re.compile(r"[ \t\u00a0]+")
+SENTENCE_END: Final = re.compile(r"[.!?。](?=\s|$)")
+
+_CONTROLS_AS_SPACES: Final = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
+_INVISIBLE: Final = frozenset({"Cf", "Cs", "Co", "Cn"})  # format, surrogate, private, unassigned
+_INVISIBLE_OR_CONTROL: Final = _INVISIBLE | {"Cc"}
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
+_PHRASE_END: Final = re.compile(r"(?<=[^.\s][.!?])\s+(?=[^a-z\s])")
+_ABBREVIATION: Final = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Nr|No)\.\Z")
+
+
+@lru_cache(maxsize=4096)
+def plain_text(text: str) -> str:
+    """Remove HTML, tables, link targets, control and invisible characters from `text`.
+
+    Paragraphs become lines. A code span keeps its backticks.
+    """
+    if not text:
+        return ""
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    if "&" in text:
+        text = html.unescape(text)
+    text = _CONTROL.sub("", text)
+    if not text.isascii():
+        text = "".join(character for character in text if _is_visible(character))
+    if "[" in text:
+        text = _LINK.sub(r"\1", _IMAGE.sub(r"\1", text))
+    if "|" in text:
+        text = _TABLE_LINE.sub("", text)
+    text = _FENCE.sub("", text)
+    if "#" in text:
+        text = _HEADING.sub(r"\1:", text)
+    if "**" in text or "__" in text:
+        text = _EMPHASIS.sub(r"\2", text)
+    lines = (_SPACES.sub(" ", line).strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _is_visible(character: str) -> bool:
+    """Return whether `character` is visible, or separates words or lines."""
+    if character.isascii():
+        return not _CONTROL.match(character)
+    if character in "\u2028\u2029\x85":
+        return False
+    return unicodedata.category(character) not in _INVISIBLE_OR_CONTROL
+
+
+def plain_line(text: str) -> str:
+    """Return `plain_text` on a single line."""
+    return " ".join(plain_text(text).split())
+
+
+def one_line(text: str) -> str:
+    """Collapse whitespace to single spaces and remove invisible characters; keep markup."""
+    visible = text.translate(_CONTROLS_AS_SPACES)
+    if not visible.isascii():
+        visible = "".join(ch for ch in visible if unicodedata.category(ch) not in _INVISIBLE)
+    return " ".join(visible.split())
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut `text` after a word, to at most `width` characters including "…"."""
+    if len(text) <= width:
+        return text
+    head, space, _ = text[:width].rpartition(" ")
+    return (head if space and len(head) > width // 2 else text[: width - 1]).rstrip(" ,;:") + "…"
+
+
+def shorten_at_sentence(text: str, limit: int) -> str:
+    """Cut `text` after a sentence, else after a word, to at most `limit` characters."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    ends = [match.end() for match in SENTENCE_END.finditer(head)]
+    if ends and ends[-1] > limit // 3:
+        return head[: ends[-1]]
+    is_between_words = any(character.isspace() for character in text[limit - 2 : limit])
+    whole_words = head if is_between_words else head.rsplit(None, 1)[0]
+    return whole_words.rstrip(" ,;:(\n") + "…"
+
+
+@lru_cache(maxsize=4096)
+def first_sentence(text: str, limit: int) -> str:
+    """Return the first sentence of `text` as a plain line of at most `limit` characters."""
+    line = plain_line(text)
+    end = SENTENCE_END.search(line)
+    return shorten_at_sentence(line[: end.end()] if end else line, limit)
+
+
+@lru_cache(maxsize=4096)
+def first_phrase(text: str) -> str:
+    """Return the first sentence of the first non-empty paragraph, without its full stop.
+
+    The result is one line with its markup, of any length. "e.g." does not end a sentence.
+    """
+    parts = (one_line(part) for part in _PARAGRAPH_END.split(text, maxsplit=8))
+    paragraph = next((part for part in parts if part), "")
+    for end in _PHRASE_END.finditer(paragraph):
+        if not _ABBREVIATION.search(paragraph[: end.start()]):
+            paragraph = paragraph[: end.start()]
+            break
+    return paragraph.rstrip(" .:")
+
+
+def split_sentences(line: str) -> list[str]:
+    """Split one line of text into its sentences, each with its full stop."""
+    ends = [match.end() for match in SENTENCE_END.finditer(line)]
+    starts = [0, *ends]
+    found = (line[start:end].strip() for start, end in zip(starts, [*ends, None], strict=True))
+    return [sentence for sentence in found if sentence]

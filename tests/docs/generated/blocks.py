@@ -1,0 +1,24 @@
+"""The generated blocks of the documentation, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from mcpgen.ir.manifest import Manifest
+from mcpgen.ir.tests_file import CasesFile
+from mcpgen.ir.workspace import WorkspaceFile
+from tests.docs.generated.commands import command_reference, server_help
+from tests.docs.generated.diagnostics import diagnostics_reference
+from tests.docs.generated.handler_api import handler_api
+from tests.docs.generated.keys import key_tables
+
+BLOCKS: Final[dict[str, Callable[[], str]]] = {
+    "commands": command_reference,
+    "diagnostics": diagnostics_reference,
+    "handler-api": handler_api,
+    "manifest-keys": lambda: key_tables(Manifest),
+    "server-help": server_help,
+    "tests-file-keys": lambda: key_tables(CasesFile, level="##"),
+    "workspace-keys": lambda: key_tables(WorkspaceFile, level="##"),
+}

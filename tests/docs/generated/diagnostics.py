@@ -1,0 +1,201 @@
+"""The diagnostics of mcpgen by rule: their texts from the source, their examples from tests/cases.
+
+A diagnostic is reported by a call with a rule, and then a message: `problems.error("no-tools",
+f"...", help="...")`. What is computed when the program runs appears as "…".
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.docs.generated.pages import REPOSITORY
+
+_RULE: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_SOMETHING: Final = "…"
+_EXAMPLE: Final = re.compile(r"^(?:error|warning|note)\[([\w-]+)\]", re.MULTILINE)
+_NO_REPORTS: Final = {"get", "log", "format_line", "_graded"}
+_SEVERITIES: Final = {"error": "error", "warning": "warning", "warn": "warning", "note": "note"}
+_SKIPS: Final = "skips the operation"
+_MANIFEST: Final = "The manifest, overlays and workflows"
+# Titles of the sections, by the packages that report.
+_AREAS: Final = {
+    "Reading documents": ("openapi/source", "openapi/resolve"),
+    "Content of documents": ("openapi", "ir", "plan/arguments", "plan/schemas", "jsonschema"),
+    _MANIFEST: ("manifest", "plan/workflows"),
+    "Tools": ("plan",),
+    "Projects": ("pipeline", "emit", "render", "changelog", "contract"),
+    "Workspaces": ("factory/workspace",),
+    "Tests and servers": ("factory", "cli"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What one call reports."""
+
+    severity: str
+    message: str
+    why: str
+    help: str
+
+
+def diagnostics_reference() -> str:
+    """Return a section for each rule, grouped by what the rules are about."""
+    rules, areas = _texts_by_rule()
+    examples = _examples()
+    parts = []
+    for area in _AREAS:
+        parts.append(f"## {area}")
+        names = sorted(name for name in rules if areas[name] == area)
+        parts += [_section(name, rules[name], examples) for name in names]
+    return "\n\n".join(parts)
+
+
+def documented_rules() -> set[str]:
+    """Return every rule that the source reports."""
+    return set(_texts_by_rule()[0])
+
+
+def rules_of_cases() -> set[str]:
+    """Return every rule that a case of tests/cases ends with."""
+    return set(_examples())
+
+
+def _section(rule: str, texts: list[Text], examples: Mapping[str, str]) -> str:
+    severities = sorted({text.severity for text in texts})
+    parts = [f"### `{rule}`", f"*{', '.join(severities)}*"]
+    if rule in examples:
+        parts.append(f"```text\n{examples[rule]}\n```")
+    lines = []
+    for text in dict.fromkeys(it for it in texts if it.message):
+        lines.append(f"- {_inline(text.message)}")
+        lines += [f"  - why: {_inline(text.why)}"] if text.why else []
+        lines += [f"  - help: {_inline(text.help)}"] if text.help else []
+    return "\n\n".join([*parts, "\n".join(lines)]).rstrip()
+
+
+def _inline(text: str) -> str:
+    """Escape what Markdown would read as markup outside of code spans."""
+    spans = " ".join(text.split()).split("`")
+    return "`".join(
+        span if index % 2 else re.sub(r"([\\*_<>|\[\]])", r"\\\1", span)
+        for index, span in enumerate(spans)
+    )
+
+
+def _examples() -> dict[str, str]:
+    """Return the shortest example of each rule among the cases."""
+    found: dict[str, str] = {}
+    for path in sorted((REPOSITORY / "tests" / "cases").glob("*/stderr.txt")):
+        command, _, rest = path.read_text("utf-8").partition("\n")
+        body = rest.rpartition("exit code")[0]
+        starts = [match.start() for match in _EXAMPLE.finditer(body)]
+        for start, end in zip(starts, [*starts[1:], len(body)], strict=True):
+            problem = re.sub(r"\n\d+ (?:error|warning|note).*\s*$", "", body[start:end].rstrip())
+            rule = problem.partition("[")[2].partition("]")[0]
+            example = f"{command}\n{problem}"
+            if rule not in found or len(example) < len(found[rule]):
+                found[rule] = example
+    return found
+
+
+def _texts_by_rule() -> tuple[dict[str, list[Text]], dict[str, str]]:
+    rules: defaultdict[str, list[Text]] = defaultdict(list)
+    areas: dict[str, str] = {}
+    for area, folders in _AREAS.items():
+        for path in _modules(folders):
+            for rule, text in _reports(ast.parse(path.read_text("utf-8"))):
+                if areas.setdefault(rule, area) == area or text not in rules[rule]:
+                    rules[rule].append(text)
+    for rule, example in _examples().items():  # some are reported through variables
+        if rule not in rules:
+            severity = example.partition("\n")[2].partition("[")[0]
+            rules[rule], areas[rule] = [Text(severity, "", "", "")], _MANIFEST
+    return rules, areas
+
+
+def _modules(folders: tuple[str, ...]) -> Iterator[Path]:
+    """Return the modules below the folders that no area before has."""
+    earlier = []
+    for area in _AREAS.values():
+        if area == folders:
+            break
+        earlier += [REPOSITORY / "mcpgen" / folder for folder in area]
+    for folder in folders:
+        for path in sorted((REPOSITORY / "mcpgen" / folder).rglob("*.py")):
+            if not any(path.is_relative_to(other) for other in earlier):
+                yield path
+
+
+def _reports(tree: ast.Module) -> Iterator[tuple[str, Text]]:
+    constants = dict(_constants(tree))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        callee = ast.unparse(node.func).rpartition(".")[2]
+        if callee in _NO_REPORTS or callee.startswith("_told"):
+            continue
+        for at, (first, second) in enumerate(zip(node.args[:2], node.args[1:3], strict=False)):
+            rule, message = _text(first, constants), _text(second, constants)
+            is_report = callee in _SEVERITIES and not isinstance(second, ast.Constant)
+            if rule and _RULE.fullmatch(rule) and (" " in message or is_report):
+                yield rule, _report(node, callee, message, node.args[at + 2 :], constants)
+                break
+
+
+def _report(
+    call: ast.Call,
+    callee: str,
+    message: str,
+    others: list[ast.expr],
+    constants: Mapping[str, str],
+) -> Text:
+    named = {word.arg: _text(word.value, constants) for word in call.keywords if word.arg}
+    texts = [it for it in (_text(each, constants) for each in others) if it and " " in it]
+    remedy = named.get("help") or (texts[-1] if texts else "")
+    severity = _SEVERITIES.get(callee, "error")
+    if callee.endswith("RefusedError") or callee == "BrokenReferenceError":
+        severity = _SKIPS
+    return Text(severity, message, named.get("why") or "", remedy)
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            text = _text(node.value, {})
+            if isinstance(target, ast.Name) and text:
+                yield target.id, text
+
+
+def _text(node: ast.expr, constants: Mapping[str, str]) -> str:
+    """Return the text of an expression, with "…" for its computed parts; "" if it is no text."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            pieces = [
+                str(it.value)
+                if isinstance(it, ast.Constant)
+                else (isinstance(it, ast.FormattedValue) and _text(it.value, constants))
+                or _SOMETHING
+                for it in parts
+            ]
+            return "".join(pieces)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            texts = _text(left, constants), _text(right, constants)
+            return "".join(text or _SOMETHING for text in texts) if any(texts) else ""
+        case ast.IfExp(body=body, orelse=otherwise):
+            return _text(body, constants) or _text(otherwise, constants)
+        case ast.Call(func=ast.Name(id="did_you_mean"), args=[_, _, *rest]):
+            otherwise = _text(rest[0], constants) if rest else ""
+            return f"did you mean `{_SOMETHING}`?{f' Or: {otherwise}' if otherwise else ''}"
+        case ast.Name(id=name):
+            return constants.get(name, "")
+    return ""

@@ -1,0 +1,179 @@
+"""Each change of a document appears with its level in the changelog.
+
+tests/unit/changelog/test_compare.py tests the rules one by one.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mcpgen.pipeline import run as pipeline
+from tests.regeneration import projects
+
+HEAD = """\
+openapi: 3.1.0
+info: {title: Pet Shop API, version: "1", description: Pets.}
+servers: [{url: "https://pets.example/v1"}]
+"""
+LIST = """\
+  /pets:
+    get:
+      operationId: listPets
+      tags: [pets]
+      summary: List pets
+      description: As many as fit.
+      security: [{sso: [read]}]
+      parameters:
+        - {name: shop, in: query, required: true, schema: {type: string}}
+        - {name: limit, in: query, schema: {type: integer, maximum: 50}}
+        - {name: state, in: query, schema: {type: string, enum: [sold, free]}}
+        - {name: name, in: query, schema: {type: string}}
+      responses:
+        "200":
+          description: Pets.
+          content:
+            application/json:
+              schema: {type: object, properties: {id: {type: integer}, name: {type: string}}}
+"""
+COUNT = """\
+  /count:
+    get: {operationId: countPets, responses: {"204": {description: None.}}}
+"""
+SECURITY = """\
+components:
+  securitySchemes:
+    sso:
+      type: oauth2
+      flows:
+        clientCredentials:
+          tokenUrl: https://pets.example/token
+          scopes: {read: Read., write: Write.}
+"""
+DOCUMENT = f"{HEAD}paths:\n{LIST}{COUNT}{SECURITY}"
+LIMIT = "{name: limit, in: query, schema: {type: integer, maximum: 50}}"
+NAME = "{name: name, in: query, schema: {type: string}}"
+SHOP = "{name: shop, in: query, required: true, schema: {type: string}}"
+
+CASES = [
+    # (what, what of the document becomes what, the rule, its level)
+    ("tool removed", (COUNT, ""), "tool-removed", "major"),
+    ("input removed", (f"        - {NAME}\n", ""), "input-removed", "major"),
+    (
+        "input newly required",
+        ("limit, in: query,", "limit, in: query, required: true,"),
+        "input-required",
+        "major",
+    ),
+    (
+        "input type changed",
+        (LIMIT, LIMIT.replace("integer, maximum: 50", "boolean")),
+        "input-type-changed",
+        "major",
+    ),
+    ("enum narrowed", ("[sold, free]", "[sold]"), "input-enum-narrowed", "major"),
+    ("constraint narrowed", ("maximum: 50", "maximum: 49"), "input-constraint-narrowed", "major"),
+    ("output field removed", (", name: {type: string}}}", "}}"), "output-removed", "major"),
+    (
+        "output type changed",
+        ("{id: {type: integer}", "{id: {type: string}"),
+        "output-type-changed",
+        "major",
+    ),
+    ("auth scope added", ("[{sso: [read]}]", "[{sso: [read, write]}]"), "scope-added", "major"),
+    (
+        "tool added",
+        (COUNT, COUNT + COUNT.replace("ount", "heck")),
+        "tool-added",
+        "minor",
+    ),
+    (
+        "optional input added",
+        (f"- {NAME}", f"- {NAME}\n        - {NAME.replace('name: name', 'name: more')}"),
+        "input-added",
+        "minor",
+    ),
+    ("input made optional", (SHOP, SHOP.replace("true", "false")), "input-optional", "minor"),
+    ("enum widened", ("[sold, free]", "[sold, free, ill]"), "input-enum-widened", "minor"),
+    ("constraint widened", ("maximum: 50", "maximum: 51"), "input-constraint-widened", "minor"),
+    ("output field added", ("{id: {", "{at: {type: string}, id: {"), "output-added", "minor"),
+    ("title", ("summary: List pets", "summary: All pets"), "title", "patch"),
+    ("description", ("As many as fit.", "Not too many."), "description", "patch"),
+    ("instructions", ("description: Pets.}", "description: All pets.}"), "instructions", "patch"),
+    ("operationId", ("listPets", "findPets"), "operation-renamed", "none"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
+    return projects.new(tmp_path_factory.mktemp("graded") / "server", cache, DOCUMENT)
+
+
+def fetched(server: Path, document: str, folder: Path, cache: Path) -> pipeline.Pull:
+    source = folder / "newer.yaml"
+    source.write_text(document)
+    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    return pipeline.pull(server, str(source), options, projects.silent)
+
+
+@pytest.mark.parametrize(
+    ("change", "rule", "level"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_a_change_of_the_document_has_its_level(
+    server: Path, tmp_path: Path, cache: Path, change: tuple[str, str], rule: str, level: str
+) -> None:
+    old, new = change
+    assert DOCUMENT.count(old) == 1
+    changelog = fetched(server, DOCUMENT.replace(old, new), tmp_path, cache).changelog
+    assert changelog is not None
+    assert (changelog.level.word, rule) in [
+        (each.level.word, each.rule) for each in changelog.changes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "rule", "level"),
+    [
+        ("{name: tally}", "tool-renamed", "major"),
+        ("{name: tally, aliases: [count_pets]}", "tool-renamed-aliased", "minor"),
+        ("{annotations: {readOnlyHint: false}}", "read-only-hint", "major"),
+        (
+            "{annotations: {readOnlyHint: false, destructiveHint: true}}",
+            "destructive-hint",
+            "major",
+        ),
+        ("{expose: off}", "tool-removed", "major"),
+    ],
+)
+def test_a_change_of_the_manifest_has_its_level(
+    server: Path, tmp_path: Path, cache: Path, entry: str, rule: str, level: str
+) -> None:
+    changed = shutil.copytree(server, tmp_path / "server")
+    with (changed / "mcpgen.yaml").open("a") as manifest:
+        manifest.write(f'operations: {{"GET /count": {entry}}}\n')
+    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    found = pipeline.changelog(changed, str(server), options, projects.silent).changelog
+    assert found is not None
+    assert (level, rule) in [(each.level.word, each.rule) for each in found.changes]
+
+
+def test_another_order_and_other_spelling_change_nothing(
+    server: Path, tmp_path: Path, cache: Path
+) -> None:
+    spelled = LIST.replace("[pets]", '["pets"]')
+    changelog = fetched(server, f"{SECURITY}paths:\n{COUNT}{spelled}{HEAD}", tmp_path, cache)
+    assert changelog.result is pipeline.PullResult.CHANGED
+    assert changelog.changelog is not None
+    assert changelog.changelog.changes == ()
+
+
+def test_the_highest_level_wins(server: Path, tmp_path: Path, cache: Path) -> None:
+    many = DOCUMENT
+    for old, new in (("As many as fit.", "All."), ("maximum: 50", "maximum: 49"), (COUNT, "")):
+        many = many.replace(old, new)
+    changelog = fetched(server, many, tmp_path, cache).changelog
+    assert changelog is not None
+    assert {each.level.word for each in changelog.changes} == {"major", "patch"}
+    assert changelog.level.word == "major"

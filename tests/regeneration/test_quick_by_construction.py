@@ -1,0 +1,85 @@
+"""Commands on unchanged servers import no generator and read few files, so that they are quick.
+
+Times depend on the machine (tests/benchmarks/workspace.py measures them); imports and reads do not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {
+    "aiohttp", "copier", "datamodel_code_generator", "jinja2", "jsonschema_rs",
+    "openapi_spec_validator", "pydantic", "rich", "ruff", "tomlkit", "yaml",
+}  # fmt: skip
+OF_THE_WORKSPACE = {"jsonschema_rs", "yaml"}  # which read its own file
+WATCHED = """
+import json, sys
+read = []
+sys.addaudithook(lambda event, told: read.append(str(told[0])) if event == "open" else None)
+from mcpgen.cli.app import run
+code = run(sys.argv[1:])
+print(json.dumps([code, sorted(sys.modules), read]))
+"""
+
+
+def watched(folder: Path, cache: Path, *words: str) -> tuple[int, set[str], list[str]]:
+    """Run mcpgen in a process of its own; give its exit code, what it imported and what it read."""
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, *words],
+        cwd=folder,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    code, modules, read = json.loads(done.stdout.splitlines()[-1])
+    return code, {module.partition(".")[0] for module in modules}, read
+
+
+def test_a_check_of_a_fresh_server_imports_nothing_of_the_generators(
+    project: Path, tmp_path: Path
+) -> None:
+    code, modules, _ = watched(project, tmp_path / "cache", "check")
+    assert code == 0
+    assert modules & HEAVY == set()
+
+
+@pytest.fixture
+def workspace(made_once: Path, tmp_path: Path) -> Path:
+    root = tmp_path / "workspace"
+    for name in ("ant", "bee"):
+        shutil.copytree(made_once, root / "servers" / name)
+    (root / "mcpgen-workspace.yaml").write_text(
+        'version: 1\nmcpgen: ">=0.4"\nservers: ["servers/*"]\n'
+    )
+    return root
+
+
+def test_servers_that_are_not_affected_are_hashed_and_not_understood(
+    workspace: Path, tmp_path: Path
+) -> None:
+    """Their documents are bytes then: what reads OpenAPI, or makes files, is not even imported."""
+    words = ("ws", "check", "--affected")
+    assert watched(workspace, tmp_path / "cache", *words)[0] == 0
+    code, modules, read = watched(workspace, tmp_path / "cache", *words)
+    assert code == 0
+    assert modules & (HEAVY - OF_THE_WORKSPACE) == set()
+    documents = [path for path in read if Path(path).name == "openapi.yaml"]
+    assert len(documents) == 2, "each is read once, for its hash"
+
+
+def test_a_generate_that_has_nothing_to_do_imports_nothing_of_the_generators(
+    project: Path, tmp_path: Path
+) -> None:
+    assert watched(project, tmp_path / "cache", "generate")[0] == 0
+    code, modules, _ = watched(project, tmp_path / "cache", "generate")
+    assert code == 0
+    assert modules & HEAVY == set()

@@ -1,0 +1,180 @@
+"""A project with the user's edits is updated from the first of three skeleton versions to the last.
+
+The same holds without git, in a dirty tree, for an unpacked zip, and without the merge base, which
+is then rendered again from the skeletons that mcpgen ships.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcpgen.ir.templates import template_root
+from mcpgen.pipeline import render as stages
+from tests.regeneration import projects
+
+CI = "name: ci\non: push\nsteps:\n  - lint\n  - build\n  - test\n"
+
+
+def ship(release: Path, version: int) -> Path:
+    """Write the templates of an mcpgen whose skeleton is the given version, as a wheel has them."""
+    skeletons = [release / "skeleton"]
+    skeletons += [release / "earlier_skeletons" / f"0.{earlier}" for earlier in range(1, version)]
+    for number, skeleton in zip([version, *range(1, version)], skeletons, strict=True):
+        shutil.copytree(template_root() / "skeleton", skeleton)
+        change_skeleton(skeleton / "project", number)
+    return release
+
+
+def change_skeleton(project: Path, version: int) -> None:
+    """Make a skeleton that has developed: files, sections and settings come, change and go."""
+    readme, pyproject = project / "README.md.jinja", project / "pyproject.toml.jinja"
+    (project / "ci.yml.jinja").write_text(CI)
+    (project / "OLD.md.jinja").write_text("old\n")
+    if version >= 2:
+        projects.replace(readme, "## Change it\n", "## Change it\n\nNew in the second.\n")
+        projects.replace(pyproject, ">=0.4,<0.5", ">=0.5,<0.6")
+        projects.replace(project / "ci.yml.jinja", "  - lint\n", "  - format\n  - lint\n")
+        (project / "SECURITY.md.jinja").write_text("second\n")
+    if version >= 3:
+        projects.replace(readme, "## Test it\n", "## Test it\n\nNew in the third.\n")
+        projects.replace(pyproject, ">=0.5,<0.6", ">=0.6,<0.7")
+        projects.replace(pyproject, "strict = true", "strict = true\nwarn_unreachable = true")
+        (project / "SECURITY.md.jinja").write_text("third\n")
+        (project / "Dockerfile.jinja").write_text("FROM third\n")
+        (project / "OLD.md.jinja").unlink()
+
+
+@pytest.fixture
+def use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Install the mcpgen with the given version of the skeleton."""
+
+    def install(version: int) -> None:
+        release = tmp_path / f"release-{version}"
+        if not release.exists():
+            ship(release, version)
+        monkeypatch.setattr(stages, "template_root", lambda: release)
+
+    return install
+
+
+@pytest.fixture
+def edited(use: Callable[[int], None], tmp_path: Path, cache: Path) -> Path:
+    """A project of the first version, as a user left it."""
+    use(1)
+    project = projects.new(tmp_path / "server", cache)
+    projects.edit(project)
+    projects.replace(project / "ci.yml", "  - test\n", "  - test\n  - deploy\n")
+    return project
+
+
+def assert_updated(project: Path) -> None:
+    """Look for what the third version brought, and for everything that the user did."""
+    projects.assert_edits_are_there(project)  # a deleted Dockerfile, too, which the third changed
+    readme = (project / "README.md").read_text()
+    assert "## Change it\n\nNew in the second.\n" in readme
+    assert "## Test it\n\nNew in the third.\n" in readme
+    pyproject = (project / "pyproject.toml").read_text()
+    assert 'dependencies = ["mcpgen>=0.6,<0.7", "httpx>=0.28"]  # mine' in pyproject
+    assert "warn_unreachable = true" in pyproject
+    assert (project / "ci.yml").read_text() == CI.replace(
+        "  - lint\n", "  - format\n  - lint\n"
+    ).replace("  - test\n", "  - test\n  - deploy\n")
+    assert (project / "SECURITY.md").read_text() == "third\n"
+    assert not (project / "OLD.md").exists()
+    assert not (project / "Dockerfile").exists()
+
+
+def nothing(project: Path) -> Path:
+    return project
+
+
+def dirty_tree(project: Path) -> Path:
+    git = ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+    for command in (["init", "-q"], ["add", "README.md"], ["commit", "-qm", "some of it"]):
+        subprocess.run([*git, *command], cwd=project, check=True)
+    return project
+
+
+def out_of_a_zip(project: Path) -> Path:
+    archive = project.with_suffix(".zip")
+    with zipfile.ZipFile(archive, "w") as file:
+        for path, content in projects.tree(project).items():
+            file.writestr(zipfile.ZipInfo(path), content)  # of 1980, which is all that it says
+    target = project.with_name("unpacked")
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(target)
+    return target
+
+
+def base_lost(project: Path) -> Path:
+    (project / ".mcpgen/base.json").unlink()
+    return project
+
+
+def base_and_lock_lost(project: Path) -> Path:
+    (project / "mcpgen.lock").unlink()
+    return base_lost(project)
+
+
+@pytest.mark.parametrize("happens", [nothing, dirty_tree, out_of_a_zip, base_lost])
+def test_the_edits_and_the_new_skeleton_stand_together(
+    edited: Path, use: Callable[[int], None], cache: Path, happens: Callable[[Path], Path]
+) -> None:
+    project = happens(edited)
+    use(3)
+    report = projects.generate(project, cache)
+    assert report.outcome == "done", list(report.problems)
+    assert_updated(project)
+    again = projects.generate(project, cache)
+    assert (again.outcome, again.written, again.deleted) == ("done", (), ())
+
+
+def test_a_project_that_jumps_ends_as_one_that_goes_step_by_step(
+    edited: Path, use: Callable[[int], None], cache: Path, tmp_path: Path
+) -> None:
+    steps = shutil.copytree(edited, tmp_path / "steps")
+    for version in (2, 3):
+        use(version)
+        assert projects.generate(steps, cache).outcome == "done"
+    use(3)
+    assert projects.generate(edited, cache).outcome == "done"
+    assert projects.tree(edited) == projects.tree(steps)
+
+
+def test_a_lost_base_gives_the_same_tree(
+    edited: Path, use: Callable[[int], None], cache: Path, tmp_path: Path
+) -> None:
+    without = base_lost(shutil.copytree(edited, tmp_path / "without"))
+    use(3)
+    for project in (edited, without):
+        assert projects.generate(project, cache).outcome == "done"
+    assert projects.tree(without) == projects.tree(edited)
+
+
+def test_with_lock_and_base_lost_no_edit_is_lost_and_nothing_deleted_returns(
+    edited: Path, use: Callable[[int], None], cache: Path
+) -> None:
+    project = base_and_lock_lost(edited)
+    use(3)
+    assert projects.generate(project, cache).outcome == "done"
+    projects.assert_edits_are_there(project)
+    assert "New in the third." in (project / "README.md").read_text()
+    assert '"mcpgen>=0.6,<0.7", "httpx>=0.28"' in (project / "pyproject.toml").read_text()
+    # What nothing tells from a deletion stays away; what nothing tells from a user's file stays.
+    assert not (project / "SECURITY.md").exists()
+    assert (project / "OLD.md").exists()
+
+
+def test_every_skeleton_that_is_shipped_today_can_be_rendered(project: Path, cache: Path) -> None:
+    """Else a project whose base was lost could not be updated."""
+    projects.edit(base_lost(project))
+    report = projects.generate(project, cache)
+    assert report.outcome == "done"
+    projects.assert_edits_are_there(project)
+    assert (project / ".mcpgen/base.json").exists()

@@ -1,0 +1,62 @@
+"""What every tool is guarded by: how many calls run at once, what of a result is shown, to whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpgen.runtime.process.output_screen import OutputScreen
+from mcpgen.runtime.protocol.shapes import shape
+from mcpgen.runtime.protocol.versions import REVISIONS
+from mcpgen.runtime.state.store import MemoryStore
+from mcpgen.runtime.tools.results import ResultShape, make_result
+from mcpgen.runtime.upstream.response.redaction import make_empty_redactor
+from tests.support.http_server import Served, make_served, run, tool_call
+
+HIDDEN = "\x1b[31m\u200b\u202e\u2066\U000e0041"
+
+
+@pytest.mark.requirement("L077", "N098")
+def test_calls_beyond_the_limit_are_put_off_until_there_is_room() -> None:
+    async def scenario(_: Served) -> None:
+        served = make_served(max_in_flight=1)
+        await served.client.initialize("2025-11-25")
+        waiting = served.client.begin(tool_call("hang", id=1))
+        await served.tools.started.wait()
+        refused = await served.client.begin(tool_call("echo", id=2)).complete()
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert [name for name, _ in served.tools.calls] == ["hang"]
+        served.tools.go_on.set()
+        await waiting.complete()
+        assert (await served.client.post(tool_call("echo", id=3))).status == 200
+
+    run(scenario)
+
+
+@pytest.mark.requirement("L078", "N098")
+def test_a_result_is_shown_without_what_nobody_sees() -> None:
+    result = shape(make_result(f"pay{HIDDEN} me", ResultShape("GET /text")), REVISIONS[-1])
+    shown = OutputScreen(make_empty_redactor).make_readable(result)
+    assert shown["content"] == [{"type": "text", "text": "pay me"}]
+
+
+@pytest.mark.requirement("L158")
+def test_a_session_is_no_proof_of_who_asks() -> None:
+    async def scenario(served: Served) -> None:
+        await served.client.initialize("2025-11-25")
+        store, now = served.store, served.clock()
+        session_id = served.client.session_id
+        assert await store.find_session(session_id, "", now) is not None
+        assert await store.find_session(session_id, "somebody else", now) is None
+
+    run(scenario)
+
+
+@pytest.mark.requirement("L158")
+def test_the_same_client_gets_another_session_id_each_time() -> None:
+    async def scenario(served: Served) -> None:
+        first, second = served.new_client(), make_served(store=MemoryStore()).client
+        await first.initialize("2025-11-25")
+        await second.initialize("2025-11-25")
+        assert first.session_id != second.session_id
+
+    run(scenario)

@@ -1,0 +1,83 @@
+"""Asking again, with a clock that only the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mcpgen.runtime.tools.polling import Polling
+from mcpgen.runtime.upstream.environment import Environment
+
+
+class Waiting:
+    """A context, an API that answers in turn, and the time that passes while it is waited on."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.now = 100.0
+        self.progress: list[tuple[float, float | None, str]] = []
+        self.api = SimpleNamespace(notes=(), last_value=None)
+
+    def report_progress(self, progress: float, total: float | None, message: str) -> None:
+        self.progress.append((progress, total, message))
+
+    async def ask(self) -> Any:
+        self.now += 1.0  # an answer takes a second
+        self.api.notes = ("said of this answer",)
+        answer = self.answers.pop(0)
+        self.api.last_value = answer
+        return answer
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def wait(self, **rule: Any) -> Any:
+        entry = {"until": ["state"], "values": ["done"], "interval_seconds": 2.0, **rule}
+        around = Environment(clock=lambda: self.now, sleep=self.sleep)
+        polling = Polling.from_json({"timeout_seconds": 10.0, **entry})
+        context: Any = self
+        return asyncio.run(polling.wait(context, self.ask, around))
+
+
+def test_the_first_answer_in_the_awaited_state_is_given_at_once() -> None:
+    waiting = Waiting({"state": "done"})
+    assert waiting.wait() == {"state": "done"}
+    assert (waiting.now, waiting.progress) == (101.0, [])
+
+
+def test_each_wait_is_told() -> None:
+    waiting = Waiting({"state": "new"}, {}, {"state": "done", "n": 1})
+    assert waiting.wait() == {"state": "done", "n": 1}
+    assert waiting.progress == [
+        (1.0, 10.0, '`state` is "new"'),
+        (4.0, 10.0, "`state` is null"),
+    ]
+    assert waiting.api.notes == ("said of this answer",)
+
+
+def test_after_the_timeout_the_last_answer_is_given_with_a_note() -> None:
+    waiting = Waiting(*[{"state": "new"}] * 9)
+    assert waiting.wait() == {"state": "new"}
+    assert waiting.now == 110.0  # no wait is begun that would end after the timeout
+    assert waiting.api.notes[1] == (
+        '`state` is "new" still, after 10 seconds. The same call waits on.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "values", "is_awaited"),
+    [
+        ({"job": {"n": 1}}, [1], True),
+        ({"job": {"n": True}}, [1], False),
+        ({"job": {"n": None}}, [None], True),
+        ({"job": []}, [1], False),
+        ("text", [1], False),
+    ],
+)
+def test_a_member_is_compared_as_json(answer: Any, values: list[Any], is_awaited: bool) -> None:
+    waiting = Waiting(*[answer] * 9)
+    waiting.wait(until=["job", "n"], values=values)
+    assert (len(waiting.answers) == 8) is is_awaited

@@ -1,0 +1,180 @@
+"""Results that are too long, hold what nobody sees, or depart from their schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpgen.jsonschema.validation import SchemaValidator
+from mcpgen.runtime.content import Text, ToolResult
+from mcpgen.runtime.media import Media
+from mcpgen.runtime.tools.results import ResultShape, make_result
+from mcpgen.runtime.tools.truncation import _Cutter, cut_to_bytes, shorten
+
+PET = {
+    "type": "object",
+    "properties": {
+        "id": {"type": ["integer", "null"]},
+        "tags": {"type": ["array", "null"], "items": {"type": ["string", "null"]}},
+    },
+}
+
+
+def shape(schema: Any = None, result_key: str = "") -> ResultShape:
+    return ResultShape("GET /pets", result_key, output=schema and (lambda: SchemaValidator(schema)))
+
+
+def test_response_that_fits_its_schema_comes_without_a_note() -> None:
+    result = make_result({"id": 1, "more": "x"}, shape(PET))
+    assert result.structured_content == {"id": 1, "more": "x"}
+    assert result.content == (Text('{"id":1,"more":"x"}'),)
+    assert result.meta == {}
+
+
+def test_response_that_departs_from_its_schema_is_whole_in_text_and_fits_in_structure() -> None:
+    result = make_result({"id": "seven", "tags": ["a", 2]}, shape(PET))
+    assert result.structured_content == {"id": None, "tags": ["a", None]}
+    assert result.content[0] == Text('{"id":"seven","tags":["a",2]}')
+    assert '`/id` must be an integer or null, not "seven"' in result.content[1].text
+    assert len(result.meta["mcpgen/schemaDepartures"]) == 2
+    assert not result.is_error
+
+
+def test_place_inside_a_place_that_gave_way_is_passed_over() -> None:
+    schema = {
+        "properties": {"a": {"type": ["string", "null"], "properties": {"b": {"type": "string"}}}}
+    }
+    result = make_result({"a": {"b": 1}}, shape(schema))
+    assert result.structured_content == {"a": None}
+
+
+def test_structure_that_cannot_be_made_to_fit_is_empty_rather_than_refused() -> None:
+    result = make_result({"id": "x"}, shape({"properties": {"id": {"type": "integer"}}}))
+    assert result.structured_content == {}
+    assert result.content[0] == Text('{"id":"x"}')
+
+
+def test_list_is_wrapped_and_checked_under_its_key() -> None:
+    schema = {"type": "object", "properties": {"result": {"type": ["array", "null"]}}}
+    assert make_result([1], shape(schema, "result")).structured_content == {"result": [1]}
+    assert make_result(5, shape(schema, "result")).structured_content == {"result": None}
+
+
+def test_content_of_a_handwritten_handler_stands_as_it_is() -> None:
+    assert make_result(Text("\u200b"), shape()).content == (Text("\u200b"),)
+    ready = ToolResult((Text("a"),), {"b": 1})
+    assert make_result(ready, shape()) is ready
+
+
+def test_bytes_that_should_be_text_come_with_a_note() -> None:
+    result = make_result(Media(b"x", "text/plain", "It is text."), shape())
+    assert result.content[1] == Text("It is text.")
+
+
+def test_object_of_thousands_of_names_shows_the_first_ones() -> None:
+    short = shorten({f"name{i}": i for i in range(50_000)})
+    assert len(short.text) < 100_000
+    assert short.value["name0"] == 0
+    assert "of 50,000 members" in short.notes[0]
+
+
+def test_deep_value_is_cut_in_linear_time() -> None:
+    value: Any = ["x" * 100] * 80_000
+    for _ in range(100):
+        value = {"a": value}
+    measured: list[int] = []
+
+    def measure(part: Any) -> int:
+        measured.append(len(msgspec.json.encode(part)))
+        return measured[-1]
+
+    cutter = _Cutter(measure)
+    short = cutter.shorten(value, 100_000)
+    assert len(short.text) < 1000
+    assert short.notes[0].endswith("is left out")
+    assert sum(measured) < 10 * 8_300_000
+
+
+def test_long_text_is_cut_with_a_note() -> None:
+    result = make_result("x" * 100_001, shape())
+    assert len(result.content[0].text) == 100_000
+    assert result.content[1].text == "Cut: this is 100,000 of 100,001 characters."
+    assert result.meta == {"mcpgen/truncated": True}
+
+
+def test_stream_that_went_on_is_told() -> None:
+    result = make_result("data: 1\n\n", shape(), is_cut_off=True)
+    assert "went on" in result.content[1].text
+    assert result.meta == {"mcpgen/truncated": True}
+
+
+def test_long_json_is_cut_by_items_and_stays_json() -> None:
+    value = {"items": [{"id": number, "text": "x" * 50} for number in range(5_000)], "next": "abc"}
+    result = make_result(value, shape())
+    assert result.structured_content is not None
+    kept = len(result.structured_content["items"])
+    assert 1_000 < kept < 5_000
+    assert result.structured_content["next"] == "abc"
+    assert json.loads(result.content[0].text) == result.structured_content
+    assert len(result.content[0].text) <= 100_000
+    assert f"`/items` shows {kept:,} of 5,000 items" in result.content[1].text
+    assert result.meta == {"mcpgen/truncated": True}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([1, 2, 3], [1, 2, 3]),
+        (list(range(100)), list(range(16))),
+        ({"a": "x" * 100, "b": 1}, {"a": "x" * 40, "b": 1}),
+        ({"short": [1], "long": list(range(100))}, None),
+        ([["x" * 200]], None),
+    ],
+)
+def test_bound_is_kept_where_there_is_something_to_cut(value: Any, expected: Any) -> None:
+    short = shorten(value, 40)
+    if expected is not None:
+        assert short.value == expected
+    assert bool(short.notes) == (short.value != value)
+    assert len(short.text) <= 60
+
+
+@pytest.mark.parametrize("character", ["x", "é", "語", "𝄞", '"', "\n", "\x01"])
+def test_bound_is_used_up_in_its_own_unit_and_never_passed(character: str) -> None:
+    for value in ({"text": character * 900, "a": 1}, [character * 5] * 900, [[character * 900]]):
+        most_in_an_item = 5 * 6 + 3
+        in_characters = len(shorten(value, 600).text)
+        assert 600 - most_in_an_item < in_characters <= 600
+        in_bytes = len(cut_to_bytes(value, 600).text.encode())
+        assert 600 - most_in_an_item < in_bytes <= 600
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-999, 999) | st.text(max_size=80),
+    lambda inner: (
+        st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=5), inner, max_size=6)
+    ),
+)
+
+
+@given(JSON, st.integers(20, 400))
+def test_what_is_left_is_always_a_part_of_what_was(value: Any, bound: int) -> None:
+    short = shorten(value, bound)
+    assert msgspec.json.decode(short.text) == short.value
+    assert is_part_of(short.value, value)
+    assert bool(short.notes) == (short.value != value)
+
+
+def is_part_of(part: Any, whole: Any) -> bool:
+    if isinstance(whole, list):
+        return all(map(is_part_of, part, whole[: len(part)]))
+    if isinstance(whole, dict):
+        return part.keys() == whole.keys() and all(is_part_of(part[k], whole[k]) for k in whole)
+    if isinstance(whole, str):
+        return whole.startswith(part)
+    return bool(part == whole)

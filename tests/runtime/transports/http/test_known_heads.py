@@ -1,0 +1,194 @@
+"""Heads that are not parsed again: nobody can tell but by the time it takes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from bisect import bisect_right
+from itertools import accumulate, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpgen.runtime.transports.http.known_heads import MAX_HEAD_BYTES, MAX_HEADS, KnownHeads
+from mcpgen.runtime.transports.http.server import HttpServer
+from tests.runtime.transports.http.test_server import http, until
+from tests.support.http_server import make_served, modern
+
+HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+FOREIGN = HEALTH[:-2] + b"Origin: http://evil.example\r\n\r\n"  # begins as a head that is known
+
+
+def call(**arguments: Any) -> bytes:
+    return json.dumps(modern("tools/call", {"name": "echo", "arguments": arguments})).encode()
+
+
+ORDINARY = http(call(a=1))
+REQUESTS = [
+    ORDINARY,
+    http(call(a=2)),  # the same head
+    http(call(a=22)),
+    http(call(a=1).replace(b"echo", b"fail")),  # its head says another thing
+    http(call(a=1)[:-1] + b"]"),
+    http(b"%x\r\n%b\r\n0\r\n\r\n" % (len(call(a=1)), call(a=1)), Transfer_Encoding="chunked"),
+    http(call(a=1), target="/elsewhere"),
+    http(call(a=1), target="http://evil.example/mcp"),
+    HEALTH,
+    FOREIGN,
+]
+
+
+class Transport(asyncio.Transport):
+    """Keeps what was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.is_closed = False
+
+    def write(self, data: Any) -> None:
+        self.written += data
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+class Client:
+    """A connection, without a socket: its pieces are not put together on the way."""
+
+    def __init__(self, server: HttpServer) -> None:
+        server._tend_connections()
+        self.transport = Transport()
+        self.connection: Any = server._connect()
+        self.connection.connection_made(self.transport)
+
+    def send(self, data: bytes) -> None:
+        self.connection.data_received(data)
+
+    async def answered(self, count: int) -> bytes:
+        """All that was answered by the `count`th response, but for the time of day."""
+        transport = self.transport
+        await until(lambda: transport.written.count(b"HTTP/1.1 ") >= count)
+        return re.sub(rb"date: [^\r]*\r\n", b"", transport.written)
+
+
+def new_server() -> HttpServer:
+    return HttpServer(make_served().app)
+
+
+async def answer_alone(request: bytes) -> bytes:
+    client = Client(new_server())
+    client.send(request)
+    return await client.answered(1)
+
+
+async def warm_client() -> Client:
+    """A client whose ordinary head is known, and that has three answers."""
+    client = Client(new_server())
+    for count in (1, 2, 3):
+        client.send(ORDINARY)
+        await client.answered(count)
+    return client
+
+
+@settings(max_examples=80)
+@given(st.lists(st.sampled_from(REQUESTS), min_size=1, max_size=6), st.data())
+def test_however_requests_arrive_the_answers_are_those_to_each_alone(
+    requests: list[bytes], data: st.DataObject
+) -> None:
+    sent = b"".join(requests)
+    ends = list(accumulate(map(len, requests)))
+    cuts = data.draw(st.sets(st.sampled_from(ends) | st.integers(1, len(sent))))
+    bounds = sorted({0, *cuts, len(sent)})
+    waits = data.draw(st.booleans())
+
+    async def compare() -> None:
+        expected = [await answer_alone(request) for request in requests]
+        server = new_server()
+        for _ in range(4):  # the later, the more of the heads are known
+            client = Client(server)
+            for start, end in pairwise(bounds):
+                client.send(sent[start:end])
+                if waits:
+                    await client.answered(bisect_right(ends, end))
+            assert await client.answered(len(requests)) == b"".join(expected)
+
+    asyncio.run(compare())
+
+
+@pytest.mark.parametrize("request_", [ORDINARY, FOREIGN], ids=["a call", "a foreign page"])
+def test_a_request_with_a_known_head_may_come_in_two_pieces(request_: bytes) -> None:
+    async def scenario() -> None:
+        expected = await answer_alone(request_)
+        client = Client(new_server())
+        known = [HEALTH] * 3 + [request_] * 3
+        for count, request in enumerate(known, 1):
+            client.send(request)
+            before = await client.answered(count)
+        for cut in range(1, len(request_)):
+            client.send(request_[:cut])
+            client.send(request_[cut:])
+            after = await client.answered(len(known) + cut)
+            assert after == before + expected
+            before = after
+
+    asyncio.run(scenario())
+
+
+def test_a_known_head_is_not_parsed_again() -> None:
+    async def scenario() -> None:
+        client = await warm_client()
+        client.connection.parser = None
+        client.send(http(call(a=7)))
+        assert b'{\\"a\\": 7}' in await client.answered(4)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        http(call(a=1), Connection="close"),
+        ORDINARY.replace(b"HTTP/1.1", b"HTTP/1.0", 1),
+        b"NONSENSE\r\n\r\n",
+    ],
+    ids=["Connection: close", "HTTP/1.0", "no request"],
+)
+def test_a_request_that_is_the_last_of_its_connection_stays_so(closing: bytes) -> None:
+    async def scenario() -> None:
+        server = new_server()
+        for _ in range(4):
+            client = Client(server)
+            for count, request in enumerate((ORDINARY, ORDINARY, ORDINARY, closing), 1):
+                assert not client.transport.is_closed
+                client.send(request)
+                await client.answered(count)
+            await until(lambda client=client: client.transport.is_closed)
+
+    asyncio.run(scenario())
+
+
+def test_heads_are_kept_up_to_a_number_and_a_size() -> None:
+    scope: dict[str, Any] = {"headers": []}
+    heads = KnownHeads()
+    for number in range(MAX_HEADS + 1):
+        heads.add(b"%d" % number, scope, 0)
+        assert heads.find(b"%d" % number) is None  # it has come once
+    for number in range(1, MAX_HEADS + 1):
+        heads.add(b"%d" % number, scope, 0)
+    for _ in range(2):
+        heads.add(b"x" * (MAX_HEAD_BYTES + 1), scope, 0)
+    assert heads.find(b"0") is None
+    assert heads.find(b"1") is not None
+    assert heads.find(b"%d" % MAX_HEADS) is not None
+    assert heads.find(b"x" * (MAX_HEAD_BYTES + 1)) is None

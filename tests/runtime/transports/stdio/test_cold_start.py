@@ -1,0 +1,205 @@
+"""The cold start: what a server imports before it has listed its tools, and its command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import select
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpgen.runtime.errors import ConfigurationError
+from mcpgen.runtime.transports.stdio.server import serve_stdio
+from tests.support.stdio_process import (
+    NAMES,
+    StdioProcess,
+    call,
+    initialize,
+    request,
+    wait_until_exists,
+    write_package,
+)
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="select on pipes")
+
+REPORTING = """
+import atexit, sys
+atexit.register(lambda: open("modules.txt", "w").write("\\n".join(sys.modules)))
+from small_mcp.__main__ import main
+main()
+"""
+EXPENSIVE = {
+    "aiohttp",
+    "argparse",
+    "asyncio",
+    "dataclasses",
+    "hashlib",
+    "inspect",
+    "jsonschema_rs",
+    "logging",
+    "msgspec",
+    "pathlib",
+    "socket",
+    "ssl",
+    "subprocess",
+    "threading",
+    "typing",
+    "typing_extensions",
+    "urllib",
+    "uvicorn",
+}
+
+
+def modules_after(folder: Path, *messages: object) -> set[str]:
+    """What a server has imported when it leaves after these messages."""
+    with StdioProcess(folder, python=("-c", REPORTING)) as server:
+        server.send(*messages)
+        server.close_stdin()  # before the answers, so that no pause is taken for an idle client
+        assert all("error" not in answer for answer in server.rest())
+        assert server.wait() == 0
+    return set((folder / "modules.txt").read_text().splitlines())
+
+
+def test_tools_are_listed_before_anything_expensive_is_imported(tmp_path: Path) -> None:
+    loaded = modules_after(
+        write_package(tmp_path),
+        request(1, "server/discover"),
+        request(2, "tools/list"),
+        initialize(),
+        {"jsonrpc": "2.0", "id": 4, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 5, "method": "tools/list"},
+    )
+    assert not EXPENSIVE & loaded
+    assert not {name for name in loaded if name.startswith("small_mcp._generated")}
+
+
+def test_an_older_client_is_listed_tools_in_the_same_way(tmp_path: Path) -> None:
+    listed = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    loaded = modules_after(write_package(tmp_path), initialize("2024-11-05"), listed)
+    assert not EXPENSIVE & loaded
+
+
+def test_the_first_call_brings_what_calls_need(tmp_path: Path) -> None:
+    loaded = modules_after(write_package(tmp_path), call(1, "echo", "x"))
+    assert loaded >= {"asyncio", "msgspec", "jsonschema_rs", "small_mcp._generated.tools.some"}
+    assert "mcpgen.runtime.upstream.http.sender" not in loaded  # comes with the first request
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="pipes cannot be asked here")
+def test_what_calls_need_is_imported_while_the_client_pauses(tmp_path: Path) -> None:
+    folder = write_package(tmp_path)
+    reporting = REPORTING.replace(
+        "from small_mcp",
+        "from mcpgen.runtime.transports import preimport as warming\n"
+        "last = warming._MODULES[-1]\n"
+        "taken = warming.import_module\n"
+        "def take(name):\n"
+        "    taken(name)\n"
+        "    if name == last:\n"
+        "        open('warm', 'w').close()\n"
+        "warming.import_module = take\n"
+        "from small_mcp",
+    )
+    with StdioProcess(folder, python=("-c", reporting)) as server:
+        server.ask(request(1, "tools/list"))
+        wait_until_exists(folder / "warm")
+        assert server.ask(request(2, "tools/list"))["id"] == 2
+        assert server.ask(call(3, "echo", "x"))["id"] == 3
+        server.close_stdin()
+        assert server.wait() == 0
+
+
+def test_a_thousand_tools_import_nothing_more_and_come_in_one_page(tmp_path: Path) -> None:
+    few, many = tmp_path / "few", tmp_path / "many"
+    loaded = [
+        modules_after(write_package(few), request(1, "tools/list")),
+        modules_after(write_package(many, listed=1000 - len(NAMES)), request(1, "tools/list")),
+    ]
+    assert loaded[1] - loaded[0] <= {"fcntl"}  # which makes room for the page in the pipe
+    with StdioProcess(many) as server:
+        assert len(server.ask(request(1, "tools/list"))["result"]["tools"]) == 1000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a pipe grow")
+def test_a_long_page_fits_into_the_pipe_without_waiting_for_its_reader(tmp_path: Path) -> None:
+    import fcntl
+
+    with StdioProcess(write_package(tmp_path, listed=1000)) as server:
+        before = fcntl.fcntl(server.stdout, fcntl.F_GETPIPE_SZ)
+        page = json.dumps(server.ask(request(1, "tools/list")), separators=(",", ":"))
+        assert before < len(page) <= fcntl.fcntl(server.stdout, fcntl.F_GETPIPE_SZ)
+
+
+def test_a_package_without_its_files_says_which_one_is_missing(tmp_path: Path) -> None:
+    folder = write_package(tmp_path)
+    (folder / "small_mcp/_generated/contract.json").unlink()
+    with StdioProcess(folder) as server:
+        assert server.wait() == 1
+        assert server.stderr == "error: `_generated/contract.json` of `small_mcp` is missing\n"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "{"])
+def test_a_damaged_contract_is_told_in_one_line(tmp_path: Path, text: str) -> None:
+    folder = write_package(tmp_path)
+    (folder / "small_mcp/_generated/contract.json").write_text(text)
+    with StdioProcess(folder) as server:
+        assert server.wait() == 1
+        assert server.stderr.startswith(
+            "error: `_generated/contract.json` of `small_mcp` is damaged"
+        )
+        assert len(server.stderr.splitlines()) == 1
+
+
+def test_version_and_settings_are_told_on_the_command_line(tmp_path: Path) -> None:
+    folder = write_package(tmp_path)
+    with StdioProcess(folder, "--version") as server:
+        assert server.receive_line() == b"small-mcp 0.1.0"
+    with StdioProcess(folder, "--check-env") as server:
+        assert [re.split("  +", server.receive_line().decode()) for _ in range(3)] == [
+            ["SETTING", "STATE", "USE", "DESCRIPTION"],
+            ["SMALL_KEY", "missing", "needed by 8 of 8 tools", "The key."],
+            ["SMALL_REGION", "not set", "optional", "Where."],
+        ]
+        assert server.wait() == 1
+
+
+def test_a_start_with_settings_checks_them_without_the_http_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMALL_KEY", "secret")
+    loaded = modules_after(write_package(tmp_path), request(1, "tools/list"))
+    assert "mcpgen.runtime.startup.startup_checks" in loaded
+    assert not (EXPENSIVE - {"urllib", "typing"}) & loaded
+
+
+def test_certificates_of_the_environment_are_checked_without_expensive_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    loaded = modules_after(write_package(tmp_path), request(1, "tools/list"))
+    assert "mcpgen.runtime.startup.tls_environment" in loaded
+    assert not EXPENSIVE & loaded
+
+
+def test_windows_is_told_to_use_http(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(ConfigurationError, match="--http"):
+        serve_stdio(None)  # type: ignore[arg-type]  # refused before it is looked at
+
+
+def test_options_of_another_transport_are_refused(tmp_path: Path) -> None:
+    with StdioProcess(write_package(tmp_path), "--sse") as server:
+        assert server.wait() == 2
+        assert "--http" in server.stderr
+
+
+def test_the_listing_is_written_as_it_was_prepared(tmp_path: Path) -> None:
+    folder = write_package(tmp_path)
+    lines = (folder / "small_mcp/_generated/listing.jsonl").read_text().splitlines()
+    with StdioProcess(folder) as server:
+        server.send(request(1, "tools/list"))
+        assert f'"tools":[{",".join(lines)}]'.encode() in server.receive_line()
+        assert json.loads(lines[0])["name"] == "big"

@@ -1,0 +1,352 @@
+"""The steps of a workflow: what each gives, what is left out, and what a failure tells."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import pytest
+
+from mcpgen.runtime import (
+    ABSENT,
+    End,
+    GoTo,
+    Retry,
+    ToolError,
+    Workflow,
+    compare,
+    value_at,
+    without_absent,
+)
+from mcpgen.runtime.errors import CallRefusedError
+from mcpgen.runtime.handlers.context import Context, InputRequiredError
+from mcpgen.runtime.tools.outcome import ToolOutcome
+from mcpgen.runtime.upstream.errors import DisconnectedError, UpstreamStatusError
+from mcpgen.runtime.workflows.step import Step
+from mcpgen.runtime.workflows.workflow import MAX_ITEMS, MAX_WAIT_SECONDS
+from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
+
+
+class Calls:
+    """Stands for the context of a call: answers tools in turn, and keeps what they were given."""
+
+    def __init__(self, *answers: object, state: dict[str, Any] | None = None) -> None:
+        self.state = state or {}
+        self.given: list[tuple[str, dict[str, Any]]] = []
+        self.scopes: list[str] = []
+        self.attempts: list[int | None] = []
+        self.told: list[str] = []
+        self.progress: list[float] = []
+        self._answers = list(answers)
+
+    async def run_tool(
+        self, name: str, arguments: dict[str, Any], scope: str, *, attempts: int | None = None
+    ) -> ToolOutcome:
+        self.given.append((name, arguments))
+        self.scopes.append(scope)
+        self.attempts.append(attempts)
+        answer = self._answers.pop(0)
+        if isinstance(answer, BaseException):
+            raise answer
+        return ToolOutcome(f"GET /{name}", answer, 200, (("ETag", '"7"'),))
+
+    def report_progress(self, progress: float, total: float, message: str) -> None:
+        self.told.append(message)
+        self.progress.append(progress)
+
+    def flow(self, *steps: str) -> Workflow:
+        return Workflow(cast("Context", self), *steps)
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(work, 10))
+
+
+def test_a_step_gives_parts_of_its_response() -> None:
+    step = run(Calls({"items": [{"id": 7}]}).flow("find").call("find", "list", {}))
+    assert step.get("/items/0/id") == 7
+    assert step.get("/items/1/id") is ABSENT
+    assert step.status == 200
+    assert step.header("etag") == '"7"'
+    assert step.header("Location") is ABSENT
+
+
+def test_what_is_absent_is_left_out_of_arguments() -> None:
+    calls = Calls({})
+    run(calls.flow("a").call("a", "list", {"q": ABSENT, "body": {"x": ABSENT, "y": [ABSENT, 1]}}))
+    assert calls.given == [("list", {"body": {"y": [1]}})]
+
+
+def test_a_skipped_step_sends_nothing_and_gives_nothing() -> None:
+    calls = Calls()
+    step = run(calls.flow("a").call("a", "list", {}, when=False))
+    assert calls.given == []
+    assert step.get() is ABSENT
+    assert step.status is ABSENT
+
+
+def test_a_step_runs_once_for_each_item_and_gives_lists() -> None:
+    calls = Calls({"id": 1}, {}, {"id": 3})
+    flow = calls.flow("each")
+    items = flow.items("each", ["a", "b", "c"])
+    step = run(flow.call_each("each", "get", [{"name": item} for item in items]))
+    assert [arguments["name"] for _, arguments in calls.given] == ["a", "b", "c"]
+    assert step.get("/id") == [1, 3]
+
+
+def test_a_loop_is_bounded_before_anything_is_sent() -> None:
+    calls = Calls()
+    with pytest.raises(ToolError, match="100 items at most, and has 101"):
+        run(calls.flow("each").call_each("each", "get", [{}] * (MAX_ITEMS + 1)))
+    assert calls.given == []
+
+
+def test_a_loop_over_no_list_fails_and_over_nothing_is_empty() -> None:
+    flow = Calls().flow("each")
+    assert flow.items("each", ABSENT) == []
+    with pytest.raises(ToolError, match="goes through a list, and has 7"):
+        flow.items("each", 7)
+
+
+def test_progress_tells_each_step() -> None:
+    calls = Calls({}, {})
+    flow = calls.flow("first", "second")
+    run(flow.call("first", "get", {}))
+    run(flow.call("second", "get", {}))
+    assert calls.told == ["step 1 of 2: first", "step 2 of 2: second"]
+
+
+def test_a_failure_tells_what_took_effect_and_what_was_not_begun() -> None:
+    calls = Calls({"id": 1}, {"id": 2}, ToolError("`GET /c` answered 404."))
+    flow = calls.flow("a", "b", "c")
+
+    async def work() -> None:
+        await flow.call("a", "first", {})
+        await flow.call_each("b", "second", [{}, {}])
+
+    with pytest.raises(ToolError) as caught:
+        run(work())
+    assert str(caught.value).splitlines() == [
+        "The step `b` failed: `GET /c` answered 404.",
+        "These steps took effect:",
+        '- `a` (`GET /first`) gave {"id": 1}',
+        '- `b` (`GET /second`) gave {"id": 2}',
+        "Not begun: `c`.",
+    ]
+
+
+def test_a_criterion_that_does_not_hold_ends_the_workflow() -> None:
+    calls = Calls({"state": "closed"})
+    flow = calls.flow("a", "b")
+    with pytest.raises(ToolError, match=r"(?s)`a` failed: `x == 1` does not hold.*took effect"):
+        run(flow.call("a", "get", {}, expect={"x == 2": lambda a: True, "x == 1": lambda a: False}))
+
+
+def test_an_error_that_is_expected_is_a_success() -> None:
+    step = run(
+        Calls(status_error(404, {"title": "gone"}))
+        .flow("a")
+        .call("a", "get", {}, expect={"$statusCode == 404": lambda a: a.status == 404})
+    )
+    assert (step.status, step.get("/title")) == (404, "gone")
+
+
+def test_what_is_expected_makes_no_success_where_no_answer_came() -> None:
+    flow = Calls(DisconnectedError("gave no answer.")).flow("a")
+    with pytest.raises(ToolError, match="`a` failed: gave no answer"):
+        run(flow.call("a", "get", {}, expect={"x != 1": lambda a: a.get("/x") is ABSENT}))
+
+
+def test_a_step_is_tried_again_up_to_its_limit_and_then_fails() -> None:
+    calls = Calls(*[status_error(503)] * 3)
+    busy = Retry(2, after_seconds=4, when=lambda a: a.status == 503)
+    with virtual_time() as loop:
+        with pytest.raises(ToolError, match=r"`a` failed 3 times, at last: answered 503"):
+            loop.run_until_complete(calls.flow("a").call("a", "get", {"x": 1}, on_failure=[busy]))
+        assert loop.time() == 8
+    assert calls.given == [("get", {"x": 1})] * 3
+    assert calls.scopes == ["a-0", "a-1", "a-2"]
+    assert calls.attempts == [1, 1, 1]  # so that the client does not try again beside it
+    assert calls.told[1] == "step 1 of 1: a, again in 4 seconds"
+    assert sorted(set(calls.progress)) == calls.progress
+
+
+def test_a_step_that_fails_once_goes_on_with_what_came_then() -> None:
+    calls = Calls(status_error(503), {"id": 7})
+    step = run(calls.flow("a").call("a", "get", {}, on_failure=[Retry(1)]))
+    assert step.get("/id") == 7
+
+
+def test_retry_after_overrules_the_wait_of_a_step_within_bounds() -> None:
+    calls = Calls(status_error(503, retry_after=30), {})
+    with virtual_time() as loop:
+        loop.run_until_complete(calls.flow("a").call("a", "get", {}, on_failure=[Retry(1, 2)]))
+        assert loop.time() == 30
+    late = Calls(status_error(503, retry_after=MAX_WAIT_SECONDS + 1))
+    with pytest.raises(ToolError, match="`a` failed: answered 503"):
+        run(late.flow("a").call("a", "get", {}, on_failure=[Retry(1)]))
+
+
+def test_the_limit_of_a_retry_is_exhausted_before_what_stands_below_it() -> None:
+    calls = Calls(status_error(503), status_error(503), {})
+    flow = calls.flow("a", "b", "c")
+    actions = [Retry(1, when=lambda a: a.status == 503), GoTo("c")]
+
+    async def work() -> tuple[Step, Step]:
+        await flow.call("a", "first", {}, on_failure=actions)
+        return await flow.call("b", "second", {}), await flow.call("c", "third", {})
+
+    skipped, reached = run(work())
+    assert [name for name, _ in calls.given] == ["first", "first", "third"]
+    assert (skipped.status, reached.status) == (ABSENT, 200)
+
+
+def test_nothing_is_given_of_a_failed_step_that_is_gone_on_from() -> None:
+    step = run(
+        Calls(status_error(404, {"id": 7}))
+        .flow("a", "b")
+        .call("a", "x", {}, on_failure=[GoTo("b")])
+    )
+    assert (step.get("/id"), step.status) == (ABSENT, ABSENT)
+
+
+def test_an_end_after_a_failure_stands_before_a_retry_below_it() -> None:
+    calls = Calls(status_error(404))
+    actions = [End(when=lambda a: a.status == 404), Retry(5)]
+    with pytest.raises(ToolError, match="`a` failed: answered 404"):
+        run(calls.flow("a").call("a", "get", {}, on_failure=actions))
+
+
+def test_a_call_that_was_refused_is_not_repeated() -> None:
+    calls = Calls(CallRefusedError("arguments of `get`: `/x` is no number"))
+    with pytest.raises(ToolError, match="is no number"):
+        run(calls.flow("a").call("a", "get", {}, on_failure=[Retry(5)]))
+    assert len(calls.given) == 1
+
+
+def test_a_success_that_ends_the_workflow_skips_all_other_steps() -> None:
+    calls = Calls({"items": []})
+    flow = calls.flow("a", "b", "c")
+
+    async def work() -> list[Step]:
+        none = End(when=lambda a: not a.get("/items"))
+        await flow.call("a", "list", {}, on_success=[none])
+        each = await flow.call_each("b", "get", [{"x": 1}])
+        return [each, await flow.call("c", "get", {}, on_success=[GoTo("b")])]
+
+    each, last = run(work())
+    assert [name for name, _ in calls.given] == ["list"]
+    assert (each.get(), last.get()) == ([], ABSENT)
+
+
+def test_the_first_action_whose_condition_holds_is_taken() -> None:
+    calls = Calls({"n": 2}, {})
+    flow = calls.flow("a", "b", "c")
+
+    async def work() -> None:
+        actions = [End(when=lambda a: a.get("/n") == 1), GoTo("c"), End()]
+        await flow.call("a", "list", {}, on_success=actions)
+        await flow.call("b", "get", {})
+        await flow.call("c", "set", {})
+
+    run(work())
+    assert [name for name, _ in calls.given] == ["list", "set"]
+
+
+def test_each_item_of_a_loop_is_tried_again_by_itself() -> None:
+    calls = Calls(status_error(503), {"id": 1}, status_error(503), {"id": 2})
+    step = run(calls.flow("a").call_each("a", "get", [{}, {}], on_failure=[Retry(1)]))
+    assert step.get("/id") == [1, 2]
+
+
+def test_failures_are_not_repeated_where_a_later_step_asks_the_user() -> None:
+    first = Calls(status_error(503), {"id": 1}, status_error(404), InputRequiredError({}))
+
+    async def work(flow: Workflow) -> Any:
+        made = await flow.call("a", "create", {}, on_failure=[Retry(1, after_seconds=9)])
+        await flow.call("b", "look", {}, on_failure=[GoTo("d")])
+        await flow.call("c", "never", {})
+        return await flow.call("d", "confirm", {"id": made.get("/id")})
+
+    with virtual_time() as loop:
+        with pytest.raises(InputRequiredError):
+            loop.run_until_complete(work(first.flow("a", "b", "c", "d")))
+        assert loop.time() == 9
+        again = Calls({"done": True}, state=json.loads(json.dumps(first.state)))
+        done = loop.run_until_complete(work(again.flow("a", "b", "c", "d")))
+        assert loop.time() == 9  # it was waited for already
+    assert done.get("/done") is True
+    assert again.given == [("confirm", {"id": 1})]
+    assert again.scopes == first.scopes[-1:]
+
+
+def status_error(
+    status: int, problem: dict[str, Any] | None = None, *, retry_after: float | None = None
+) -> UpstreamStatusError:
+    """Give the error that an answer of the API becomes."""
+    return UpstreamStatusError(
+        f"answered {status}.", status=status, problem=problem, retry_after_seconds=retry_after
+    )
+
+
+@contextmanager
+def virtual_time() -> Iterator[VirtualTimeLoop]:
+    """Give a loop whose waits are over at once."""
+    loop = VirtualTimeLoop()
+    try:
+        yield loop
+    finally:
+        loop.close()
+
+
+def test_steps_are_not_repeated_where_a_later_one_asks_the_user() -> None:
+    first = Calls({"id": 1}, InputRequiredError({}))
+    flow = first.flow("a", "b")
+
+    async def work(flow: Workflow) -> Any:
+        made = await flow.call("a", "create", {})
+        return await flow.call("b", "confirm", {"id": made.get("/id")})
+
+    with pytest.raises(InputRequiredError):
+        run(work(flow))
+    again = Calls({"done": True}, state=first.state)
+    assert run(work(again.flow("a", "b"))).get("/done") is True
+    assert again.given == [("confirm", {"id": 1})]
+
+
+@pytest.mark.parametrize(
+    ("left", "comparison", "right", "holds"),
+    [
+        ("Open", "==", "oPEN", True),
+        (1, "==", True, False),
+        (1, "!=", True, True),
+        (ABSENT, "==", None, True),
+        (ABSENT, "!=", None, False),
+        (2, ">", 1.5, True),
+        ("b", ">=", "A", True),
+        (2, "<", "10", False),
+        (2, ">=", "10", False),
+        (True, ">", 0, False),
+    ],
+)
+def test_comparisons_are_those_of_arazzo(
+    left: object, comparison: str, right: object, *, holds: bool
+) -> None:
+    assert compare(left, comparison, right) is holds
+
+
+def test_values_are_found_by_json_pointer() -> None:
+    value = {"a/b": [{"~": 1}], "n": None}
+    assert value_at(value, "/a~1b/0/~0") == 1
+    assert value_at(value, "/n") is None
+    assert value_at(value, "/a~1b/-1") is ABSENT
+    assert value_at(value, "") is value
+    assert value_at(ABSENT, "/x") is ABSENT
+
+
+def test_a_result_has_no_absent_members() -> None:
+    assert without_absent({"a": ABSENT, "b": [ABSENT, None]}) == {"b": [None]}
+    assert without_absent(ABSENT) is None

@@ -1,0 +1,72 @@
+"""The real documents there are: `../shared/corpus` or what CORPUS names, unpacked into `.cache`."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tarfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tests.support.paths import CACHE, SHARED
+
+CORPUS = Path(os.environ.get("CORPUS", SHARED / "corpus"))
+UNPACKED = CACHE / "corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDocument:
+    """A row of the index, and where the document lies."""
+
+    name: str
+    path: Path
+    kind: str  # "api" or "fixture"
+    version: str  # "2.0", "3.0", "3.1", "3.2", or "" where it says none
+    is_valid: bool
+    expect: str  # "generate", "generate-or-clear-error" or "clear-error"
+    operations: int
+    features: Sequence[str]
+
+
+def is_present() -> bool:
+    """Whether there is a corpus at all."""
+    return (CORPUS / "index.csv").is_file()
+
+
+@cache
+def corpus_documents() -> Sequence[CorpusDocument]:
+    """Every document of the index, in its order."""
+    with (CORPUS / "index.csv").open(encoding="utf-8", newline="") as index:
+        rows = list(csv.DictReader(index))
+    for archive in sorted({row["file"].partition(":")[0] for row in rows if ":" in row["file"]}):
+        _unpack(archive)
+    return [
+        CorpusDocument(
+            row["name"],
+            _path(row["file"]),
+            row["kind"],
+            ".".join(row["version"].split(".")[:2]),
+            row["valid"] == "valid",
+            row["expect"],
+            int(row["ops"] or 0),
+            row["features"].split(),
+        )
+        for row in rows
+    ]
+
+
+def _path(file: str) -> Path:
+    archive, colon, member = file.partition(":")
+    return UNPACKED / archive / member if colon else CORPUS / file
+
+
+def _unpack(archive: str) -> None:
+    folder = UNPACKED / archive
+    if folder.is_dir():
+        return
+    fresh = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
+    with tarfile.open(CORPUS / archive) as packed:
+        packed.extractall(fresh, filter="data")
+    fresh.rename(folder)

@@ -1,0 +1,113 @@
+"""The servers in generated_examples/, and what each is made from.
+
+`specs/<name>.yaml` is the document of a server, if it has one; `specs/<name>/` has what a person
+decided about it (`mcpgen.yaml`, overlays), copied into the project. Handlers and tests of a
+person's own are written where they are committed, and stay; so does the evidence of the tests,
+which is found anew where it no longer holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from mcpgen.cli.app import run
+from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, read_evidence, still_holds
+from mcpgen.pipeline.project.tested import show_tests
+from tests.support.paths import EXAMPLES, REPOSITORY, SPECS
+
+NAMES = (
+    "bookshop",
+    "chatdesk",
+    "competitor-research",  # of tools that its manifest declares; there is no document
+    "meta-ads",
+    "n8n",
+    "petstore",
+    "reonomy",
+    "search-console",
+    "twilio",
+)
+BY_HAND = ("everything",)  # made by `mcpgen new --empty`; their handlers are written, and stay
+
+
+def make(name: str, directory: Path, kept: Mapping[str, bytes]) -> None:
+    """Generate a server into `directory`, which must not exist yet.
+
+    Its source is `specs/<name>.yaml` or, where there is no document, the manifest beside it.
+    `kept` is what is not generated of it, by path, as `not_generated` gives it.
+    """
+    document, manifest = Path(f"specs/{name}.yaml"), Path(f"specs/{name}/mcpgen.yaml")
+    with contextlib.chdir(REPOSITORY):
+        source = ["--name", name, str(document)] if document.exists() else [str(manifest)]
+        code = run(["new", *source, str(directory), "--defaults", "-q"])
+    if code:
+        raise RuntimeError(f"{source[-1]} gave exit code {code}")
+    for path, content in kept.items():
+        (directory / path).parent.mkdir(parents=True, exist_ok=True)
+        (directory / path).write_bytes(content)
+    bring_up_to_date(directory)
+    show_tests(directory)
+
+
+def not_generated(name: str) -> dict[str, bytes]:
+    """Read what is not generated of a server, by its path in the project.
+
+    That is what stands in `specs/<name>/`, and what is committed of `handlers/`, tests by hand and
+    evidence.
+    """
+    root = EXAMPLES / f"{name}-mcp"
+    files = [(SPECS / name, path) for path in sorted(SPECS.glob(f"{name}/*"))]
+    own = ("src/*/handlers/*.py", "tests/*.py", "tests/*.json", "mcpgen.tests.yaml")
+    for pattern in (*own, f"{EVIDENCE_FOLDER}/*.json"):
+        files += [(root, path) for path in sorted(root.glob(pattern))]
+    return {path.relative_to(base).as_posix(): path.read_bytes() for base, path in files}
+
+
+def bring_up_to_date(directory: Path) -> None:
+    """Generate what is not written by hand of a server anew."""
+    code = run(["generate", str(directory), "-q"])
+    if code:
+        raise RuntimeError(f"{directory} gave exit code {code}")
+
+
+def has_current_evidence(directory: Path) -> bool:
+    """Tell whether the tests of a server ran on what is there now."""
+    evidence = read_evidence(directory, "tests")
+    return evidence is not None and still_holds(directory, evidence)
+
+
+def prove(directory: Path, *options: str) -> None:
+    """Run the tests of a server, which leaves the evidence of it, where they did not run yet."""
+    if has_current_evidence(directory):
+        return
+    code = run(["test", str(directory), *options])
+    if code:
+        raise RuntimeError(f"the tests of {directory} gave exit code {code}")
+
+
+def in_workspace(command: str) -> None:
+    """Run a command of `mcpgen ws` in generated_examples/."""
+    with contextlib.chdir(EXAMPLES):
+        code = run(["ws", command, "-q"])
+    if code:
+        raise RuntimeError(f"mcpgen ws {command} gave exit code {code}")
+
+
+def update() -> None:
+    """Make the committed examples anew."""
+    for name in NAMES:
+        directory = EXAMPLES / f"{name}-mcp"
+        kept = not_generated(name)
+        shutil.rmtree(directory, ignore_errors=True)
+        make(name, directory, kept)
+        prove(directory, "--mutate")
+    for name in BY_HAND:
+        bring_up_to_date(EXAMPLES / f"{name}-mcp")
+        prove(EXAMPLES / f"{name}-mcp")
+    in_workspace("generate")
+
+
+if __name__ == "__main__":
+    update()

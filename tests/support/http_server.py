@@ -1,0 +1,403 @@
+"""A server over HTTP without sockets: the ASGI application is called as an HTTP server would."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.json import Encoder
+
+from mcpgen.runtime.content import Text, ToolResult
+from mcpgen.runtime.errors import InvalidArgumentsError, UnknownToolError
+from mcpgen.runtime.handlers.context import Context
+from mcpgen.runtime.handlers.dispatcher import Dispatcher
+from mcpgen.runtime.protocol.prepared_list import PreparedList
+from mcpgen.runtime.protocol.server_definition import ServerDefinition
+from mcpgen.runtime.state.store import MemoryStore
+from mcpgen.runtime.transports.http.streamable import StreamableHttp
+from mcpgen.runtime.transports.json_input import make_hot_decoder
+from tests.support.mcp_schemas import check_frame
+
+BOUND_SECONDS = 10.0
+MODERN = "2026-07-28"
+LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
+
+TOOLS: list[dict[str, Any]] = [
+    {"name": "ask", "description": "Ask the user.", "inputSchema": {"type": "object"}},
+    {"name": "big", "description": "Say much.", "inputSchema": {"type": "object"}},
+    {"name": "echo", "description": "Say it again.", "inputSchema": {"type": "object"}},
+    {"name": "fail", "description": "Break.", "inputSchema": {"type": "object"}},
+    {"name": "hang", "description": "Wait for the test.", "inputSchema": {"type": "object"}},
+    {
+        "name": "regional",
+        "description": "Has an argument that travels in a header.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "region": {"type": "string", "x-mcp-header": "Region"},
+                "count": {"type": "integer", "x-mcp-header": "Count"},
+                "dry": {"type": "boolean", "x-mcp-header": "Dry"},
+            },
+        },
+    },
+    {"name": "report", "description": "Report progress.", "inputSchema": {"type": "object"}},
+]
+
+
+class FakeTools:
+    """Tools whose progress the test decides."""
+
+    def __init__(self) -> None:
+        self.started = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.cancelled = 0
+
+    async def call(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
+        self.calls.append((name, arguments))
+        self.started.set()
+        if name == "echo" and "wrong" in arguments:
+            raise InvalidArgumentsError("echo", ("/wrong: not an argument of `echo`",))
+        match name:
+            case "ask":
+                answer = await context.elicit("Who?", {"type": "object", "properties": {}})
+                return _said(answer.action)
+            case "fail":
+                raise RuntimeError("a secret of the inside")
+            case "hang":
+                await self._wait()
+            case "report":
+                context.report_progress(1, 2)
+                await self._wait()
+                context.report_progress(2, 2)
+            case "big":
+                return _said("x" * arguments["size"])
+            case "echo" | "regional":
+                pass
+            case _:
+                raise UnknownToolError(name)
+        return _said(json.dumps(arguments))
+
+    async def _wait(self) -> None:
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+
+    async def aclose(self) -> None:
+        pass
+
+
+def _said(text: str) -> ToolResult:
+    return ToolResult((Text(text),))
+
+
+@dataclass
+class Response:
+    """What came back: all of it, or as much as there is of a stream."""
+
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    is_complete: bool = False
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def events(self) -> list[dict[str, str]]:
+        """The server-sent events, each as its fields; comments under ""."""
+        blocks = self.body.decode().split("\n\n")[:-1]
+        return [
+            {name: value.removeprefix(" ") for name, _, value in map(_field, block.split("\n"))}
+            for block in blocks
+        ]
+
+    @property
+    def messages(self) -> list[Any]:
+        return [json.loads(event["data"]) for event in self.events if event.get("data")]
+
+
+def _field(line: str) -> tuple[str, str, str]:
+    return line.partition(":")
+
+
+class Exchange:
+    """One HTTP request as it is being answered."""
+
+    def __init__(self, app: StreamableHttp, scope: dict[str, Any], chunks: list[bytes]) -> None:
+        self.response = Response()
+        self._incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._changed = asyncio.Event()
+        self._left = asyncio.Event()
+        for number, chunk in enumerate(chunks, 1):
+            self._incoming.put_nowait(
+                {"type": "http.request", "body": chunk, "more_body": number < len(chunks)}
+            )
+        self.task = asyncio.ensure_future(app(scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        event = await self._incoming.get()
+        if event["type"] == "http.disconnect":
+            self._left.set()
+        return event
+
+    async def _send(self, event: dict[str, Any]) -> None:
+        response = self.response
+        if event["type"] == "http.response.start":
+            assert not response.status, "a second response to one request"
+            response.status = event["status"]
+            response.headers = {name.decode(): value.decode() for name, value in event["headers"]}
+        else:
+            assert not response.is_complete, "a body after its end"
+            response.body += event.get("body", b"")
+            response.is_complete = not event.get("more_body", False)
+        self._changed.set()
+
+    async def until(self, condition: Callable[[Response], bool]) -> Response:
+        """Wait until the response is as wanted."""
+
+        async def wait() -> None:
+            while not condition(self.response):
+                self._changed.clear()
+                await self._changed.wait()
+
+        await asyncio.wait_for(wait(), BOUND_SECONDS)
+        return self.response
+
+    async def until_events(self, count: int) -> Response:
+        return await self.until(lambda response: len(response.events) >= count)
+
+    async def complete(self) -> Response:
+        await asyncio.wait_for(asyncio.shield(self.task), BOUND_SECONDS)
+        assert self.response.is_complete
+        return self.response
+
+    async def leave(self) -> None:
+        """Close the connection, as a client does that has gone, and wait for what it ends."""
+        self._incoming.put_nowait({"type": "http.disconnect"})
+        await asyncio.wait_for(asyncio.shield(self.task), BOUND_SECONDS)
+
+    async def vanish(self) -> None:
+        """Close the connection of a call that goes on, and wait until the server knows."""
+        self._incoming.put_nowait({"type": "http.disconnect"})
+        await asyncio.wait_for(self._left.wait(), BOUND_SECONDS)
+        await asyncio.sleep(0)  # lets whoever got the event act on it
+
+
+class Client:
+    """Sends requests to an application; keeps the session that `initialize` gave."""
+
+    def __init__(self, app: StreamableHttp) -> None:
+        self.app = app
+        self.session_id = ""
+        self.revision = ""
+
+    def send(
+        self,
+        method: str,
+        body: Any = None,
+        *,
+        path: str = "/mcp",
+        headers: dict[str, str] | list[tuple[str, str]] | None = None,
+        query: str = "",
+        chunks: list[bytes] | None = None,
+    ) -> Exchange:
+        """Send a request; `headers` are added to those that every client sends."""
+        if chunks is None:
+            data = body if isinstance(body, bytes) else b"" if body is None else _encode(body)
+            chunks = [data]
+        given = list(headers.items() if isinstance(headers, dict) else headers or ())
+        names = {name.lower() for name, _ in given}
+        usual = {
+            "host": "127.0.0.1:8000",
+            "accept": "application/json, text/event-stream",
+            "content-type": "application/json",
+        }
+        sent = [it for it in usual.items() if it[0] not in names] + given
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "root_path": "",
+            "query_string": query.encode(),
+            "headers": [
+                (name.lower().encode(), value.encode("latin-1"))
+                for name, value in sent
+                if value != OMITTED
+            ],
+        }
+        return Exchange(self.app, scope, chunks)
+
+    async def post(self, body: Any, headers: dict[str, str] | None = None) -> Response:
+        """POST to the session and check each frame of the answer against the schema."""
+        response = await self.begin(body, headers).complete()
+        check_frames(self.revision, body, response)
+        return response
+
+    def begin(self, body: Any, headers: dict[str, str] | None = None) -> Exchange:
+        return self.send("POST", body, headers={**self.session_headers, **(headers or {})})
+
+    @property
+    def session_headers(self) -> dict[str, str]:
+        if not self.session_id:
+            return {}
+        named = {} if self.revision == "2025-03-26" else {"mcp-protocol-version": self.revision}
+        return {"mcp-session-id": self.session_id, **named}
+
+    async def initialize(self, revision: str, capabilities: Any = None) -> Response:
+        """Open a session, and say that it is open."""
+        params = {
+            "protocolVersion": revision,
+            "capabilities": capabilities or {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        self.revision, self.session_id = revision, ""
+        response = await self.post(request("initialize", params, id=0))
+        assert response.status == 200, response.body
+        self.session_id = response.headers["mcp-session-id"]
+        told = await self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        assert told.status == 202
+        return response
+
+    async def post_modern(
+        self, method: str, params: dict[str, Any] | None = None, **more: Any
+    ) -> Response:
+        response = await self.begin_modern(method, params, **more).complete()
+        check_frames(MODERN, request(method, id=more.get("id", 1)), response)
+        return response
+
+    def begin_modern(
+        self,
+        method: str,
+        params: dict[str, Any] | None = None,
+        *,
+        id: Any = 1,
+        headers: dict[str, str] | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> Exchange:
+        """Send a request of 2026-07-28 with all the headers that it needs."""
+        message = modern(method, params, id=id, meta=meta)
+        sent = {"mcp-protocol-version": MODERN, "mcp-method": method}
+        name = message["params"].get("name") or message["params"].get("uri")
+        if name is not None and method in {"tools/call", "prompts/get", "resources/read"}:
+            sent["mcp-name"] = name
+        return self.send("POST", message, headers={**sent, **(headers or {})})
+
+
+def check_frames(revision: str, sent: Any, response: Response) -> None:
+    """Hold what came back against the schema of the revision that was spoken."""
+    messages = [it for it in (sent if isinstance(sent, list) else [sent]) if isinstance(it, dict)]
+    methods = {it["id"]: it.get("method", "") for it in messages if "id" in it}
+    if response.headers.get("content-type") == "application/json":
+        decoded = response.json
+        frames = decoded if isinstance(decoded, list) else [decoded]
+    else:
+        frames = response.messages
+    for frame in frames:
+        check_frame(revision or LEGACY[-1], frame, methods.get(frame.get("id"), ""))
+
+
+OMITTED = "\0omitted"
+
+
+def _encode(message: Any) -> bytes:
+    return json.dumps(message).encode()
+
+
+def request(method: str, params: Any = None, *, id: Any = 1) -> dict[str, Any]:
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
+    if params is not None:
+        message["params"] = params
+    return message
+
+
+def tool_call(name: str, *, id: Any = 1, token: Any = None, **arguments: Any) -> dict[str, Any]:
+    params: dict[str, Any] = {"name": name, "arguments": arguments}
+    if token is not None:
+        params["_meta"] = {"progressToken": token}
+    return request("tools/call", params, id=id)
+
+
+def modern(
+    method: str, params: Any = None, *, id: Any = 1, meta: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    full = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        **(meta or {}),
+    }
+    return request(method, {**(params or {}), "_meta": full}, id=id)
+
+
+class Clock:
+    """The time, as far as the server knows."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Served:
+    """An application with everything around it that a test may want to move."""
+
+    app: StreamableHttp
+    tools: FakeTools
+    dispatcher: Dispatcher
+    store: MemoryStore
+    clock: Clock
+    client: Client
+
+    def new_client(self) -> Client:
+        return Client(self.app)
+
+
+def definition(**more: Any) -> ServerDefinition:
+    listing = PreparedList("tools", [json.dumps(tool).encode() for tool in TOOLS])
+    return ServerDefinition(
+        {"name": "fake", "version": "1"},
+        tools=listing,
+        changing_lists=frozenset({"tools"}),
+        **more,
+    )
+
+
+def make_served(
+    *, max_in_flight: int = 1000, store: MemoryStore | None = None, **more: Any
+) -> Served:
+    """Make an application; `more` goes to `StreamableHttp`."""
+    tools, clock, kept = FakeTools(), Clock(), store or MemoryStore()
+    dispatcher = Dispatcher(
+        tools, max_in_flight=max_in_flight, client_timeout_seconds=BOUND_SECONDS
+    )
+    app = StreamableHttp(
+        more.pop("definition", None) or definition(),
+        dispatcher,
+        decode=make_hot_decoder(),
+        encode=Encoder().encode,
+        store=kept,
+        now=clock,
+        **more,
+    )
+    return Served(app, tools, dispatcher, kept, clock, Client(app))
+
+
+Scenario = Callable[[Served], Coroutine[Any, Any, None]]
+
+
+def run(scenario: Scenario, **options: Any) -> None:
+    """Run a test against an application of its own, on a loop of its own, for a bounded time."""
+
+    async def bounded() -> None:
+        await asyncio.wait_for(scenario(make_served(**options)), BOUND_SECONDS)
+
+    with asyncio.Runner() as runner:
+        runner.run(bounded())

@@ -1,0 +1,116 @@
+"""The MCP schemas, closed: a frame may have what its revision names, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+
+from tests.support.paths import SHARED
+
+FOLDER = SHARED / "mcp-schema"
+ARE_THERE = FOLDER.is_dir()
+
+RESULTS = {
+    "completion/complete": "CompleteResult",
+    "initialize": "InitializeResult",
+    "logging/setLevel": "EmptyResult",
+    "ping": "EmptyResult",
+    "prompts/get": "GetPromptResult",
+    "prompts/list": "ListPromptsResult",
+    "resources/list": "ListResourcesResult",
+    "resources/read": "ReadResourceResult",
+    "resources/subscribe": "EmptyResult",
+    "resources/templates/list": "ListResourceTemplatesResult",
+    "resources/unsubscribe": "EmptyResult",
+    "server/discover": "DiscoverResult",
+    "subscriptions/listen": "SubscriptionsListenResult",
+    "tools/call": "CallToolResult",
+    "tools/list": "ListToolsResult",
+}
+NOTIFICATIONS = {
+    "notifications/cancelled": "CancelledNotification",
+    "notifications/elicitation/complete": "ElicitationCompleteNotification",
+    "notifications/message": "LoggingMessageNotification",
+    "notifications/progress": "ProgressNotification",
+    "notifications/prompts/list_changed": "PromptListChangedNotification",
+    "notifications/resources/list_changed": "ResourceListChangedNotification",
+    "notifications/resources/updated": "ResourceUpdatedNotification",
+    "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+    "notifications/tools/list_changed": "ToolListChangedNotification",
+}
+URL_ELICITATION_REQUIRED = -32042
+REQUESTS = {
+    "elicitation/create": "ElicitRequest",
+    "ping": "PingRequest",
+    "roots/list": "ListRootsRequest",
+    "sampling/createMessage": "CreateMessageRequest",
+}
+# Objects that the schema leaves open, so that a newer revision may add to them: an older one's
+# frames must not have the additions.
+CLOSED = {
+    "Annotations", "AudioContent", "BlobResourceContents", "CallToolResult", "CompleteResult",
+    "DiscoverResult", "EmbeddedResource", "GetPromptResult", "ImageContent", "Implementation",
+    "InitializeResult", "InputRequiredResult", "ListPromptsResult",
+    "ListResourceTemplatesResult", "ListResourcesResult", "ListToolsResult",
+    "LoggingMessageNotificationParams", "ProgressNotificationParams", "Prompt", "PromptArgument",
+    "PromptMessage", "ReadResourceResult", "Resource", "ResourceLink", "ResourceTemplate",
+    "SamplingMessage", "ServerCapabilities", "SubscriptionFilter", "SubscriptionsListenResult",
+    "TextContent", "TextResourceContents", "Tool", "ToolAnnotations", "ToolResultContent",
+    "ToolUseContent",
+}  # fmt: skip
+
+
+@cache
+def definitions(revision: str) -> dict[str, Any]:
+    """The revision's types, as its schema has them."""
+    schema = json.loads((FOLDER / revision / "schema.json").read_text("utf-8"))
+    found: dict[str, Any] = schema.get("$defs") or schema["definitions"]
+    return found
+
+
+def check_frame(revision: str, frame: dict[str, Any], method: str = "") -> None:
+    """Fail if a frame is not what `revision` allows; `method` is what a response answers."""
+    if not ARE_THERE:
+        return
+    if "method" in frame:
+        kind = (REQUESTS if "id" in frame else NOTIFICATIONS)[frame["method"]]
+        assert frame.keys() <= {"jsonrpc", "id", "method", "params"}
+        _check(revision, kind, frame)
+    elif "error" in frame:
+        names = definitions(revision)
+        kind = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in names else "JSONRPCError"
+        if frame["error"]["code"] == URL_ELICITATION_REQUIRED:
+            kind = "URLElicitationRequiredError"
+        # Without a readable id there is none to give; no schema has null.
+        _check(revision, kind, {"id": 0, **frame})
+        assert frame.keys() <= {"jsonrpc", "id", "error"}
+    else:
+        assert frame.keys() == {"jsonrpc", "id", "result"}
+        input_required = frame["result"].get("resultType") == "input_required"
+        kind = "InputRequiredResult" if input_required else RESULTS[method]
+        _check(revision, kind, frame["result"])
+
+
+def _check(revision: str, kind: str, instance: Any) -> None:
+    problems = [
+        f"{'/'.join(map(str, error.instance_path))}: {error.message}"
+        for error in _validator(revision, kind).iter_errors(instance)
+    ]
+    assert not problems, f"{revision} {kind}: {problems} in {json.dumps(instance)[:2000]}"
+
+
+@cache
+def _validator(revision: str, kind: str) -> Any:
+    schema = json.loads((FOLDER / revision / "schema.json").read_text("utf-8"))
+    key = "$defs" if "$defs" in schema else "definitions"
+    types = copy.deepcopy(schema[key])
+    for name in CLOSED & types.keys():
+        types[name]["additionalProperties"] = False
+    root = {"$schema": schema["$schema"], "$ref": f"#/{key}/{kind}", key: types}
+    if key == "definitions":
+        return jsonschema_rs.Draft7Validator(root)
+    return jsonschema_rs.Draft202012Validator(root)

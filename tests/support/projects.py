@@ -1,0 +1,33 @@
+"""A small document to make projects of."""
+
+from __future__ import annotations
+
+DOCUMENT = """\
+openapi: 3.1.0
+info: {title: Pet Shop API, version: "1", description: Pets.}
+servers: [{url: "https://pets.example/v1"}]
+paths:
+  /pets/{petId}:
+    get:
+      operationId: getPet
+      tags: [pets]
+      summary: Fetch one pet
+      parameters: [{name: petId, in: path, required: true, schema: {type: integer}}]
+      responses:
+        "200":
+          description: The pet.
+          content: {application/json: {schema: {$ref: "#/components/schemas/Pet"}}}
+  /orders:
+    get:
+      operationId: listOrders
+      tags: [orders]
+      summary: List orders
+      responses: {"204": {description: Nothing.}}
+components:
+  schemas:
+    Pet: {type: object, required: [id], properties: {id: {type: integer}, name: {type: string}}}
+"""
+
+
+def silent(_: str) -> None:
+    """Hear no progress."""

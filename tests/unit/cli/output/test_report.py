@@ -1,0 +1,220 @@
+"""What problems and results look like to people and to programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import textwrap
+
+import pytest
+
+from mcpgen.cli.output.problem_text import problem_text
+from mcpgen.cli.output.report import Printer, counts
+from mcpgen.cli.output.visible import visible
+from mcpgen.diagnostics import Diagnostic, Location, Severity
+from mcpgen.openapi.source.source_text import SourceText
+from mcpgen.pipeline.outcome import Outcome
+
+DANGLING = Diagnostic(
+    "unresolved-ref",
+    Severity.ERROR,
+    "unknown reference `#/components/schemas/Pett`",
+    Location(
+        "specs/petstore.yaml",
+        48,
+        17,
+        "/paths/~1pets/get/responses/200/content/application~1json/schema/$ref",
+        "          $ref: '#/components/schemas/Pett'",
+        27,
+    ),
+    "the tool `list_pets` takes its output schema from here",
+    "did you mean `#/components/schemas/Pet`?",
+)
+
+
+def printer(**options: bool) -> tuple[Printer, io.StringIO, io.StringIO]:
+    out, err = io.StringIO(), io.StringIO()
+    return Printer(stdout=out, stderr=err, **options), out, err
+
+
+def test_a_problem_is_laid_out_as_the_style_guide_shows_it() -> None:
+    assert problem_text(DANGLING).plain == textwrap.dedent("""\
+        error[unresolved-ref]: unknown reference `#/components/schemas/Pett`
+          --> specs/petstore.yaml:48:17
+              /paths/~1pets/get/responses/200/content/application~1json/schema/$ref
+           48 |           $ref: '#/components/schemas/Pett'
+              |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+          why:  the tool `list_pets` takes its output schema from here
+          help: did you mean `#/components/schemas/Pet`?""")
+
+
+def test_a_problem_without_a_line_shows_the_file_alone() -> None:
+    problem = Diagnostic("no-file", Severity.ERROR, "nothing is there", Location("a.yaml"))
+
+    assert problem_text(problem).plain == "error[no-file]: nothing is there\n  --> a.yaml"
+
+
+def test_escape_sequences_of_a_document_are_spelled_out() -> None:
+    at = Location("a.yaml", 1, 1, "/\x1b]0;owned\x07", "\x1b[2J\u202ename: x", 1)
+    problem = Diagnostic("x", Severity.NOTE, "title is \x1b[31mred\nand long", at, "a\x9bb", "c\rd")
+
+    shown = problem_text(problem).plain
+
+    assert not set(shown) & {"\x1b", "\x07", "\x9b", "\r", "\u202e"}
+    assert r"title is \u001b[31mred\u000aand long" in shown
+
+
+@pytest.mark.parametrize("excerpt", ["\tname: x", "名名: x", "\x1b[2Jx"])
+def test_the_caret_stands_under_its_character(excerpt: str) -> None:
+    from rich.cells import cell_len
+
+    at = Location("a.yaml", 7, excerpt.index("x") + 1, "", excerpt, 1)
+
+    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+
+    assert carets.index("^") == cell_len(line[: line.rindex("x")])
+
+
+def test_a_line_of_a_minified_document_is_cut_around_the_place() -> None:
+    excerpt = "a" * 500_000 + "HERE" + "b" * 500_000
+    at = Location("a.json", 1, 500_001, "", excerpt, 4)
+
+    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+
+    assert len(line) < 130
+    assert line.index("HERE") == carets.index("^^^^")
+    assert line.endswith("…")
+
+
+MINIFIED = json.dumps(
+    {"a": ["名é\u0301\t"] * 400, "here": "x", "b": ["x"] * 400}, ensure_ascii=False
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "is_cut"),
+    [
+        (MINIFIED, '"here"', (True, True)),
+        (MINIFIED, '{"a"', (False, True)),
+        (MINIFIED, '"x"]}', (True, False)),
+        ("名" * 45 + "here", "here", (False, False)),
+        ("名" * 60 + "here" + "名" * 60, "here", (True, True)),
+        ("e\u0301" * 90 + "here", "here", (False, False)),
+        ("\t" * 90 + "here", "here", (False, False)),
+        ("e\u0301" * 500 + "here" + "\t" * 500, "here", (True, True)),
+        ("x" * 195 + "a_long_name", "a_long_name", (True, False)),
+        ("here" * 100, "here" * 100, (False, True)),
+    ],
+)
+def test_the_caret_stands_under_the_place_in_a_line_of_any_length(
+    text: str, marked: str, is_cut: tuple[bool, bool]
+) -> None:
+    """The whole way: from an offset in the text to the cells of a terminal."""
+    from rich.cells import cell_len
+
+    offset = text.rindex(marked)
+    at = SourceText("a.json", f"{{\n{text}\r\n}}").location(offset + 2, width=len(marked))
+    assert (at.line, at.column) == (2, offset + 1)
+
+    *_, line, carets = problem_text(Diagnostic("x", Severity.ERROR, "m", at)).plain.split("\n")
+
+    shown = visible(marked)[: carets.count("^")]
+    start = line.index(shown)
+    assert carets.index("^") == cell_len(line[:start])
+    assert (line.removeprefix("    2 | ").startswith("…"), line.endswith("…")) == is_cut
+    assert 2 * cell_len(line) > len(text) or cell_len(line) > 90  # as much as fits
+    assert cell_len(line) <= 110
+
+
+def test_several_sentences_of_help_stay_aligned() -> None:
+    problem = Diagnostic("x", Severity.ERROR, "m", None, "", "one\ntwo")
+
+    assert problem_text(problem).plain.endswith("  help: one\n        two")
+
+
+def test_tabs_become_one_space() -> None:
+    assert visible("a\tb") == "a b"
+
+
+def test_problems_go_to_stderr_and_results_to_stdout() -> None:
+    shown, out, err = printer()
+
+    shown.problems([DANGLING, DANGLING])
+    shown.result("14 tools")
+    code = shown.finish(Outcome.REJECTED)
+
+    assert code == 3
+    assert out.getvalue() == "14 tools\n"
+    assert err.getvalue().startswith("error[unresolved-ref]: ")
+    assert err.getvalue().endswith("\n2 errors\n")
+
+
+def test_markup_in_a_document_stays_text() -> None:
+    shown, out, _ = printer()
+
+    shown.result("[bold]not markup[/bold] :smile:")
+
+    assert out.getvalue() == "[bold]not markup[/bold] :smile:\n"
+
+
+def test_json_is_one_object_and_nothing_else_is_printed() -> None:
+    shown, out, err = printer(as_json=True)
+
+    shown.problems([DANGLING])
+    shown.result("14 tools")
+    shown.fact(tools=14)
+    shown.finish(Outcome.REJECTED)
+
+    assert err.getvalue() == ""
+    report = json.loads(out.getvalue())
+    assert report == {
+        "outcome": "rejected",
+        "tools": 14,
+        "findings": [
+            {
+                "rule": "unresolved-ref",
+                "severity": "error",
+                "file": "specs/petstore.yaml",
+                "line": 48,
+                "column": 17,
+                "pointer": DANGLING.at.pointer if DANGLING.at else "",
+                "message": DANGLING.message,
+                "why": DANGLING.why,
+                "help": DANGLING.help,
+            }
+        ],
+    }
+
+
+def test_quiet_leaves_out_notes_and_counts() -> None:
+    shown, _, err = printer(is_quiet=True)
+
+    shown.problems([Diagnostic("n", Severity.NOTE, "fyi"), Diagnostic("w", Severity.WARNING, "hm")])
+    shown.finish(Outcome.DONE)
+
+    assert err.getvalue() == "warning[w]: hm\n"
+
+
+def test_problems_are_counted_by_severity() -> None:
+    warning = Diagnostic("w", Severity.WARNING, "m")
+
+    assert counts([DANGLING, warning, warning]) == "1 error, 2 warnings"
+
+
+def test_colour_needs_a_terminal_and_no_color_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured, plain, piped = Terminal(), Terminal(), io.StringIO()
+
+    Printer(stderr=coloured).problems([DANGLING])
+    Printer(stderr=piped).problems([DANGLING])
+    monkeypatch.setenv("NO_COLOR", "1")
+    Printer(stderr=plain).problems([DANGLING])
+
+    assert "\x1b[1;31m" in coloured.getvalue()
+    assert "31m" not in plain.getvalue()
+    assert "\x1b" not in piped.getvalue()

@@ -1,0 +1,116 @@
+"""One run at a time in a project, and a run that is gone holds nobody."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from mcpgen.emit.write import project_lock as holding
+from mcpgen.emit.write.project_lock import BusyError, exclusive
+
+
+def test_two_runs_do_not_meet(tmp_path: Path) -> None:
+    with exclusive(tmp_path):
+        second = exclusive(tmp_path)
+        with pytest.raises(BusyError, match=f"process {os.getpid()}"):
+            second.__enter__()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_mark_of_a_killed_run_holds_nobody(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        with exclusive(tmp_path):
+            os.write(writing, b"held")
+            signal.pause()
+    assert os.read(reading, 4) == b"held"
+    with pytest.raises(BusyError, match=f"process {process}"):
+        exclusive(tmp_path).__enter__()
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    with exclusive(tmp_path):
+        assert (tmp_path / ".mcpgen/running").read_text() == str(os.getpid())
+
+
+@pytest.mark.parametrize("process", ["own", "parent", "1", "-1", "9" * 30, ""])
+def test_a_mark_that_nobody_holds_counts_for_nothing(tmp_path: Path, process: str) -> None:
+    """Its number may be another process's by now, or this one's: containers number from 1."""
+    named = {"own": str(os.getpid()), "parent": str(os.getppid())}
+    (tmp_path / ".mcpgen").mkdir()
+    (tmp_path / ".mcpgen/running").write_text(named.get(process, process))
+    with exclusive(tmp_path):
+        assert (tmp_path / ".mcpgen/running").read_text() == str(os.getpid())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mark_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    (tmp_path / ".mcpgen").mkdir()
+    (tmp_path / ".mcpgen/running").symlink_to(mine)
+    with pytest.raises(OSError, match="symbolic link"), exclusive(tmp_path):
+        pass
+    assert mine.read_text() == "mine"
+
+
+def test_a_mark_whose_holder_removes_it_meanwhile_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = tmp_path / ".mcpgen/running"
+    real, opened = fcntl.flock, [0]
+
+    def lock(handle: int, how: int) -> None:
+        opened[0] += 1
+        if opened[0] == 1:
+            mark.unlink()
+        real(handle, how)
+
+    monkeypatch.setattr(holding.fcntl, "flock", lock)
+    with exclusive(tmp_path):
+        assert opened == [2]
+        assert mark.exists()
+
+
+def no_locks(handle: int, how: int) -> None:
+    raise OSError(37, "No locks available")
+
+
+def test_where_the_disk_knows_no_locks_it_counts_whether_the_process_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holding.fcntl, "flock", no_locks)
+    dead = os.posix_spawn("/bin/true", ["true"], {})
+    os.waitpid(dead, 0)
+    mark = tmp_path / ".mcpgen/running"
+    mark.parent.mkdir()
+
+    mark.write_text(str(os.getppid()))
+    with pytest.raises(BusyError, match=f"process {os.getppid()}"):
+        exclusive(tmp_path).__enter__()
+
+    for process in (dead, os.getpid()):
+        mark.parent.mkdir(exist_ok=True)
+        mark.write_text(str(process))
+        with exclusive(tmp_path):
+            assert mark.read_text() == str(os.getpid())
+
+
+def test_the_mark_goes_when_a_run_fails(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), exclusive(tmp_path):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(handle: int, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(holding.os, "write", no_space)
+    with pytest.raises(OSError, match="No space"), exclusive(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []

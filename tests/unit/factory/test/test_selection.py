@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from mcpgen.factory.test.selection import SelectionError, selection
+
+NAMES = ["A sold pet", "get_pet", "mcpgen.tests.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_meant"),
+    [
+        ("", True),
+        ("  ", True),
+        ("sold", True),
+        ("SOLD", True),
+        ("new", False),
+        ("not new", True),
+        ("not not sold", True),
+        ("sold and get_pet", True),
+        ("sold and new", False),
+        ("new or tests.yaml", True),
+        ("new and sold or get_pet", True),
+        ("new and (sold or get_pet)", False),
+        ("not new and not(fresh)", True),
+        ("android", False),  # a word, though it begins with `and`
+    ],
+)
+def test_an_expression_means_what_it_means_to_pytest(expression: str, is_meant: bool) -> None:
+    assert selection(expression)(NAMES) is is_meant
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("(", "expected a word, `not` or `(`, found the end"),
+        ("(sold", "expected `)`, found the end"),
+        ("sold)", "expected `and`, `or` or the end, found `)`"),
+        ("sold and", "expected a word, `not` or `(`, found the end"),
+        ("or sold", "expected a word, `not` or `(`, found `or sold`"),
+        ("a pet", "expected `and`, `or` or the end, found `pet`"),
+        ("a == 'pet'", "expected `and`, `or` or the end, found `== 'pet'`"),
+    ],
+)
+def test_what_is_no_expression_is_told_with_its_place(expression: str, found: str) -> None:
+    with pytest.raises(SelectionError) as refused:
+        selection(expression)
+    assert str(refused.value) == f"`{expression}`: {found}"

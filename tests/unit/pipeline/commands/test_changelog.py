@@ -1,0 +1,210 @@
+"""`changelog`: the tools as they would be generated now, against git, folders and files."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mcpgen.changelog import Level
+from mcpgen.pipeline import run as pipeline
+from tests.support.projects import silent
+
+SURFACE = ".mcpgen/surface.json"
+
+
+@pytest.fixture
+def compare(project: Path, cache: Path) -> Callable[..., pipeline.ChangelogReport]:
+    def run(against: str | None = None, **more: Level) -> pipeline.ChangelogReport:
+        options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+        return pipeline.changelog(project, against, options, silent, **more)
+
+    return run
+
+
+Compare = Callable[..., pipeline.ChangelogReport]
+
+
+def edit(project: Path, old: str, new: str) -> None:
+    path = project / "openapi.yaml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+
+
+def rules(report: pipeline.ChangelogReport) -> list[str]:
+    assert report.changelog is not None, list(report.problems)
+    return [change.rule for change in report.changelog.changes]
+
+
+def commit(project: Path, message: str = "x") -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", message]):
+        subprocess.run(["git", "-C", str(project), *arguments], check=True, capture_output=True)
+
+
+def test_without_git_what_was_generated_last_counts(project: Path, compare: Compare) -> None:
+    assert rules(compare()) == []
+    edit(project, "operationId: listOrders", "operationId: listOrders\n      deprecated: true")
+    edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
+    report = compare()
+    assert report.since == "the last `generate`"
+    assert "input-constraint-narrowed" in rules(report)
+
+
+def test_what_is_committed_counts_after_generating_too(
+    project: Path, compare: Compare, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    commit(project)
+    edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
+    assert regenerate().outcome == "done"
+    report = compare()
+    assert (report.since, rules(report)) == ("HEAD", ["input-constraint-narrowed"])
+    assert (report.version, report.suggested_version) == ("0.1.0", "0.2.0")
+    commit(project)
+    assert rules(compare()) == []
+    assert rules(compare("HEAD~1")) == ["input-constraint-narrowed"]
+
+
+def test_generate_tells_the_changes_and_its_dry_run_too(
+    project: Path, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    edit(project, "operationId: getPet", "operationId: fetchPet")
+    for report in (regenerate(dry_run=True), regenerate()):
+        assert report.changelog is not None
+        (change,) = report.changelog.changes
+        assert (change.rule, change.tool) == ("operation-renamed", "get_pet")
+        assert "{name: fetch_pet, aliases: [get_pet]}" in change.message
+
+
+def test_the_offered_entry_takes_the_new_name_and_keeps_the_old_one(
+    project: Path, compare: Compare
+) -> None:
+    edit(project, "operationId: getPet", "operationId: fetchPet")
+    with (project / "mcpgen.yaml").open("a") as manifest:
+        manifest.write(
+            'operations:\n  "GET /pets/{petId}": {name: fetch_pet, aliases: [get_pet]}\n'
+        )
+    report = compare()
+    assert "tool-renamed-aliased" in rules(report)
+    assert report.changelog is not None
+    assert report.changelog.level is Level.MINOR
+
+
+def test_the_manifest_gives_rules_other_levels(project: Path, compare: Compare) -> None:
+    edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
+    with (project / "mcpgen.yaml").open("a") as manifest:
+        manifest.write("changelog: {input-constraint-narrowed: patch}\n")
+    report = compare()
+    assert report.changelog is not None
+    assert report.changelog.level is Level.PATCH
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "outcome"),
+    [
+        (None, "done"),
+        (Level.MAJOR, "findings"),
+        (Level.MINOR, "findings"),
+        (Level.PATCH, "findings"),
+    ],
+)
+def test_a_level_fails_the_run(
+    project: Path, compare: Compare, fail_on: Level | None, outcome: str
+) -> None:
+    edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
+    assert compare(fail_on=fail_on).outcome == outcome
+
+
+def test_a_lower_level_does_not_fail_the_run(project: Path, compare: Compare) -> None:
+    edit(project, "summary: Fetch one pet", "summary: Fetch a pet")
+    assert compare(fail_on=Level.MINOR).outcome == "done"
+
+
+def test_a_folder_and_a_file_are_compared_with(
+    project: Path, compare: Compare, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.json"
+    old.write_bytes((project / SURFACE).read_bytes())
+    edit(project, "operationId: listOrders", "operationId: listOrders\n      description: All.")
+    for against in (str(old), str(project)):
+        report = compare(against)
+        assert (report.since, rules(report)) == (against, ["description"])
+
+
+@pytest.mark.parametrize("revision", ["no-such-branch", "--help", "HEAD:openapi.yaml"])
+def test_a_revision_that_is_none_is_an_error(
+    project: Path, compare: Compare, revision: str
+) -> None:
+    commit(project)
+    report = compare(revision)
+    assert (report.outcome, report.changelog) == ("usage", None)
+    assert [problem.code for problem in report.problems] == ["against"]
+    assert "no revision of this repository" in next(iter(report.problems)).message
+
+
+def test_a_revision_before_the_server_is_an_error(project: Path, compare: Compare) -> None:
+    surface = (project / SURFACE).read_bytes()
+    (project / SURFACE).unlink()
+    commit(project)
+    (project / SURFACE).write_bytes(surface)
+    report = compare("HEAD")
+    assert (report.outcome, report.changelog) == ("usage", None)
+    assert "an older mcpgen generated the server there" in next(iter(report.problems)).help
+
+
+def test_a_document_that_cannot_be_read_is_never_unchanged(project: Path, compare: Compare) -> None:
+    (project / "openapi.yaml").write_text("openapi: [")
+    report = compare()
+    assert (report.outcome, report.changelog) == ("rejected", None)
+
+
+def test_a_server_in_no_repository_is_compared_though_git_is_not_installed(
+    project: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert rules(compare()) == []
+    report = compare("main")
+    assert report.outcome == "usage"
+    assert "lies in no git repository" in next(iter(report.problems)).message
+
+
+def lose_the_committed_surface(project: Path) -> None:
+    """As in a clone without all contents, or one that is damaged."""
+    name = ["git", "-C", str(project), "rev-parse", f"HEAD:{SURFACE}"]
+    digest = subprocess.run(name, check=True, capture_output=True, text=True).stdout.strip()
+    (project / ".git/objects" / digest[:2] / digest[2:]).unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda project, patch: patch.setenv("PATH", ""), "git is not installed"),
+        (lambda project, _: (project / ".git/HEAD").write_text("x"), "git says: fatal"),
+        (lambda project, _: lose_the_committed_surface(project), "git says: "),
+    ],
+    ids=["no git", "a repository that git refuses", "a lost content"],
+)
+@pytest.mark.parametrize("against", [None, "HEAD"])
+def test_what_is_committed_and_cannot_be_read_is_never_unchanged(
+    project: Path, compare: Compare, monkeypatch, spoil, said: str, against: str | None
+) -> None:
+    """`generate` has run: what it wrote last has every change in it, and would seem the same."""
+    commit(project)
+    spoil(project, monkeypatch)
+    report = compare(against)
+    assert (report.outcome, report.changelog) == ("usage", None)
+    (problem,) = report.problems
+    assert problem.code == "against"
+    assert said in problem.message
+
+
+def test_in_a_hook_of_git_the_repository_is_the_one_around_the_server(
+    project: Path, compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(project)
+    monkeypatch.chdir(project.parent)
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_WORK_TREE", ".")
+    assert compare().since == "HEAD"

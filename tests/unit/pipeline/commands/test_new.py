@@ -1,0 +1,267 @@
+"""`new`: a project that did not exist, or nothing at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from mcpgen.emit.lockfile.lockfile import parse_lock
+from mcpgen.openapi.validate import external as judging
+from mcpgen.pipeline import build
+from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands import new as new_module
+from mcpgen.pipeline.server_name import choose_server_name
+from tests.support.projects import DOCUMENT, silent
+
+
+def codes(report: pipeline.Report) -> list[str]:
+    return [problem.code for problem in report.problems if problem.severity.value == "error"]
+
+
+def test_a_project_is_made_and_told(project: Path) -> None:
+    lock = parse_lock((project / "mcpgen.lock").read_bytes())
+    assert lock.operations == {
+        "openapi.yaml GET /orders": "list_orders",
+        "openapi.yaml GET /pets/{petId}": "get_pet",
+    }
+    assert [each.source for each in lock.documents] == ["petshop.yaml"]
+    on_disk = {
+        path.relative_to(project).as_posix() for path in project.rglob("*") if path.is_file()
+    }
+    assert on_disk == {*lock.files, "mcpgen.lock"}
+
+
+def test_the_document_is_vendored_byte_for_byte(project: Path, source: Path) -> None:
+    assert (project / "openapi.yaml").read_bytes() == source.read_bytes()
+
+
+def test_a_document_in_json_is_vendored_as_json(tmp_path: Path, options: pipeline.Options) -> None:
+    import yaml
+
+    source = tmp_path / "no-suffix"
+    source.write_text(json.dumps(yaml.safe_load(DOCUMENT)))
+    pipeline.new(str(source), tmp_path / "p", options, silent)
+    assert (tmp_path / "p/openapi.json").read_bytes() == source.read_bytes()
+
+
+def test_a_document_of_many_files_is_vendored_with_all_of_them(
+    tmp_path: Path, options: pipeline.Options
+) -> None:
+    source = tmp_path / "docs/root.yaml"
+    (source.parent / "schemas").mkdir(parents=True)
+    source.write_text(DOCUMENT.replace("#/components/schemas/Pet", "schemas/pet.yaml"))
+    (source.parent / "schemas/pet.yaml").write_text("type: object\nproperties: {id: {}}\n")
+    target = tmp_path / "p"
+    report = pipeline.new(str(source), target, options, silent)
+    assert codes(report) == []
+    assert (target / "openapi/schemas/pet.yaml").is_file()
+    assert 'document: "openapi/root.yaml"' in (target / "mcpgen.yaml").read_text()
+    again = pipeline.generate(
+        target, pipeline.GenerateOptions(external_validator=False, cache=options.cache), silent
+    )
+    assert (again.outcome, again.written) == ("done", ())
+
+
+def test_the_folder_is_called_after_the_api(
+    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = pipeline.new(str(source), None, options, silent)
+    assert report.target == Path("pet-shop-mcp")
+    assert (tmp_path / "pet-shop-mcp/src/pet_shop_mcp/__init__.py").is_file()
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("GitHub v3 REST API", "github"),
+        ("Swagger Petstore - OpenAPI 3.0", "petstore"),
+        ("Twilio - Lookups", "twilio-lookups"),
+        ("The REST API", "the-rest-api"),
+        ("2captcha", "api-2captcha"),
+        ("Müller & Söhne", "muller-sohne"),
+        ("", "api"),
+        ("!!!", "api"),
+        ("a very " * 20, "very-very-very-very-very-very"),
+    ],
+)
+def test_what_a_server_is_called(title: str, name: str) -> None:
+    assert choose_server_name(title) == name
+
+
+def test_two_runs_anywhere_give_the_same_bytes(
+    project: Path, source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    elsewhere = tmp_path / "some/other place/ä"
+    pipeline.new(str(source), elsewhere, options, silent)
+    assert tree(elsewhere) == tree(project)
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_folder_with_files_is_left_as_it_is(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "busy"
+    target.mkdir()
+    (target / "notes.txt").write_text("mine")
+    report = pipeline.new(str(source), target, options, silent)
+    assert (report.outcome, codes(report)) == ("usage", ["target-not-empty"])
+    assert tree(target) == {"notes.txt": b"mine"}
+
+
+def test_a_fresh_repository_counts_as_empty(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "repository"
+    (target / ".git").mkdir(parents=True)
+    assert pipeline.new(str(source), target, options, silent).outcome == "done"
+
+
+def test_what_a_killed_run_left_counts_as_nothing(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "killed"
+    (target / ".mcpgen/stage").mkdir(parents=True)
+    (target / ".mcpgen/stage/0").write_text("half a fi")
+    (target / ".mcpgen/running").write_text("4711")
+    assert pipeline.new(str(source), target, options, silent).outcome == "done"
+    assert not (target / ".mcpgen/stage").exists()
+    assert not (target / ".mcpgen/running").exists()
+
+
+def test_a_folder_that_is_filled_meanwhile_is_left_as_it_is(
+    source: Path, tmp_path: Path, options: pipeline.Options
+) -> None:
+    target = tmp_path / "filled"
+
+    def fill(step: str) -> None:
+        if step == f"writing {target}":
+            target.mkdir()
+            (target / "README.md").write_text("of another run")
+
+    report = pipeline.new(str(source), target, options, fill)
+    assert (report.outcome, codes(report)) == ("usage", ["target-not-empty"])
+    assert tree(target) == {"README.md": b"of another run"}
+
+
+def test_a_file_in_the_way_is_told(source: Path, tmp_path: Path, options: pipeline.Options) -> None:
+    (tmp_path / "file").write_text("x")
+    report = pipeline.new(str(source), tmp_path / "file/server", options, silent)
+    assert (report.outcome, codes(report)) == ("usage", ["target-unwritable"])
+
+
+def test_a_rejected_document_makes_no_folder(tmp_path: Path, options: pipeline.Options) -> None:
+    source = tmp_path / "bad.yaml"
+    source.write_text("openapi: 3.1.0\n  oops")
+    report = pipeline.new(str(source), tmp_path / "server", options, silent)
+    assert report.outcome == "rejected"
+    assert not (tmp_path / "server").exists()
+
+
+def test_a_disk_that_refuses_leaves_nothing(
+    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mcpgen.emit.write.write.os.fsync", no_space)
+    report = pipeline.new(str(source), tmp_path / "server", options, silent)
+    assert (report.outcome, codes(report)) == ("findings", ["no-space"])
+    assert not (tmp_path / "server").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"name": "Not A Name"}, "server-name"),
+        ({"include": ("nothing-like-it",)}, "selector-without-match"),
+        ({"exclude": ("*",)}, "no-tools"),
+        ({"answers": {"namespce": "x"}}, "answer"),
+    ],
+)
+def test_what_cannot_be_followed_is_an_error(
+    source: Path, tmp_path: Path, options: pipeline.Options, changed: dict[str, object], code: str
+) -> None:
+    report = pipeline.new(str(source), tmp_path / "s", replace(options, **changed), silent)
+    assert (report.outcome, codes(report)) == ("rejected", [code])
+    assert not (tmp_path / "s").exists()
+
+
+def test_an_operation_left_out_is_fatal_only_when_strict(
+    tmp_path: Path, options: pipeline.Options
+) -> None:
+    source = tmp_path / "half.yaml"
+    gone = 'parameters: [{$ref: "#/components/parameters/Gone"}]\n      responses: {"204"'
+    source.write_text(DOCUMENT.replace('responses: {"204"', gone))
+    lenient = pipeline.new(str(source), tmp_path / "a", options, silent)
+    assert (lenient.outcome, len(lenient.plan.skipped)) == ("done", 1)
+    strict = pipeline.new(str(source), tmp_path / "b", replace(options, strict=True), silent)
+    assert (strict.outcome, "left-out" in codes(strict)) == ("rejected", True)
+
+
+def test_models_that_fail_stop_the_run_and_say_how_to_do_without(
+    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpgen.emit.models.models._CHILD", tmp_path / "gone.py")
+    fresh = replace(options, cache=None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "gone.py").write_text("raise SystemExit(1)")
+    report = pipeline.new(str(source), tmp_path / "s", fresh, silent)
+    assert (report.outcome, codes(report)) == ("rejected", ["models-failed"])
+    [problem] = report.problems
+    assert "--no-models" in problem.help
+
+
+WAITS_FOR_THE_PLAN = """
+import sys, time
+from pathlib import Path
+
+for line in sys.stdin.buffer:
+    sys.stdin.buffer.read(int(line))
+    while not Path(__file__).with_name("planned").exists():
+        time.sleep(0.01)
+    print('{"findings": [{"tokens": ["info"], "message": "no contact"}]}', flush=True)
+"""
+
+
+def test_the_validator_runs_beside_planning_and_is_heard_before_writing(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def noting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            result = function(*arguments)
+            order.append(name)
+            (tmp_path / name).touch()
+            return result
+
+        return run
+
+    program = tmp_path / "program.py"
+    program.write_text(WAITS_FOR_THE_PLAN)
+    monkeypatch.setattr(judging, "_PROGRAM", program)
+    monkeypatch.setattr(judging, "_running", [])
+    monkeypatch.setattr(judging, "_receive", noting("answered", judging._receive))
+    monkeypatch.setattr(build, "plan_tools", noting("planned", build.plan_tools))
+    monkeypatch.setattr(new_module, "commit", noting("written", new_module.commit))
+    options = pipeline.Options(external_validator=True, cache=tmp_path / "cache")
+
+    report = pipeline.new(str(source), tmp_path / "out", options, silent)
+
+    assert order == ["planned", "answered", "written"]
+    assert [problem.code for problem in report.problems] == ["outside-judge"]
+    for process in judging._running:
+        process.end()

@@ -1,0 +1,79 @@
+"""A server without a document, from `new_by_hand` on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.manifest.manifest import read_manifest
+from mcpgen.pipeline.run import GenerateOptions, check, generate, new_by_hand
+
+
+def quietly(_: str) -> None:
+    """Hear what a run is doing."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    target = tmp_path / "notes-mcp"
+    report = new_by_hand("notes", target, {}, quietly)
+    assert report.outcome == "done", list(report.problems)
+    return target
+
+
+def files(project: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(project).as_posix(): path.read_bytes()
+        for path in project.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_it_has_handlers_and_nothing_of_an_api(project: Path) -> None:
+    made = files(project)
+    assert "src/notes_mcp/handlers/greeting.py" in made
+    assert made["src/notes_mcp/_generated/listing.jsonl"] == b""
+    assert [path for path in made if "openapi" in path or "upstream" in path] == []
+    assert "src/notes_mcp/_generated/tools" not in {str(Path(path).parent) for path in made}
+    assert b"OpenAPI" not in made["README.md"]
+
+
+def test_generating_again_changes_nothing_and_it_is_current(project: Path) -> None:
+    before = files(project)
+    report = generate(project, GenerateOptions(), quietly)
+    assert (report.outcome, report.written, report.deleted) == ("done", (), ())
+    assert files(project) == before
+    assert check(project).outcome == "done"
+
+
+def test_what_its_owner_wrote_and_deleted_survives(project: Path) -> None:
+    handlers = project / "src" / "notes_mcp" / "handlers"
+    (handlers / "greeting.py").unlink()
+    (handlers / "notes.py").write_text("# mine\n", "utf-8")
+    generated = project / "src" / "notes_mcp" / "_generated" / "contract.json"
+    generated.unlink()
+    report = generate(project, GenerateOptions(), quietly)
+    assert report.outcome == "done"
+    assert generated.is_file()
+    assert sorted(path.name for path in handlers.iterdir()) == ["__init__.py", "notes.py"]
+
+
+def test_a_name_that_is_none_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    report = new_by_hand("No Name", tmp_path / "x", {}, quietly)
+    assert report.outcome == "rejected"
+    assert [problem.code for problem in report.problems] == ["server-name"]
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_folder_that_holds_something_is_refused(project: Path) -> None:
+    assert new_by_hand("notes", project, {}, quietly).outcome == "usage"
+
+
+def test_selecting_operations_of_no_document_is_refused() -> None:
+    problems = Problems()
+    manifest = b"server: {name: notes}\nsources: []\nselect:\n  - include: '*'\n"
+    with pytest.raises(RejectedError):
+        read_manifest(manifest, problems)
+    assert [problem.code for problem in problems] == ["manifest"]

@@ -1,0 +1,34 @@
+"""A file is replaced as a whole, or is as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcpgen.pipeline.project import atomic_write as replacing
+from mcpgen.pipeline.project.atomic_write import replace_whole
+
+
+def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
+    file = tmp_path / "a.sh"
+    file.write_text("old")
+    file.chmod(0o750)
+    replace_whole(file, b"new")
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o750)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_that_is_not_put_in_its_place_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    file = tmp_path / "a.sh"
+    file.write_text("old")
+    monkeypatch.setattr(replacing.shutil, "copymode", refuse)
+    with pytest.raises(PermissionError):
+        replace_whole(file, b"new")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]

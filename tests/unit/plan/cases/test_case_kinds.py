@@ -1,0 +1,242 @@
+"""What is refused, what is varied and what cannot be made up, document by document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpgen.diagnostics import Problems
+from mcpgen.testing import Case
+from tests.unit.plan.cases.test_cases import cases, query
+
+
+def refused(found: dict[str, Case], rule: str) -> list[Any]:
+    """The spoilt values of an argument `q`, for one rule."""
+    ending = f"breaks `{rule}`"
+    return [case.arguments["q"] for name, case in found.items() if name.endswith(ending)]
+
+
+@pytest.mark.parametrize(
+    ("schema", "rule", "value"),
+    [
+        ({"type": "integer", "minimum": 3}, "minimum", 2),
+        ({"type": "integer", "maximum": 3}, "maximum", 4),
+        ({"type": "integer", "exclusiveMinimum": 3}, "exclusiveMinimum", 3),
+        ({"type": "string", "minLength": 3}, "minLength", "qa"),
+        ({"type": "string", "maxLength": 3}, "maxLength", "qaaa"),
+        ({"type": "string", "enum": ["a", "b"]}, "enum", "no such value"),
+        ({"type": "string", "pattern": "^[a-z]+$"}, "pattern", ""),
+        ({"type": "string", "format": "uuid"}, "format", ""),
+        ({"type": "boolean"}, "type", {"no": "such"}),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 2}, "maxItems", 3),
+    ],
+)
+def test_each_rule_is_broken_once(
+    tmp_path: Path, schema: dict[str, Any], rule: str, value: Any
+) -> None:
+    (spoilt,) = refused(cases(tmp_path, {"parameters": [query("q", schema)]}), rule)
+
+    if isinstance(spoilt, str) and isinstance(value, str) and rule.endswith("Length"):
+        assert len(spoilt) == len(value)
+    else:
+        assert (len(spoilt) if isinstance(spoilt, list) else spoilt) == value
+
+
+def test_rules_inside_a_recursive_body_are_broken_once(tmp_path: Path) -> None:
+    node = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {
+            "name": {"type": "string", "minLength": 2},
+            "child": {"$ref": "#/components/schemas/Node"},
+        },
+    }
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Node"}}}}
+    found = cases(
+        tmp_path,
+        {"requestBody": {"required": True, **body}},
+        components={"schemas": {"Node": node}},
+    )
+
+    places = [name for name in found if name.endswith("breaks `minLength`")]
+    assert places == ["call: `/body/name` breaks `minLength`"]
+    assert "call: `/body/name` breaks `required`" in found
+    assert found["call: `body` is missing"].arguments == {}
+
+
+def test_rule_that_cannot_be_broken_is_told(tmp_path: Path) -> None:
+    problems = Problems()
+    long = query("q", {"type": "string", "maxLength": 100_000})
+    found = cases(tmp_path, {"parameters": [long, query("r", {"pattern": "^"})]}, problems)
+
+    assert refused(found, "maxLength") == []
+    assert found["call: rules"].untested == "no value was found that breaks `pattern` of `/r`"
+    (note,) = problems
+    assert (note.code, note.why) == ("untested", found["call: rules"].untested)
+    assert "tests/" in note.help
+
+
+def test_unsatisfiable_body_leaves_the_rest_tested(tmp_path: Path) -> None:
+    impossible = {"type": "string", "pattern": "^(?=x)(?!x)$"}
+    body = {"content": {"application/json": {"schema": impossible}}}
+    found = cases(tmp_path, {"parameters": [query("q", {"type": "string"})], "requestBody": body})
+
+    assert "texts cannot be generated" in found["call: largest arguments"].untested
+    assert found["call: smallest arguments"].expect["request"]["query"] == {}
+    assert len([case for case in found.values() if case.group == "failures"]) > 8
+
+
+def test_contradictory_example_is_not_used(tmp_path: Path) -> None:
+    number = query("q", {"type": "integer", "maximum": 5, "example": 80}, required=True)
+    found = cases(tmp_path, {"parameters": [number]})
+
+    assert all(
+        case.arguments["q"] <= 5 for case in found.values() if case.group in ("calls", "failures")
+    )
+
+
+def test_what_encodings_are_for_is_sent_where_it_is_allowed(tmp_path: Path) -> None:
+    found = cases(
+        tmp_path,
+        {
+            "parameters": [
+                query("q", {"type": "string"}),
+                query("n", {"type": "integer"}),
+                query("short", {"type": "string", "enum": ["one"]}),
+                query("list", {"type": "array", "items": {"type": "string"}}),
+            ]
+        },
+    )
+
+    reserved = found["call: reserved characters"].expect["request"]["query"]
+    assert reserved.keys() == {"q", "list"}
+    assert set("/?#&=+% ") <= set(reserved["q"])
+    assert found["call: empty and falsy values"].arguments["n"] == 0
+    assert not found["call: Unicode"].arguments["q"].isascii()
+    assert len(found["call: lists of one item"].arguments["list"]) == 1
+
+
+def test_credentials_are_expected_where_they_are_configured(tmp_path: Path) -> None:
+    key = {"type": "apiKey", "in": "header", "name": "X-Key"}
+    found = cases(
+        tmp_path,
+        {"security": [{"one": [], "two": []}]},
+        components={"securitySchemes": {"one": key, "two": {**key, "name": "X-Two"}}},
+    )
+
+    assert found["call: with no credential"].expect["text"]["contains"] == [
+        "THING_ONE",
+        "THING_TWO",
+    ]
+    assert found["call: with one"].expect["request"] is None
+    assert found["call: with one"].expect["text"]["contains"] == ["THING_TWO"]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "asked_for"),
+    [
+        (
+            {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://a.example/t"}}},
+            ["THING_ID_CLIENT_ID", "THING_ID_CLIENT_SECRET"],
+        ),
+        (
+            {"type": "openIdConnect", "openIdConnectUrl": "https://a.example/.well-known"},
+            ["THING_ID_CLIENT_ID", "THING_ID_CLIENT_SECRET"],
+        ),
+        (
+            {"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://a.example/a"}}},
+            ["THING_ID_ACCESS_TOKEN"],
+        ),
+    ],
+)
+def test_oauth_asks_for_a_client_where_one_can_fetch_tokens_and_blames_the_token_in_use(
+    tmp_path: Path, scheme: dict[str, Any], asked_for: list[str]
+) -> None:
+    for flow in scheme.get("flows", {}).values():
+        flow["scopes"] = {}
+    found = cases(
+        tmp_path, {"security": [{"id": []}]}, components={"securitySchemes": {"id": scheme}}
+    )
+
+    assert found["call: with no credential"].expect["text"]["contains"] == asked_for
+    told = found["call: the API answers 401"].expect["text"]["contains"]
+    assert told == ["401", "THING_ID_ACCESS_TOKEN"]
+
+
+def test_text_of_a_parameter_with_content_is_what_its_place_can_carry(tmp_path: Path) -> None:
+    content = {"text/plain": {"schema": {"type": "string"}}}
+    header = {"name": "X-Text", "in": "header", "content": content, "required": True}
+    as_json = {
+        "name": "X-Json",
+        "in": "header",
+        "content": {"application/json": content["text/plain"]},
+    }
+    found = cases(tmp_path, {"parameters": [header, {**as_json, "required": True}]})
+
+    sent = found["call: Unicode"].expect["request"]["header"]
+    assert sent["X-Text"].isascii()
+    assert not sent["X-Json"].isascii()  # it is escaped
+
+
+def test_text_of_a_body_is_within_its_rules(tmp_path: Path) -> None:
+    schema = {"type": "string", "minLength": 20, "maxLength": 30}
+    body = {"required": True, "content": {"text/plain": {"schema": schema}}}
+    found = cases(tmp_path, {"requestBody": body})
+    sent = [case.expect["request"]["body"] for case in found.values() if case.group == "calls"]
+
+    assert all(20 <= len(text) <= 30 for text in sent)
+    assert "call: `/body` breaks `minLength`" in found
+    assert "call: `/body` breaks `maxLength`" in found
+
+
+def test_members_without_content_are_left_out_of_a_query(tmp_path: Path) -> None:
+    nothing = {"type": "object", "additionalProperties": False}
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": nothing}}
+    found = cases(tmp_path, {"parameters": [query("q", schema, style="deepObject")]})
+
+    assert found["call: largest arguments"].expect["request"]["query"]["q"].keys() == {"a"}
+
+
+@pytest.mark.parametrize(
+    "media_type", ["application/x-www-form-urlencoded", "multipart/form-data", "application/xml"]
+)
+def test_members_without_content_are_left_out_of_a_form_and_of_xml(
+    tmp_path: Path, media_type: str
+) -> None:
+    nothing = {"type": "object", "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "xml": {"name": "thing"},
+        "properties": {"a": {"type": "integer"}, "b": nothing},
+    }
+    found = cases(tmp_path, {"requestBody": {"content": {media_type: {"schema": schema}}}})
+
+    assert found["call: largest arguments"].expect["request"]["body"].keys() == {"a"}
+
+
+def test_pattern_in_a_path_is_broken_by_what_a_path_could_carry(tmp_path: Path) -> None:
+    name = query("q", {"type": "string", "pattern": "^[a-z]{3}$"}, required=True)
+    responses = {"200": {"description": "Done."}}
+    inside = {"parameters": [{**name, "in": "path"}], "responses": responses}
+    paths = {"/things": {"get": {"responses": responses}}, "/things/{q}": {"get": inside}}
+    found = cases(tmp_path, {}, paths=paths)
+
+    (spoilt,) = refused(found, "pattern")
+    assert spoilt not in ("", ".", "..")
+
+
+def test_numbers_keep_their_sign_where_they_may_have_one(tmp_path: Path) -> None:
+    found = cases(
+        tmp_path,
+        {
+            "parameters": [
+                query("n", {"type": "integer"}),
+                query("positive", {"type": "integer", "minimum": 0}),
+                query("flag", {"type": "boolean"}),
+            ]
+        },
+    )
+
+    assert found["call: negative numbers"].expect["request"]["query"] == {"n": -7}

@@ -1,0 +1,203 @@
+"""Names of tools: legal everywhere, distinct by words, and independent of a document's order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from mcpgen.ir.api import Operation
+from mcpgen.plan.naming.tool_names import ToolNaming
+from tests.support.operations import operation
+
+
+def tool_names(
+    operations: Iterable[Operation], issued: Mapping[str, str] | None = None, limit: int = 48
+) -> dict[str, str]:
+    return ToolNaming(operations, limit).names(issued or {})
+
+
+def name_of(*operations: Operation, limit: int = 48) -> list[str]:
+    """Return the names in the order of the operations, which must not matter."""
+    names = tool_names(operations, limit=limit)
+    assert names == tool_names(operations[::-1], limit=limit)
+    return [names[each.key] for each in operations]
+
+
+def test_a_name_begins_with_a_letter() -> None:
+    assert name_of(operation("2fa.enable")) == ["op_2fa_enable"]
+
+
+def test_mixed_scripts_give_visibly_different_names() -> None:
+    names = tool_names([operation("admin"), operation("\u0430dmin", "/b")])
+    assert sorted(names.values()) == ["admin", "u430_dmin"]
+
+
+# Telling apart
+
+
+@pytest.mark.parametrize(
+    ("operations", "names"),
+    [
+        (
+            [
+                operation("list_items_warehouses__id__items_get", "/warehouses/{id}/items"),
+                operation("list_items_orders__id__items_get", "/orders/{id}/items"),
+            ],
+            ["list_warehouse_items", "list_order_items"],
+        ),
+        (
+            [operation("getById_1", "/users/{id}"), operation("getById_2", "/teams/{id}")],
+            ["get_user_by_id", "get_team_by_id"],
+        ),
+        (
+            [operation("search", "/users/search"), operation("searchAlt1", "/teams/search")],
+            ["search_users", "search_teams"],
+        ),
+        (
+            [operation("Delete a rule", "/sms/{id}"), operation("Delete a Rule", "/fax/{id}")],
+            ["delete_sms_rule", "delete_fax_rule"],
+        ),
+        (
+            [operation("", "/v1/users"), operation("", "/v2/users"), operation("", "/users")],
+            ["list_users_v1", "list_users_v2", "list_users"],
+        ),
+        (
+            [operation("listUsersV1", "/v1/users"), operation("listUsersV2", "/v2/users")],
+            ["list_users_v1", "list_users_v2"],
+        ),
+        (
+            [operation("", "/account/cards"), operation("", "/accounts/{account}/cards")],
+            ["list_account_cards", "list_account_cards_by_account"],
+        ),
+        (
+            [operation("updatePet", method="PUT"), operation("updatePet", method="PATCH")],
+            ["update_pet_with_put", "update_pet"],
+        ),
+        (
+            [operation("run", "/a b", tag="Jobs"), operation("run", "/a-b", tag="Models")],
+            ["run_jobs", "run_models"],
+        ),
+        (
+            [operation("find", "/x", required=("status",)), operation("find", "/X")],
+            ["find_by_status", "find"],
+        ),
+        (
+            [operation("find", "/x", deprecated=True), operation("find", "/X")],
+            ["find_deprecated", "find"],
+        ),
+        (
+            [operation("", "/jobs", "POST"), operation("", "/job", "POST")],
+            ["create_job_jobs", "create_job"],
+        ),
+        (
+            [operation("", "/x/y", summary="Old ones"), operation("", "/x-y", summary="New ones")],
+            ["get_x_y_old", "get_x_y_new"],
+        ),
+    ],
+)  # fmt: skip
+def test_operations_with_one_phrase_are_told_apart_by_words(
+    operations: list[Operation], names: list[str]
+) -> None:
+    assert name_of(*operations) == names
+
+
+def test_a_number_that_tells_nothing_apart_stays() -> None:
+    assert name_of(operation("report_24"), operation("hours", "/h")) == ["report_24", "hours"]
+
+
+def test_what_tells_siblings_apart_is_kept() -> None:
+    ids = ["actions/list-secrets-for-org", "actions/list-secrets-for-repo"]
+    assert name_of(operation(ids[0], "/orgs/{org}/x"), operation(ids[1], "/repos/{repo}/x")) == [
+        "actions_list_secrets_for_org",
+        "actions_list_secrets_for_repo",
+    ]
+
+
+def test_a_hash_is_the_last_resort() -> None:
+    first, second = name_of(operation("run", "/a/b"), operation("run", "/a-b"))
+    assert re.fullmatch(r"run_[0-9a-f]{6}", first)
+    assert re.fullmatch(r"run_[0-9a-f]{6}", second)
+    assert first != second
+
+
+# Shortening
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "limit", "name"),
+    [
+        ("getTheStatusOfAnOrder", 17, "get_status_order"),
+        ("listOrganizationRepositories", 20, "list_org_repos"),
+        ("Deployments_CreateOrUpdateAtScope", 30, "deployments_upsert_at_scope"),
+    ],
+)
+def test_a_long_name_loses_what_says_least(operation_id: str, limit: int, name: str) -> None:
+    (found,) = name_of(operation(operation_id), limit=limit)
+    assert len(found) <= limit
+    assert found == name
+
+
+def test_words_that_many_names_have_go_first() -> None:
+    ids = ["integrationAccountAgreements_Delete", "integrationAccountMaps_Delete"]
+    names = name_of(*(operation(each, f"/{each}") for each in ids), limit=28)
+    assert names == ["account_agreements_delete", "account_maps_delete"]
+
+
+def test_long_siblings_keep_what_tells_them_apart() -> None:
+    ids = [f"{area}/add-selected-repo-to-org-secret" for area in ("actions", "codespaces")]
+    names = name_of(*(operation(each, f"/{each}") for each in ids), limit=33)
+    assert len(set(names)) == 2
+    assert names[0].startswith("actions_")
+    assert names[1].startswith("codespaces_")
+
+
+def test_shortened_names_are_reported_in_full() -> None:
+    naming = ToolNaming([operation("getTheStatusOfAnOrder")], 17)
+    names = naming.names({})
+    assert naming.find_shortened(names) == {"GET /pets": "get_the_status_of_an_order"}
+    assert naming.find_shortened(naming.names({"GET /pets": "get_the_status_of_an_order"})) == {}
+
+
+# Published names
+
+
+def test_issued_names_never_move() -> None:
+    issued = {"GET /pets": "fetch_pets", "GET /gone": "list_pets"}
+    names = tool_names([operation("listPets"), operation("fetchPets", "/new")], issued)
+    assert names == {"GET /pets": "fetch_pets", "GET /new": "fetch_new_pets"}
+    assert tool_names([operation("listPets", "/other")], issued) == {
+        "GET /other": "list_other_pets"
+    }
+
+
+def test_an_invalid_issued_name_is_made_anew() -> None:
+    assert tool_names([operation("listPets")], {"GET /pets": "List Pets"}) == {
+        "GET /pets": "list_pets"
+    }
+
+
+def test_a_prefix_begins_the_names_of_its_source() -> None:
+    found = [operation("listPets", source="shop"), operation("listPets", source="zoo")]
+    naming = ToolNaming(found, 24, prefixes={"shop": "shop_", "zoo": "zoo_"})
+    assert naming.names({}) == {
+        "shop:GET /pets": "shop_list_pets",
+        "zoo:GET /pets": "zoo_list_pets",
+    }
+
+
+def test_a_source_tells_its_tools_from_those_of_another() -> None:
+    found = [operation("listPets", source="shop"), operation("listPets", source="zoo")]
+    assert tool_names(found) == {
+        "shop:GET /pets": "shop_list_pets",
+        "zoo:GET /pets": "zoo_list_pets",
+    }
+    published = {"shop:GET /pets": "list_pets"}
+    assert tool_names(found, published) == {**published, "zoo:GET /pets": "zoo_list_pets"}
+
+
+def test_the_document_name_is_one_that_the_tool_could_have() -> None:
+    naming = ToolNaming([operation("listPets"), operation("listDogs", "/dogs")])
+    names = {"GET /pets": "get_animals", "GET /dogs": "list_dogs"}
+    assert naming.find_current_names(names) == {"GET /pets": "list_pets"}

@@ -1,0 +1,89 @@
+"""Text of documents as models read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpgen.plan.tools.descriptions import MAX_TOOL_DESCRIPTION
+from mcpgen.text.prose import first_sentence, plain_text, shorten_at_sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("<p>Lists <b>pets</b>.</p>", "Lists pets ."),
+        ("a &lt; b &amp; c", "a < b & c"),
+        ("See [the docs](https://x.example/y).", "See the docs."),
+        ("![logo](a.png)Pets", "logoPets"),
+        ("# Title\n\ntext", "Title:\ntext"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\ntext", "text"),
+        ("```json\n{}\n```", "{}"),
+        ("**bold** and `code`", "bold and `code`"),
+        ("a\u200bb\u202ec\U000e0041d\x00\x1b", "abcd"),
+        ("one\u2028two", "onetwo"),
+        ("keep\n\n\nlines", "keep\nlines"),
+        ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+    ],
+)
+def test_markup_and_invisible_characters_go(text: str, cleaned: str) -> None:
+    assert plain_text(text) == cleaned
+
+
+@given(st.text(max_size=300), st.integers(min_value=10, max_value=200))
+def test_shortened_text_keeps_its_limit(text: str, limit: int) -> None:
+    assert len(shorten_at_sentence(text, limit)) <= limit
+
+
+def test_text_is_cut_after_a_sentence_where_one_ends_late_enough() -> None:
+    assert shorten_at_sentence("One two three. Four five six.", 20) == "One two three."
+    assert shorten_at_sentence("One two three four five six", 15) == "One two three…"
+
+
+def test_first_sentence_is_one_line() -> None:
+    assert first_sentence("One\ntwo. Three.", 80) == "One two."
+
+
+def description(make: Any, **operation: Any) -> str:
+    method = operation.pop("method", "get")
+    text = make(make.document(operation, method=method)).tool().description
+    assert isinstance(text, str)
+    return text
+
+
+def test_purpose_comes_first_then_details(make: Any) -> None:
+    text = description(make, summary="List all the pets of the shop", description="Newest first.")
+    assert text == "List all the pets of the shop.\nNewest first."
+
+
+def test_description_alone_is_the_purpose(make: Any) -> None:
+    text = description(make, description="Lists all the pets that are for sale. Newest first.")
+    assert text == "Lists all the pets that are for sale.\nNewest first."
+
+
+def test_description_that_repeats_the_summary_is_said_once(make: Any) -> None:
+    text = description(
+        make,
+        summary="Lists the pets that are for sale here",
+        description="lists the pets that are for sale here.",
+    )
+    assert text == "Lists the pets that are for sale here (`GET /pets`)."
+
+
+def test_silent_operation_is_described_by_its_request(make: Any) -> None:
+    assert description(make) == "Calls `GET /pets`."
+
+
+def test_deprecation_and_destruction_are_said(make: Any) -> None:
+    text = description(make, summary="Remove pets", deprecated=True, method="delete")
+    assert text.startswith("[deprecated] Remove pets")
+    assert "Destructive" in text
+
+
+def test_long_descriptions_keep_what_is_said_last(make: Any) -> None:
+    text = description(make, description="Word. " * 1000, method="delete")
+    assert len(text) <= MAX_TOOL_DESCRIPTION
+    assert text.endswith("may not come back.")

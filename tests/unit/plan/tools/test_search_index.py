@@ -1,0 +1,106 @@
+"""What the index of a server's search says of each of its tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpgen.diagnostics import Problems
+from mcpgen.ir.tool_search import IndexEntry
+from mcpgen.manifest.manifest import read_manifest
+from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.policy import Policy
+from mcpgen.plan.tools.search_index import make_index
+from mcpgen.search.words import words
+
+MANIFEST = "server: {name: shop}\nsources: [{document: openapi.yaml}]\nbudget: 1000\n"
+FILLERS = 20
+SHARED = "Only customers who are registered can do this."
+
+
+def operation(summary: str, *arguments: str, body: str = "", **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "summary": summary,
+        "description": f"{SHARED} {more.pop('says', '')}",
+        "parameters": [
+            {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+            for name in arguments
+        ],
+        "responses": {"200": {"description": "done"}},
+        **more,
+    }
+    if body:
+        member = {"type": "string", "description": body}
+        schema = {"type": "object", "properties": {"colour": member}}
+        found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+    return found
+
+
+@pytest.fixture
+def index(make: Any) -> dict[str, IndexEntry]:
+    root = make.document()
+    root["paths"] = {
+        "/shops/{shop_id}/orders": {
+            "get": operation("List orders", "shop_id"),
+            "post": operation("Place an order", "shop_id", says="Stock shrinks by it."),
+        },
+        "/shops/{shop_id}/orders/{order_id}": {
+            "get": operation("Show an order", "shop_id", "order_id", deprecated=True),
+            "patch": operation("Change an order", "shop_id", "order_id", body="How it is painted."),
+            "delete": operation("Cancel an order", "shop_id", "order_id"),
+        },
+        "/user/orders/forget": {"post": operation("Erase all orders")},
+    }
+    root["paths"] |= {  # too many to list
+        f"/things/{number}": {"post": operation("Make things", body=f"The {number}th thing.")}
+        for number in range(FILLERS)
+    }
+    problems = Problems()
+    policy = Policy(read_manifest(MANIFEST.encode(), problems))
+    plan = plan_tools(make(root).api, policy, problems)
+    return {entry.operation: entry for entry in make_index(plan)}
+
+
+def tenths(entry: IndexEntry, word: str) -> int:
+    """How much a word tells of a tool; 0 for one that the index does not have."""
+    (stem,) = words(word)
+    return next((tenths for tenths, terms in entry.terms.items() if stem in terms.split()), 0)
+
+
+def test_a_tool_is_told_by_its_path_and_by_what_it_does(index: dict[str, IndexEntry]) -> None:
+    orders = index["GET /shops/{shop_id}/orders"]
+    assert orders.subject == tuple(words("shop order"))
+    assert orders.lists == tuple(words("orders"))
+    assert orders.names == tuple(words("shop id"))
+    assert orders.effect == "read"
+    assert not orders.is_own
+
+    order = index["GET /shops/{shop_id}/orders/{order_id}"]
+    assert order.lists == ()
+    assert {*order.names} == {*words("shop order id")}
+    assert order.is_deprecated
+
+    assert index["PATCH /shops/{shop_id}/orders/{order_id}"].effect == "change"
+    assert index["DELETE /shops/{shop_id}/orders/{order_id}"].effect == "remove"
+    assert index["POST /user/orders/forget"].effect == "remove"
+    assert index["POST /user/orders/forget"].is_own
+
+
+def test_a_path_tells_more_than_what_arguments_are_called(index: dict[str, IndexEntry]) -> None:
+    change = index["PATCH /shops/{shop_id}/orders/{order_id}"]
+    assert tenths(change, "order") > tenths(change, "colour") > 0
+    assert tenths(change, "order") > tenths(change, "painted") > 0
+
+
+def test_what_all_tools_say_tells_none_from_another(index: dict[str, IndexEntry]) -> None:
+    assert {tenths(entry, "registered") for entry in index.values()} == {0}
+    assert tenths(index["POST /shops/{shop_id}/orders"], "stock") > 0
+
+
+def test_what_is_said_of_a_resource_counts_a_little_for_its_other_operations(
+    index: dict[str, IndexEntry],
+) -> None:
+    change = index["PATCH /shops/{shop_id}/orders/{order_id}"]
+    assert 0 < tenths(index["GET /shops/{shop_id}/orders"], "painted") < tenths(change, "painted")
+    assert tenths(index["POST /user/orders/forget"], "painted") == 0

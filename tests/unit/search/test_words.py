@@ -1,0 +1,38 @@
+"""Words of questions and of tools meet: endings, plurals, abbreviations, spellings of names."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpgen.search.words import words
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("repositories", "repo"),
+        ("listing branches", "list_branch"),
+        ("getPetsById", "get pet id"),
+        ("/orgs/{org}/members", "organization organization member"),
+        ("protect", "protection"),
+        ("assigned", "assignees"),
+        ("memberships", "member"),
+        ("HTTPServer", "http server"),
+        ("queries", "query"),
+        ("statuses", "status"),
+        ("recursively", "recursive"),
+        ("organisation licences", "organization license"),
+        ("What is in the file?", "what file"),
+    ],
+)
+def test_forms_of_a_word_are_one(one: str, other: str) -> None:
+    assert words(one) == words(other) != []
+
+
+@pytest.mark.parametrize(("one", "other"), [("user", "use"), ("action", "act"), ("issue", "is")])
+def test_words_that_only_look_alike_stay_apart(one: str, other: str) -> None:
+    assert words(one) != words(other)
+
+
+def test_a_text_without_a_telling_word_has_none() -> None:
+    assert words("is it of the … — ?") == []
