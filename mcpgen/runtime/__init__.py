@@ -10,90 +10,51 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpgen.absent import ABSENT, Absent
-    from mcpgen.jsonschema.values import compare, value_at, without_absent
-    from mcpgen.runtime.content import (
-        Annotations,
-        Audio,
-        Completion,
-        Content,
-        EmbeddedResource,
-        Image,
-        ModelMessage,
-        PromptMessage,
-        PromptResult,
-        ResourceContents,
-        ResourceLink,
-        ResourceResult,
-        Text,
-        ToolResult,
-        ToolUse,
-        ToolUseResult,
-    )
-    from mcpgen.runtime.errors import (
-        ClientCannotError,
-        ConfigurationError,
-        ProtocolError,
-        ResourceNotFoundError,
-        ToolError,
-    )
-    from mcpgen.runtime.handlers.client_answers import Elicited, sampled_content
-    from mcpgen.runtime.handlers.context import Context, ask_form, ask_model, ask_roots, ask_url
-    from mcpgen.runtime.handlers.features import Features
-    from mcpgen.runtime.handlers.overrides import CallNext, after, before, override
-    from mcpgen.runtime.media import Media
-    from mcpgen.runtime.serving import serve
-    from mcpgen.runtime.tools.tool import ToolGroup
-    from mcpgen.runtime.workflows.actions import End, GoTo, Retry
-    from mcpgen.runtime.workflows.workflow import Workflow
-
-__all__ = [
-    "ABSENT",
-    "Absent",
-    "Annotations",
-    "Audio",
-    "CallNext",
-    "ClientCannotError",
-    "Completion",
-    "ConfigurationError",
-    "Content",
-    "Context",
-    "Elicited",
-    "EmbeddedResource",
-    "End",
-    "Features",
-    "GoTo",
-    "Image",
-    "Media",
-    "ModelMessage",
-    "PromptMessage",
-    "PromptResult",
-    "ProtocolError",
-    "ResourceContents",
-    "ResourceLink",
-    "ResourceNotFoundError",
-    "ResourceResult",
-    "Retry",
-    "Text",
-    "ToolError",
-    "ToolGroup",
-    "ToolResult",
-    "ToolUse",
-    "ToolUseResult",
-    "Workflow",
-    "after",
-    "ask_form",
-    "ask_model",
-    "ask_roots",
-    "ask_url",
-    "before",
-    "compare",
-    "override",
-    "sampled_content",
-    "serve",
-    "value_at",
-    "without_absent",
-]
+    from mcpgen.absent import ABSENT as ABSENT
+    from mcpgen.absent import Absent as Absent
+    from mcpgen.jsonschema.values import compare as compare
+    from mcpgen.jsonschema.values import value_at as value_at
+    from mcpgen.jsonschema.values import without_absent as without_absent
+    from mcpgen.runtime.content import Annotations as Annotations
+    from mcpgen.runtime.content import Audio as Audio
+    from mcpgen.runtime.content import Completion as Completion
+    from mcpgen.runtime.content import Content as Content
+    from mcpgen.runtime.content import EmbeddedResource as EmbeddedResource
+    from mcpgen.runtime.content import Image as Image
+    from mcpgen.runtime.content import ModelMessage as ModelMessage
+    from mcpgen.runtime.content import PromptMessage as PromptMessage
+    from mcpgen.runtime.content import PromptResult as PromptResult
+    from mcpgen.runtime.content import ResourceContents as ResourceContents
+    from mcpgen.runtime.content import ResourceLink as ResourceLink
+    from mcpgen.runtime.content import ResourceResult as ResourceResult
+    from mcpgen.runtime.content import Text as Text
+    from mcpgen.runtime.content import ToolResult as ToolResult
+    from mcpgen.runtime.content import ToolUse as ToolUse
+    from mcpgen.runtime.content import ToolUseResult as ToolUseResult
+    from mcpgen.runtime.errors import ClientCannotError as ClientCannotError
+    from mcpgen.runtime.errors import ConfigurationError as ConfigurationError
+    from mcpgen.runtime.errors import ProtocolError as ProtocolError
+    from mcpgen.runtime.errors import ResourceNotFoundError as ResourceNotFoundError
+    from mcpgen.runtime.errors import ToolError as ToolError
+    from mcpgen.runtime.handlers.client_answers import Elicited as Elicited
+    from mcpgen.runtime.handlers.client_answers import sampled_content as sampled_content
+    from mcpgen.runtime.handlers.context import Context as Context
+    from mcpgen.runtime.handlers.context import ask_form as ask_form
+    from mcpgen.runtime.handlers.context import ask_model as ask_model
+    from mcpgen.runtime.handlers.context import ask_roots as ask_roots
+    from mcpgen.runtime.handlers.context import ask_url as ask_url
+    from mcpgen.runtime.handlers.features import Features as Features
+    from mcpgen.runtime.handlers.overrides import CallNext as CallNext
+    from mcpgen.runtime.handlers.overrides import after as after
+    from mcpgen.runtime.handlers.overrides import before as before
+    from mcpgen.runtime.handlers.overrides import override as override
+    from mcpgen.runtime.media import Media as Media
+    from mcpgen.runtime.serving import serve as serve
+    from mcpgen.runtime.tools.tool import ToolGroup as ToolGroup
+    from mcpgen.runtime.workflows.actions import End as End
+    from mcpgen.runtime.workflows.actions import GoTo as GoTo
+    from mcpgen.runtime.workflows.actions import Retry as Retry
+    from mcpgen.runtime.workflows.workflow import Workflow as Workflow
 
 _HOMES = {
     "mcpgen.absent": ("ABSENT", "Absent"),
@@ -134,6 +95,7 @@ _HOMES = {
     "mcpgen.runtime.workflows.workflow": ("Workflow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = list(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:

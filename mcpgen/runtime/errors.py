@@ -8,18 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = [
-    "CallRefusedError",
-    "ClientCannotError",
-    "ConfigurationError",
-    "InvalidArgumentsError",
-    "ProtocolError",
-    "ResourceNotFoundError",
-    "ToolError",
-    "UnknownToolError",
-    "UnknownToolsetError",
-    "UsageError",
-]
+__all__ = ["ConfigurationError"]  # what is not defined here is exported by this
 
 
 class ToolError(Exception):
