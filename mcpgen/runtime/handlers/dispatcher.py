@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mcpgen.contract.extras import MissingExtraError
 from mcpgen.runtime.content import JsonObject, Text, ToolResult
@@ -34,10 +34,8 @@ from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server import ServerProtocol
+from mcpgen.runtime.state.request_state import KeyRingCipher
 from mcpgen.runtime.upstream.response.redaction import Redactor, make_empty_redactor
-
-if TYPE_CHECKING:
-    from mcpgen.runtime.state.request_state import RequestStateCipher
 
 MAX_IN_FLIGHT: Final = 1000
 CLIENT_TIMEOUT_SECONDS: Final = 60.0
@@ -61,7 +59,7 @@ class Dispatcher:
         tools: ToolProvider,
         features: FeatureProvider | None = None,
         *,
-        state_cipher: RequestStateCipher | None = None,
+        state_cipher: KeyRingCipher | None = None,
         client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,
         max_in_flight: int = MAX_IN_FLIGHT,
         redactor: Callable[[], Redactor] | None = None,
@@ -69,7 +67,7 @@ class Dispatcher:
         """Create a dispatcher; `redactor` masks secrets in messages to clients."""
         self.tools = tools
         self._features = features
-        self._cipher = state_cipher
+        self._cipher = state_cipher or KeyRingCipher.from_environment("", {})
         self._screen = OutputScreen(redactor or make_empty_redactor)
         self._peers: dict[ServerProtocol, Flush] = {}
         self.publish: Callable[[Change], None] = self.announce  # or a store's, for all processes
@@ -186,11 +184,8 @@ class Dispatcher:
     async def _run(self, request: Request, flush: Flush) -> None:
         request.screen = self._screen
         try:
-            state = (
-                self._state_cipher.open(request.request_state, request)
-                if request.request_state
-                else None
-            )
+            sealed = request.request_state
+            state = self._cipher.open(sealed, request) if sealed else None
             context = Context(request, self, flush, state)
             try:
                 result = await self._find_handler(request, context)
@@ -219,7 +214,7 @@ class Dispatcher:
     ) -> None:
         """Respond that the client must give input; encrypt the handler's state."""
         try:
-            state = self._state_cipher.seal(context.to_json(), request)
+            state = self._cipher.seal(context.to_json(), request)
         except MissingExtraError as error:
             log("error", f"{request.method}: {error}")
             failure = ToolError(
@@ -245,16 +240,6 @@ class Dispatcher:
         if request.method == "resources/read":
             return features.read_resource(params["uri"], context)
         return features.complete(params, context)
-
-    @property
-    def _state_cipher(self) -> RequestStateCipher:
-        if self._cipher is None:
-            from mcpgen.runtime.state.request_state import (
-                KeyRingCipher,  # only for servers that ask
-            )
-
-            self._cipher = KeyRingCipher.from_environment("", {})
-        return self._cipher
 
     def ask_client(
         self, request: Request, method: str, params: JsonObject, timeout_seconds: float | None

@@ -1,10 +1,10 @@
-"""`requestState` that a client carries for the server and cannot read, change or reuse.
+"""Encryption of `requestState`, which a client carries and cannot read, change or reuse.
 
-AES-256-GCM of `cryptography` (`mcpgen[seal]`), and nothing else: the standard library has no
-authenticated encryption, a cipher of our own would be one that nobody has examined, and a state
-that is only signed would show the client's user what a handler remembers. A server whose handlers
-ask nothing needs no `cryptography`. One whose contract says that its tools ask does not start
-without it; where a handler written by hand asks, the call fails and says what to install.
+AES-256-GCM of `cryptography` (`mcpgen[seal]`): the standard library has no authenticated
+encryption, and a state that is only signed would show the client's user what a handler remembers.
+A server whose handlers ask nothing needs no `cryptography`. A server whose contract says that its
+tools ask does not start without it; if a hand-written handler asks, the call fails and says what
+to install.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from mcpgen.contract.extras import MissingExtraError
 from mcpgen.runtime.auth.values import TEXT, setting
@@ -33,28 +34,15 @@ LIFETIME_SECONDS: Final = 600.0
 MIN_KEY_CHARACTERS: Final = 32
 MAX_USED_STATES: Final = 100_000  # that a process remembers, to refuse them
 _NONCE_BYTES: Final = 12
-_VERSION: Final = b"\x01"  # of what is sealed, so that another form can take its place
+_VERSION: Final = b"\x01"  # of the format, so that another one can replace it
 _UNBOUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
-class RequestStateCipher(Protocol):
-    """Encryption of the state of a call while the client keeps it."""
-
-    def seal(self, state: JsonObject, request: Request) -> str:
-        """Encrypt the state, bound to the request's principal, method and params."""
-        ...
-
-    def open(self, sealed: str, request: Request) -> JsonObject:
-        """Decrypt a state; each one is accepted once.
-
-        Raises:
-            ProtocolError: it was changed, expired, used before, or belongs to another request.
-        """
-        ...
-
-
 class KeyRingCipher:
-    """Seals with the first key of a ring and opens with any, so that keys can be replaced."""
+    """Encryption of the state of a call while the client stores it.
+
+    The first key of the ring encrypts and every key decrypts, so that keys can be replaced.
+    """
 
     def __init__(
         self,
@@ -64,7 +52,7 @@ class KeyRingCipher:
         clock: Callable[[], float] = time.time,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        self._keys = tuple(_Key(key) for key in keys)
+        self._keys = keys
         self._lifetime_seconds = lifetime_seconds
         self._clock = clock
         self._random_bytes = random_bytes
@@ -74,13 +62,13 @@ class KeyRingCipher:
 
     @classmethod
     def from_environment(cls, name: str, environ: Mapping[str, str]) -> KeyRingCipher:
-        """Read the ring from a variable: keys apart by commas, the one that seals first.
+        """Read the ring from a variable: keys separated by commas, the one that encrypts first.
 
-        Without it the ring is one key of this process, and no other process can go on with its
+        Without it the ring is one key of this process, and no other process can continue its
         calls.
 
         Raises:
-            ConfigurationError: a key is too short to be one.
+            ConfigurationError: a key is too short.
         """
         text = setting(environ, name, allowed=TEXT)
         keys = [key.strip() for key in text.split(",") if key.strip()]
@@ -100,8 +88,8 @@ class KeyRingCipher:
         """
         payload = json.dumps({"until": self._clock() + self._lifetime_seconds, "state": state})
         nonce = self._random_bytes(_NONCE_BYTES)
-        sealed = self._keys[0].seal(nonce, payload.encode(), _make_binding(request))
-        return urlsafe_b64encode(sealed).decode().rstrip("=")
+        sealed = self._ciphers[0].encrypt(nonce, payload.encode(), _make_binding(request))
+        return urlsafe_b64encode(_VERSION + nonce + sealed).decode().rstrip("=")
 
     def open(self, sealed: str, request: Request) -> JsonObject:
         """Decrypt a state; each one is accepted once.
@@ -113,15 +101,32 @@ class KeyRingCipher:
             raw = urlsafe_b64decode(sealed.encode("ascii") + b"=" * (-len(sealed) % 4))
         except ValueError:
             raise _make_state_error() from None
-        # Base64 leaves bits unused at the end: only the very text that was given out counts.
-        if urlsafe_b64encode(raw).decode().rstrip("=") != sealed:
+        # Base64 leaves bits unused at the end: only the text that `seal` returned is accepted.
+        if raw[:1] != _VERSION or urlsafe_b64encode(raw).decode().rstrip("=") != sealed:
             raise _make_state_error()
-        nonce, binding = raw[1 : 1 + _NONCE_BYTES], _make_binding(request)
-        for key in self._keys:
-            payload = key.open(raw, binding)
-            if payload is not None:
-                return self._accept_once(nonce, payload)
+        nonce, encrypted = raw[1 : 1 + _NONCE_BYTES], raw[1 + _NONCE_BYTES :]
+        payload = self._decrypt(nonce, encrypted, _make_binding(request))
+        return self._accept_once(nonce, payload)
+
+    def _decrypt(self, nonce: bytes, encrypted: bytes, binding: bytes) -> bytes:
+        try:
+            from cryptography.exceptions import InvalidTag
+        except ImportError:
+            raise _make_state_error() from None  # this process cannot have encrypted it
+        for cipher in self._ciphers:
+            with suppress(InvalidTag, ValueError):  # ValueError: it is too short
+                return cipher.decrypt(nonce, encrypted, binding)
         raise _make_state_error()
+
+    @cached_property
+    def _ciphers(self) -> list[AESGCM]:
+        # Imported with the first state: importing `cryptography` takes longer than a cold start.
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        except ImportError:
+            raise MissingExtraError("seal") from None
+        hashes = (hashlib.blake2b(it, digest_size=32, person=b"mcpgen-aead") for it in self._keys)
+        return [AESGCM(it.digest()) for it in hashes]
 
     def _accept_once(self, nonce: bytes, payload: bytes) -> JsonObject:
         content = json.loads(payload)
@@ -135,9 +140,9 @@ class KeyRingCipher:
         return state
 
     def _forget(self, now: float) -> None:
-        """Forget used states that have ended, and those that end first where there are too many.
+        """Drop the used states that have expired, and the oldest ones if there are too many.
 
-        States that end no later than a forgotten one are refused from then on, used or not.
+        States that expire no later than a dropped one are refused from then on, used or not.
         """
         self._forgotten_until = max(self._forgotten_until, now)
         while self._ends and (
@@ -148,40 +153,8 @@ class KeyRingCipher:
             self._forgotten_until = max(self._forgotten_until, until)
 
 
-class _Key:
-    """One key of a ring, as AES-256-GCM takes it."""
-
-    def __init__(self, secret: bytes) -> None:
-        self._secret = secret
-
-    def seal(self, nonce: bytes, payload: bytes, binding: bytes) -> bytes:
-        return _VERSION + nonce + self._cipher.encrypt(nonce, payload, binding)
-
-    def open(self, sealed: bytes, binding: bytes) -> bytes | None:
-        try:
-            from cryptography.exceptions import InvalidTag
-        except ImportError:
-            return None  # nothing of ours can be out there
-        if sealed[:1] != _VERSION:
-            return None
-        nonce, rest = sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
-        try:
-            return self._cipher.decrypt(nonce, rest, binding)
-        except (InvalidTag, ValueError):  # ValueError: it is too short to be anything
-            return None
-
-    @cached_property
-    def _cipher(self) -> AESGCM:
-        # Not before something is sealed: importing `cryptography` takes longer than a cold start.
-        try:
-            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-        except ImportError:
-            raise MissingExtraError("seal") from None
-        return AESGCM(hashlib.blake2b(self._secret, digest_size=32, person=b"mcpgen-aead").digest())
-
-
 def _make_binding(request: Request) -> bytes:
-    """Return what must be the same when the call comes again: server, principal, method, params."""
+    """Return what the next round must repeat exactly: server, principal, method and params."""
     params = {key: value for key, value in request.params.items() if key not in _UNBOUND}
     server = request.connection.definition.info["name"]  # several servers may have the same keys
     return json.dumps([server, request.principal, request.method, params], sort_keys=True).encode()

@@ -1,9 +1,4 @@
-"""Store of HTTP sessions, events for replay, and change notifications.
-
-`MemoryStore` serves one process. A store that several processes share has the same interface: a
-session is JSON (`LegacySession.to_json`), an event is bytes under (session, stream, number), and a
-change is two strings.
-"""
+"""Store of HTTP sessions, events for replay, and change notifications."""
 
 from __future__ import annotations
 
@@ -11,7 +6,6 @@ import secrets
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.session import LegacySession
@@ -39,56 +33,6 @@ class StoredEvent:
     stored_at: float
 
 
-class Store(Protocol):
-    """Sessions, events for replay, and changes for whoever listens. `now` is the caller's clock."""
-
-    async def open_session(
-        self, state: LegacySession, principal: str, now: float, client: str = ""
-    ) -> StoredSession:
-        """Keep a new session under an id that cannot be guessed (128 bits, visible ASCII).
-
-        If there is no room, the session that was not used for the longest time ends, among those
-        of the client that has the most. `evict` returns its id.
-        """
-        ...
-
-    async def find_session(
-        self, session_id: str, principal: str, now: float
-    ) -> StoredSession | None:
-        """Return a session and mark it as used; None for a principal other than its owner."""
-        ...
-
-    async def save_session(self, session: StoredSession) -> None:
-        """Keep what `session.state` has become."""
-        ...
-
-    async def end_session(self, session_id: str) -> None:
-        """Forget a session and its events at once."""
-        ...
-
-    async def evict(self, now: float) -> list[str]:
-        """Forget what is too old; return the ids of the sessions that ended here or for room."""
-        ...
-
-    def append_event(self, session_id: str, stream_id: str, event: StoredEvent) -> None:
-        """Keep an event for replay. Returns at once: a remote store writes behind, in order."""
-        ...
-
-    async def events_after(
-        self, session_id: str, stream_id: str, number: int
-    ) -> list[StoredEvent] | None:
-        """Return the stored events of a stream above `number`; None if the stream is unknown."""
-        ...
-
-    def publish(self, change: Change) -> None:
-        """Notify every listener, in every process that shares the store."""
-        ...
-
-    def subscribe(self, listener: Listener) -> None:
-        """Have `listener` called for each change from now on."""
-        ...
-
-
 @dataclass(slots=True)
 class _Entry:
     session: StoredSession
@@ -99,7 +43,12 @@ class _Entry:
 
 @dataclass(slots=True)
 class MemoryStore:
-    """The store of a single process."""
+    """The store of a single process; `now` is the caller's clock.
+
+    A store that several processes share would have the same methods: a session is JSON
+    (`LegacySession.to_json`), an event is bytes under (session, stream, number), and a change is
+    two strings.
+    """
 
     max_sessions: int = 10_000
     idle_seconds: float = 1800.0
@@ -118,7 +67,11 @@ class MemoryStore:
     async def open_session(
         self, state: LegacySession, principal: str, now: float, client: str = ""
     ) -> StoredSession:
-        """Keep a new session; see `Store`."""
+        """Store a new session under an id that cannot be guessed (128 bits, visible ASCII).
+
+        If there is no room, the session that was not used for the longest time ends, among those
+        of the client that has the most. `evict` returns its id.
+        """
         if len(self._entries) >= self.max_sessions:
             of_client = max(self._by_client.values(), key=len)
             ended = next(iter(of_client))
@@ -132,7 +85,7 @@ class MemoryStore:
     async def find_session(
         self, session_id: str, principal: str, now: float
     ) -> StoredSession | None:
-        """Return a session to its owner; see `Store`."""
+        """Return a session and mark it as used; None for a principal other than its owner."""
         entry = self._entries.get(session_id)
         if entry is None or entry.session.principal != principal:
             return None
@@ -144,10 +97,10 @@ class MemoryStore:
         return entry.session
 
     async def save_session(self, session: StoredSession) -> None:
-        """Do nothing: what `find_session` gives is the kept object itself."""
+        """Store a changed session; nothing to do, since `find_session` returned the object."""
 
     async def end_session(self, session_id: str) -> None:
-        """Forget a session and its events at once."""
+        """Drop a session and its events at once."""
         entry = self._entries.pop(session_id, None)
         self._with_events.pop(session_id, None)
         if entry is None:
@@ -160,7 +113,7 @@ class MemoryStore:
             self._drop_stream(entry, stream_id)
 
     async def evict(self, now: float) -> list[str]:
-        """Forget idle sessions and old events; see `Store`."""
+        """Drop old sessions and events; return the ids of sessions that ended here or for room."""
         ended, self._ended_for_room = self._ended_for_room, []
         idle = []
         for session_id, entry in self._entries.items():
@@ -176,7 +129,7 @@ class MemoryStore:
         return ended + idle
 
     def append_event(self, session_id: str, stream_id: str, event: StoredEvent) -> None:
-        """Keep an event for replay; see `Store`."""
+        """Store an event for replay. It does not wait: a remote store writes behind, in order."""
         entry = self._entries.get(session_id)
         if entry is None:
             return
@@ -199,21 +152,21 @@ class MemoryStore:
             largest = max(entries, key=lambda it: it.event_bytes)
             self._drop_stream(largest, next(iter(largest.streams or ())))
 
-    async def events_after(
+    async def find_events_after(
         self, session_id: str, stream_id: str, number: int
     ) -> list[StoredEvent] | None:
-        """Return the stored events of a stream above `number`; see `Store`."""
+        """Return the stored events of a stream above `number`; None if the stream is unknown."""
         entry = self._entries.get(session_id)
         events = entry.streams.get(stream_id) if entry and entry.streams else None
         return None if events is None else [event for event in events if event.number > number]
 
     def publish(self, change: Change) -> None:
-        """Notify every listener of this process."""
+        """Notify every listener, in every process that shares the store."""
         for listener in list(self._listeners):
             listener(change)
 
     def subscribe(self, listener: Listener) -> None:
-        """Have `listener` called for each change from now on."""
+        """Call `listener` for each change from now on."""
         self._listeners.append(listener)
 
     def _evict_events(self, entry: _Entry, now: float) -> None:

@@ -19,7 +19,7 @@ from mcpgen.runtime.protocol.jsonrpc import Encode
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import BY_NAME
-from mcpgen.runtime.state.store import Store, StoredSession
+from mcpgen.runtime.state.store import MemoryStore, StoredSession
 from mcpgen.runtime.transports.http.calls import PostedCalls
 from mcpgen.runtime.transports.http.event_stream import (
     encode_event,
@@ -75,7 +75,7 @@ class LegacySessions:
         definition: ServerDefinition,
         dispatcher: Dispatcher,
         calls: PostedCalls,
-        store: Store,
+        store: MemoryStore,
         encode: Encode,
         now: Callable[[], float],
     ) -> None:
@@ -187,13 +187,13 @@ class LegacySessions:
             stream = live.get_stream
         if stream is not None:
             reader, newest = stream.attach(), stream.number
-            kept = await self._store.events_after(live.stored.id, stream_id, number) or []
+            kept = await self._store.find_events_after(live.stored.id, stream_id, number) or []
             replayed = [
                 stream.encode_numbered(it.number, it.data) for it in kept if it.number <= newest
             ]
             stream.pending[:0] = replayed
             return stream, reader
-        events = await self._store.events_after(live.stored.id, stream_id, number)
+        events = await self._store.find_events_after(live.stored.id, stream_id, number)
         if events is None:
             raise HttpError(400, "unknown or expired Last-Event-ID")
         ended = ReplyStream()

@@ -19,7 +19,7 @@ from mcpgen.runtime.protocol.server import ServerProtocol, is_modern
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
-from mcpgen.runtime.state.store import MemoryStore, Store
+from mcpgen.runtime.state.store import MemoryStore
 from mcpgen.runtime.transports.http import cross_origin
 from mcpgen.runtime.transports.http.calls import PostedCalls
 from mcpgen.runtime.transports.http.event_stream import KEEP_ALIVE
@@ -82,7 +82,7 @@ class StreamableHttp:
         decode: Decode,
         encode: Encode,
         host_check: HostCheck | None = None,
-        store: Store | None = None,
+        store: MemoryStore | None = None,
         has_sessions: bool = True,
         with_sse: bool = False,
         now: Callable[[], float] = time.monotonic,

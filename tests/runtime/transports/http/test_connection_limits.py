@@ -192,15 +192,15 @@ def test_a_stream_is_bounded_in_bytes_but_keeps_its_newest_event() -> None:
             served.store.append_event(
                 served.client.session_id, "s", StoredEvent(number, b"x" * 400, False, 0.0)
             )
-        kept = await served.store.events_after(served.client.session_id, "s", 0)
+        kept = await served.store.find_events_after(served.client.session_id, "s", 0)
         assert kept is not None
         assert [event.number for event in kept] == [4, 5]
         big = StoredEvent(6, b"x" * 4000, True, 0.0)
         served.store.append_event(served.client.session_id, "s", big)
-        assert await served.store.events_after(served.client.session_id, "s", 0) == [big]
+        assert await served.store.find_events_after(served.client.session_id, "s", 0) == [big]
         for number in range(4):
             served.store.append_event(served.client.session_id, f"t{number}", big)
-        assert await served.store.events_after(served.client.session_id, "s", 0) is None
+        assert await served.store.find_events_after(served.client.session_id, "s", 0) is None
 
     run(scenario, store=MemoryStore(max_event_bytes=1000, max_streams=3))
 

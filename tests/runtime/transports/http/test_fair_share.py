@@ -170,9 +170,9 @@ def test_stored_events_are_bounded_in_all() -> None:
         for number in range(1, 5):
             store.append_event(large, f"s{number}", StoredEvent(1, bytes(25), False, 0.0))
         assert store._bytes == 80
-        assert await store.events_after(small, "s", 0)
-        assert await store.events_after(large, "s1", 0) is None
-        assert await store.events_after(large, "s4", 0)
+        assert await store.find_events_after(small, "s", 0)
+        assert await store.find_events_after(large, "s1", 0) is None
+        assert await store.find_events_after(large, "s4", 0)
         await store.end_session(large)
         assert store._bytes == 30
         await store.evict(400.0)

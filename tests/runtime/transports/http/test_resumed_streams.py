@@ -212,7 +212,7 @@ def test_a_stream_keeps_its_newest_hundred_events_for_five_minutes() -> None:
         assert replayed.events[0]["id"] == listening.response.events[51]["id"]
         served.clock.now += 300
         await served.app.housekeep()
-        assert await served.store.events_after(client.session_id, first[:-2], 0) is None
+        assert await served.store.find_events_after(client.session_id, first[:-2], 0) is None
 
     run(scenario)
 
@@ -237,11 +237,11 @@ def test_a_stream_whose_call_was_cancelled_ends_when_it_is_resumed() -> None:
 class SlowStore(MemoryStore):
     """A store that is asked over a network: other things happen meanwhile."""
 
-    async def events_after(
+    async def find_events_after(
         self, session_id: str, stream_id: str, number: int
     ) -> list[StoredEvent] | None:
         self.publish(Change("tools"))
-        return await super().events_after(session_id, stream_id, number)
+        return await super().find_events_after(session_id, stream_id, number)
 
 
 def test_a_message_that_comes_while_others_are_replayed_is_sent_once() -> None:
