@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from mcpgen.contract.base_url import BaseUrls
 from mcpgen.contract.needs import settings_of_schemes
+from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
 from mcpgen.runtime.auth.oauth2 import OAuth2Scheme
-from mcpgen.runtime.auth.schemes import make_scheme
-from mcpgen.runtime.auth.security_scheme import AppliedCredentials, SecurityScheme
+from mcpgen.runtime.auth.schemes import StaticScheme, make_scheme
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.upstream.http.messages import Sender
+
+SecurityScheme: TypeAlias = StaticScheme | OAuth2Scheme
 
 _NOTHING = AppliedCredentials()
 
@@ -32,8 +35,8 @@ class Credentials:
     ) -> Mapping[str, Sequence[str]]:
         """Return the first alternative whose credentials are all configured; `{}` comes last.
 
-        An operation that also works without credentials (`{}`) mostly gives more to a caller who
-        has them, and the order of alternatives means nothing in OpenAPI.
+        An operation that also works without credentials (`{}`) mostly returns more to a caller who
+        has them, and the order of alternatives has no meaning in OpenAPI.
 
         Raises:
             ToolError: no alternative is configured; names the environment variables.
@@ -45,7 +48,7 @@ class Credentials:
                 return requirement
         if any(not requirement for requirement in security):
             return {}
-        ways = [self._how_to_configure(requirement) for requirement in security]
+        ways = [self._describe_setup(requirement) for requirement in security]
         raise ToolError(
             f"`{operation}` needs a credential that this server does not have, so nothing was "
             f"sent. The operator can set {', or '.join(dict.fromkeys(ways))}."
@@ -60,12 +63,12 @@ class Credentials:
             applied = applied.join(await self._schemes[name].apply(send, scopes))
         return applied
 
-    def scheme_that_fetches_tokens(self) -> str:
+    def find_token_scheme(self) -> str:
         """Return the name of a configured scheme that requests a token; "" if there is none."""
         names = (name for name, scheme in self._schemes.items() if scheme.fetches_tokens)
         return next(names, "")
 
-    def unconfirmed_url(self, requirement: Iterable[str]) -> str:
+    def find_unconfirmed_url(self, requirement: Iterable[str]) -> str:
         """Return the URL that these schemes would send secrets to without confirmation; or ""."""
         urls = (self._schemes[name].unconfirmed_url for name in requirement)
         return next(filter(None, urls), "")
@@ -75,7 +78,7 @@ class Credentials:
         forgotten = [self._schemes[name].forget() for name in requirement]
         return any(forgotten)
 
-    def variables(self, requirement: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    def list_variables(self, requirement: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """Return the environment variables of a requirement."""
         return tuple(
             variable
@@ -88,11 +91,11 @@ class Credentials:
         scheme = self._schemes.get(name)
         return scheme is not None and scheme.is_configured
 
-    def _how_to_configure(self, requirement: Mapping[str, Sequence[str]]) -> str:
-        return " and ".join(self.variables(requirement)) or "nothing: no setting serves it"
+    def _describe_setup(self, requirement: Mapping[str, Sequence[str]]) -> str:
+        return " and ".join(self.list_variables(requirement)) or "nothing: no setting serves it"
 
 
-def credentials_from_environment(
+def read_credentials(
     contract: JsonObject,
     environ: Mapping[str, str],
     *,
@@ -104,7 +107,7 @@ def credentials_from_environment(
     `base_urls` are by source.
 
     Raises:
-        ConfigurationError: a value is set that cannot travel, or a scheme is of no known type.
+        ConfigurationError: a value cannot be sent, or the type of a scheme is unknown.
     """
     schemes: dict[str, SecurityScheme] = {}
     for name, variables in settings_of_schemes(contract).items():

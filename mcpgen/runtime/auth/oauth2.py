@@ -12,8 +12,8 @@ import msgspec
 
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
 from mcpgen.contract.needs import sufficient_parts
+from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
 from mcpgen.runtime.auth.schemes import make_bearer_header
-from mcpgen.runtime.auth.security_scheme import AppliedCredentials
 from mcpgen.runtime.auth.values import TOKEN, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
@@ -50,7 +50,7 @@ class OAuth2Scheme:
         The base URL resolves a relative token URL.
 
         Raises:
-            ConfigurationError: a setting has characters that cannot travel.
+            ConfigurationError: a setting has characters that cannot be sent.
         """
         self._description = description
         self._names = variables
@@ -60,9 +60,10 @@ class OAuth2Scheme:
         values = {
             part: read_value(description, part, name, environ) for part, name in variables.items()
         }
-        self._is_configured = any(
+        self.is_configured = any(
             all(values.get(part) for part in parts) for parts in sufficient_parts(description)
         )
+        """Whether there is a token, or what is needed to fetch one."""
         self._access_token = values.get("access_token", "")
         self._refresh_token = values.get("refresh_token", "")
         self._client_id = values.get("client_id", "")
@@ -72,13 +73,8 @@ class OAuth2Scheme:
         self._discovered = ""
 
     @property
-    def is_configured(self) -> bool:
-        """Whether there is a token, or what is needed to fetch one."""
-        return self._is_configured
-
-    @property
     def fetches_tokens(self) -> bool:
-        """Whether it is configured so that `apply` requests a token."""
+        """Whether `apply` requests a token: one can be fetched, and none is configured."""
         return self.is_configured and not self._access_token
 
     @property
@@ -117,8 +113,12 @@ class OAuth2Scheme:
         return url
 
     @property
-    def _refresh_url(self) -> str:
-        # Refresh tokens come with the flows of a user, so the client's own flow is asked last.
+    def _documented_url(self) -> str:
+        """The token URL of the flow in use; "" if the document has none."""
+        if not self._refresh_token:
+            token_url: str = self._flows.get("clientCredentials", {}).get("tokenUrl", "")
+            return token_url
+        # Refresh tokens come with the flows of a user, so the client's own flow comes last.
         for name in sorted(self._flows, key=lambda name: (name == "clientCredentials", name)):
             url: str = self._flows[name].get("refreshUrl") or self._flows[name].get("tokenUrl", "")
             if url:
@@ -154,7 +154,7 @@ class OAuth2Scheme:
         return had_tokens
 
     async def _fetch(self, send: Sender, scope: str) -> str:
-        url = await self._token_url(send)
+        url = await self._find_token_url(send)
         form = {"grant_type": "client_credentials"}
         if self._refresh_token:
             form = {"grant_type": "refresh_token", "refresh_token": self._refresh_token}
@@ -187,18 +187,14 @@ class OAuth2Scheme:
         self._tokens[scope] = (token, self._clock() + lifetime - min(60.0, lifetime / 5))
         return token
 
-    async def _token_url(self, send: Sender) -> str:
+    async def _find_token_url(self, send: Sender) -> str:
         """Return the URL that the secrets go to.
 
         Raises:
             ConfigurationError: the owner did not confirm its origin, or secrets may not go there.
             ToolError: discovery did not name it.
         """
-        url = self._discovered
-        if not url and self._refresh_token:
-            url = self._refresh_url
-        if not url:
-            url = self._flows.get("clientCredentials", {}).get("tokenUrl", "")
+        url = self._discovered or self._documented_url
         if not url:
             url = self._discovered = await self._discover(send)
         if "://" not in url:
@@ -220,9 +216,7 @@ class OAuth2Scheme:
         """
         if not self.fetches_tokens:
             return ""
-        url = self._refresh_url if self._refresh_token else ""
-        url = url or self._flows.get("clientCredentials", {}).get("tokenUrl", "")
-        url = url or self._discovery_url
+        url = self._documented_url or self._discovery_url
         return url if "://" in url and not self._base_urls.is_confirmed(url) else ""
 
     async def _discover(self, send: Sender) -> str:

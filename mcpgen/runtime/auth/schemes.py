@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
 
-from mcpgen.runtime.auth.security_scheme import AppliedCredentials, SecurityScheme
+from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
 from mcpgen.runtime.auth.values import is_set, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.http.messages import ClientCertificate, Sender
 
+_PLACES: Final = {"header": "headers", "query": "query", "cookie": "cookies"}
+
 
 def make_scheme(
     description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
-) -> SecurityScheme:
-    """Make a scheme of its Security Scheme Object; `variables` are names, by part.
+) -> StaticScheme:
+    """Make a scheme from its Security Scheme Object; `variables` are names, by part.
 
     Raises:
-        ConfigurationError: the type is unknown, or a set value cannot travel.
+        ConfigurationError: the type is unknown, or a value cannot be sent.
         KeyError: the description or the variables lack what the type needs.
     """
     kind = description["type"]
@@ -40,22 +43,15 @@ class StaticScheme:
     applied: AppliedCredentials | None = field(repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
+    fetches_tokens: ClassVar[bool] = False
+    unconfirmed_url: ClassVar[str] = ""  # `apply` sends no secrets anywhere
+
     @property
     def is_configured(self) -> bool:
         """Whether the environment has all that the scheme needs."""
         return self.applied is not None
 
-    @property
-    def fetches_tokens(self) -> bool:
-        """Whether it is configured so that `apply` requests a token: never."""
-        return False
-
-    @property
-    def unconfirmed_url(self) -> str:
-        """The URL that `apply` would send secrets to without confirmation: none."""
-        return ""
-
-    async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:  # noqa: ARG002  (the protocol's shape)
+    async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:  # noqa: ARG002  (as of `OAuth2Scheme`)
         """Return the credentials, which are the same for every request."""
         return self.applied or AppliedCredentials()
 
@@ -67,14 +63,12 @@ class StaticScheme:
 def _make_api_key(
     description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
 ) -> StaticScheme:
-    variable, place, name = variables["value"], description["in"], description["name"]
+    variable, place = variables["value"], _PLACES[description["in"]]
     value = read_value(description, "value", variable, environ)
-    make: Callable[[str], AppliedCredentials] = {
-        "header": lambda key: AppliedCredentials(headers=((name, key),)),
-        "query": lambda key: AppliedCredentials(query=((name, key),)),
-        "cookie": lambda key: AppliedCredentials(cookies=((name, key),)),
-    }[place]
-    return StaticScheme((variable,), make(value) if value else None, (value,) if value else ())
+    if not value:
+        return StaticScheme((variable,), None)
+    fields: dict[str, Any] = {place: ((description["name"], value),)}
+    return StaticScheme((variable,), AppliedCredentials(**fields), (value,))
 
 
 def _make_http(

@@ -34,7 +34,7 @@ def is_set(variable: str, part: str, environ: Mapping[str, str]) -> bool:
     return variable in environ if part == "password" else bool(environ.get(variable, "").strip())
 
 
-def setting(
+def read_variable(
     environ: Mapping[str, str], variable: str, *, allowed: re.Pattern[str] = _VISIBLE
 ) -> str:
     """Read an environment variable, without white space around it; "" if it is not set.
@@ -74,7 +74,7 @@ def read_value(
             f"{variable} cannot be sent: the security scheme is invalid, since {fault}",
             setting=variable,
         )
-    value = setting(environ, variable, allowed=_select_pattern(description, part))
+    value = read_variable(environ, variable, allowed=_select_pattern(description, part))
     if part == "username" and ":" in value:
         raise ConfigurationError(f"{variable} must not have a colon (RFC 7617)", setting=variable)
     return value

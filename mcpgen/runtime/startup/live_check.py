@@ -116,7 +116,7 @@ async def _send_request(
         return await _record_outcome(
             tool.operation, lambda: _call(tool, client), tool, client, recorder
         )
-    scheme = client.credentials.scheme_that_fetches_tokens()
+    scheme = client.credentials.find_token_scheme()
     if scheme:
         operation = f"token request of `{scheme}`"
         return await _record_outcome(
@@ -182,7 +182,7 @@ async def _record_outcome(
         variables: tuple[str, ...] = ()
         if tool is not None:
             chosen = client.credentials.choose(tool.operation, tool.rules.security)
-            variables = client.credentials.variables(chosen)
+            variables = client.credentials.list_variables(chosen)
         message = client.redactor().clean(str(error))
         advice = _suggest_fix(error, variables)
         return LiveOutcome(False, operation, recorder.host, recorder.status, message, advice)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpgen.absent import ABSENT
-from mcpgen.runtime.auth.values import TEXT, setting
+from mcpgen.runtime.auth.values import TEXT, read_variable
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.handlers.text_values import parse_text_value
@@ -23,7 +23,7 @@ class Settings:
         """
         entries = [entry for entry in contract.get("environment", ()) if "schema" in entry]
         self._values = {entry["name"]: read_setting(entry, environ) for entry in entries}
-        texts = (setting(environ, entry["name"]) for entry in entries if entry.get("secret"))
+        texts = (read_variable(environ, entry["name"]) for entry in entries if entry.get("secret"))
         self.secrets = tuple(filter(None, texts))
         """Values that must never be shown."""
         self.secret_names = frozenset(
@@ -52,7 +52,7 @@ def read_setting(entry: JsonObject, environ: Mapping[str, str]) -> Any:
             variable and the rule, but not the value.
     """
     name, schema = entry["name"], entry["schema"]
-    text = setting(environ, name, allowed=TEXT)
+    text = read_variable(environ, name, allowed=TEXT)
     if not text:
         return ABSENT
     value = parse_text_value(text, entry.get("reads_as", {}))

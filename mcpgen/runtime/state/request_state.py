@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from mcpgen.contract.extras import MissingExtraError
-from mcpgen.runtime.auth.values import TEXT, setting
+from mcpgen.runtime.auth.values import TEXT, read_variable
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS
@@ -70,7 +70,7 @@ class KeyRingCipher:
         Raises:
             ConfigurationError: a key is too short.
         """
-        text = setting(environ, name, allowed=TEXT)
+        text = read_variable(environ, name, allowed=TEXT)
         keys = [key.strip() for key in text.split(",") if key.strip()]
         if (text and not keys) or any(len(key) < MIN_KEY_CHARACTERS for key in keys):
             raise ConfigurationError(

@@ -17,8 +17,8 @@ from mcpgen.runtime.upstream.resilience.origin_limits import Course, LimitsByOri
 from mcpgen.runtime.upstream.resilience.retry import RetryPolicy
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
     from mcpgen.runtime.auth.credentials import Credentials
-    from mcpgen.runtime.auth.security_scheme import AppliedCredentials
     from mcpgen.runtime.upstream.environment import Environment
 
 _UNAUTHORIZED = 401

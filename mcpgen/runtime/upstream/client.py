@@ -11,8 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from mcpgen.absent import ABSENT, Absent
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
-from mcpgen.runtime.auth.credentials import Credentials, credentials_from_environment
-from mcpgen.runtime.auth.security_scheme import AppliedCredentials
+from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
+from mcpgen.runtime.auth.credentials import Credentials, read_credentials
 from mcpgen.runtime.content import JsonObject, ResourceResult
 from mcpgen.runtime.errors import (
     ConfigurationError,
@@ -83,7 +83,7 @@ class ApiClient:
             source: BaseUrls(contract, environ, source=source)
             for source in ("", *contract.get("sources", ()))
         }
-        self._credentials = credentials_from_environment(
+        self._credentials = read_credentials(
             contract,
             environ,
             base_urls=self._base_urls,
@@ -106,7 +106,7 @@ class ApiClient:
         )
         self._send = send
         self._owned_sender: Callable[[], Awaitable[None]] | None = None
-        self._has_fixed_secrets = not self._credentials.scheme_that_fetches_tokens()
+        self._has_fixed_secrets = not self._credentials.find_token_scheme()
         self._redacted: tuple[str, ...] = self._credentials.secrets
         self._redactor = Redactor((*self._redacted, *self._fixed_secrets))
         self._policy = RetryPolicy()
@@ -170,7 +170,7 @@ class ApiClient:
             return error.origin
         except (ConfigurationError, ToolError):
             return ""
-        return origin_of(self._credentials.unconfirmed_url(requirement))
+        return origin_of(self._credentials.find_unconfirmed_url(requirement))
 
     def bind(self, tool: str, rules: RequestRules) -> ToolApi:
         """Return the view of this client that is `ctx.api` in the handler of one tool."""
@@ -227,7 +227,7 @@ class ApiClient:
                 response,
                 self.redactor(),
                 retry_after=parse_retry_after(response, self._environment.now()),
-                credential_variables=self._credentials.variables(requirement),
+                credential_variables=self._credentials.list_variables(requirement),
             )
         except TimeoutError:
             raise _timeout_error(operation, timeout_seconds, call.course) from None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpgen.absent import ABSENT
-from mcpgen.runtime.auth.security_scheme import AppliedCredentials
+from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.upstream.client import assemble
