@@ -60,11 +60,11 @@ class GeneratedPackage(Struct, frozen=True):
 
     def base_urls(self, mock: str) -> dict[str, str]:
         """Give the settings that put each API of the server where the mock at `mock` has it."""
-        from mcpgen.testing.mock.upstream import mounted
+        from mcpgen.testing.mock.upstream import mount_url
 
         sources = self.contract.get("sources", {})
         settings = {
-            f"{about['env_prefix']}BASE_URL": mounted(
+            f"{about['env_prefix']}BASE_URL": mount_url(
                 mock, source, [server["url"] for server in about.get("servers", ())]
             )
             for source, about in sources.items()

@@ -20,7 +20,7 @@ from mcpgen.testing.client.connections import ConnectionLostError
 from mcpgen.testing.mock.replies import Reply
 from mcpgen.testing.mock.upstream import MockUpstream, RecordedRequest
 from mcpgen.testing.suite.cases import PLACES
-from mcpgen.testing.suite.compare import request_differences, same, text_of
+from mcpgen.testing.suite.compare import compare_request, same, text_of
 
 
 class Observed(Struct, frozen=True):
@@ -98,7 +98,7 @@ def request_problems(expected: RequestEntry, sent: RecordedRequest) -> Iterator[
     if expected.operation and expected.operation != sent.operation:
         yield f"`{sent.operation or sent}` was called, expected `{expected.operation}`"
     # What the case does not speak of is taken as it was sent.
-    yield from request_differences({**said(sent), **to_builtins(expected)}, sent)
+    yield from compare_request({**said(sent), **to_builtins(expected)}, sent)
 
 
 def said(sent: RecordedRequest) -> JsonObject:

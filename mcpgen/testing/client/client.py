@@ -20,10 +20,10 @@ from mcpgen.testing.client.connections import (
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 TIMEOUT_SECONDS = 10.0
 _PREFIX = "io.modelcontextprotocol/"
-_NAME = {"name": "mcpgen-testing", "version": "1"}
+_CLIENT_INFO = {"name": "mcpgen-testing", "version": "1"}
 _METHOD_NOT_FOUND = -32601
 _MAX_ROUNDS = 10
-_DECLARED_FOR: Mapping[str, JsonObject] = {
+_CAPABILITIES_FOR: Mapping[str, JsonObject] = {
     "elicitation/create": {"elicitation": {"form": {}, "url": {}}},
     "roots/list": {"roots": {}},
     "sampling/createMessage": {"sampling": {"tools": {}}},
@@ -72,7 +72,9 @@ class Client:
         self.received: list[Any] = []
         self.server: JsonObject = {}  # the result of `initialize`
         self._answers = answers or {}
-        self._capabilities = _declared(self._answers) if capabilities is None else capabilities
+        self._capabilities = (
+            _derive_capabilities(self._answers) if capabilities is None else capabilities
+        )
         self._timeout_seconds = timeout_seconds
         self._last_id = 0
         self._waiting: dict[int, asyncio.Future[JsonObject]] = {}
@@ -122,7 +124,7 @@ class Client:
         self._reading = asyncio.create_task(self._read())
         if not self.is_modern:
             try:
-                await self._shake_hands()
+                await self._initialize()
             except BaseException:
                 await self._end()
                 raise
@@ -142,13 +144,13 @@ class Client:
             await asyncio.gather(self._reading, return_exceptions=True)
         await self.connection.close()
 
-    async def _shake_hands(self) -> None:
+    async def _initialize(self) -> None:
         self.server = await self.request(
             "initialize",
             {
                 "protocolVersion": self.revision,
                 "capabilities": self._capabilities,
-                "clientInfo": _NAME,
+                "clientInfo": _CLIENT_INFO,
             },
         )
         await self.notify("notifications/initialized")
@@ -254,7 +256,7 @@ class Client:
             sent["_meta"] = {
                 f"{_PREFIX}protocolVersion": self.revision,
                 f"{_PREFIX}clientCapabilities": self._capabilities,
-                f"{_PREFIX}clientInfo": _NAME,
+                f"{_PREFIX}clientInfo": _CLIENT_INFO,
                 **sent.get("_meta", {}),
             }
         if sent:
@@ -268,13 +270,13 @@ class Client:
             try:
                 message = await self.connection.receive()
             except ConnectionLostError as error:
-                self._lose(error)
+                self._fail_waiting(error)
                 return
             self.received.append(message)
             for one in message if isinstance(message, list) else [message]:
-                await self._take(one)
+                await self._handle(one)
 
-    async def _take(self, message: JsonObject) -> None:
+    async def _handle(self, message: JsonObject) -> None:
         if "method" in message:
             if "id" in message:
                 await self.connection.send(self._answer(message))
@@ -283,7 +285,7 @@ class Client:
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
         elif "id" not in message:
-            self._lose(ConnectionLostError(f"the server refused a message: {message}"))
+            self._fail_waiting(ConnectionLostError(f"the server refused a message: {message}"))
 
     def _answer(self, message: JsonObject) -> JsonObject:
         answer = self._answers.get(message["method"])
@@ -293,16 +295,16 @@ class Client:
         result = answer(message.get("params", {}))
         return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
-    def _lose(self, error: ConnectionLostError) -> None:
+    def _fail_waiting(self, error: ConnectionLostError) -> None:
         self._lost = error
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(error)
 
 
-def _declared(answers: Mapping[str, Answer]) -> JsonObject:
+def _derive_capabilities(answers: Mapping[str, Answer]) -> JsonObject:
     """Give the capabilities of a client that has these answers."""
     capabilities: JsonObject = {}
     for method in answers:
-        capabilities |= _DECLARED_FOR.get(method, {})
+        capabilities |= _CAPABILITIES_FOR.get(method, {})
     return capabilities

@@ -46,7 +46,7 @@ class StdioConnection:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
         self._stderr = b""
-        self._listening = asyncio.create_task(self._keep_stderr())
+        self._listening = asyncio.create_task(self._collect_stderr())
 
     @classmethod
     async def start(
@@ -77,7 +77,7 @@ class StdioConnection:
             self.process.stdin.write(data + b"\n")
             await self.process.stdin.drain()
         except ConnectionError:
-            raise await self._left() from None
+            raise await self._make_exit_error() from None
 
     async def receive(self) -> Any:
         """Read one line.
@@ -89,7 +89,7 @@ class StdioConnection:
             raise ConnectionLostError("the server has no standard output")
         line = await self.process.stdout.readline()
         if not line:
-            raise await self._left()
+            raise await self._make_exit_error()
         try:
             return json.loads(line)
         except ValueError:
@@ -109,12 +109,12 @@ class StdioConnection:
             await self.process.wait()
         await self._listening
 
-    async def _left(self) -> ConnectionLostError:
+    async def _make_exit_error(self) -> ConnectionLostError:
         """Give the error that says with which words the server left."""
         await asyncio.wait([self._listening], timeout=_CLOSE_SECONDS)
         return ConnectionLostError(f"the server closed its end; it said: {self.stderr.strip()}")
 
-    async def _keep_stderr(self) -> None:
+    async def _collect_stderr(self) -> None:
         if self.process.stderr is None:
             return
         while chunk := await self.process.stderr.read(65536):
@@ -178,25 +178,25 @@ class HttpConnection:
         headers = {
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
-            **routing_headers(message),
+            **build_routing_headers(message),
             **self.headers,
         }
         data = json.dumps(message).encode()
         try:
             async with session.post(self.url, data=data, headers=headers) as response:
                 self.last_status, self.last_headers = response.status, response.headers
-                self._keep_session(message, response)
-                async for received in _messages(response):
+                self._store_session_id(message, response)
+                async for received in _read_messages(response):
                     self._received.put_nowait(received)
         except ClientError as error:
             self._received.put_nowait(ConnectionLostError(f"the POST failed: {error}"))
 
-    def _keep_session(self, message: JsonObject, response: ClientResponse) -> None:
+    def _store_session_id(self, message: JsonObject, response: ClientResponse) -> None:
         if message.get("method") == "initialize" and "Mcp-Session-Id" in response.headers:
             self.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
 
 
-def routing_headers(message: JsonObject) -> dict[str, str]:
+def build_routing_headers(message: JsonObject) -> dict[str, str]:
     """Give the headers that a modern request repeats from its body (MCP 2026-07-28)."""
     params = message.get("params", {})
     revision = params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
@@ -205,21 +205,21 @@ def routing_headers(message: JsonObject) -> dict[str, str]:
     headers = {"MCP-Protocol-Version": revision, "Mcp-Method": message["method"]}
     name = params.get("uri" if message["method"] == "resources/read" else "name")
     if name is not None and message["method"] in {"prompts/get", "resources/read", "tools/call"}:
-        headers["Mcp-Name"] = _header_safe(name)
+        headers["Mcp-Name"] = _encode_header_value(name)
     return headers
 
 
-def _header_safe(text: str) -> str:
+def _encode_header_value(text: str) -> str:
     if text.isascii() and text.isprintable() and text == text.strip():
         return text
     return f"=?base64?{b64encode(text.encode()).decode()}?="
 
 
-async def _messages(response: ClientResponse) -> AsyncIterator[Any]:
+async def _read_messages(response: ClientResponse) -> AsyncIterator[Any]:
     """The JSON-RPC messages of a response: one JSON value, or an event stream of them."""
     kind = response.content_type
     if kind == "text/event-stream":
-        async for data in _events(response):
+        async for data in _read_events(response):
             yield json.loads(data)
         return
     body = await response.read()
@@ -232,7 +232,7 @@ async def _messages(response: ClientResponse) -> AsyncIterator[Any]:
         yield ConnectionLostError(f"HTTP {response.status}, no message: {shown}")
 
 
-async def _events(response: ClientResponse) -> AsyncIterator[str]:
+async def _read_events(response: ClientResponse) -> AsyncIterator[str]:
     """The data of each event that has any (WHATWG, "Server-sent events")."""
     data: list[str] = []
     rest = b""

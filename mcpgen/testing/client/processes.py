@@ -18,7 +18,7 @@ _FOREIGN = {"Host": ("rebound.example", 421), "Origin": ("https://rebound.exampl
 _LIST_ID = 7
 
 
-async def listed_at_end_of_input(
+async def list_tools_at_end_of_input(
     package: str, environ: Mapping[str, str], revision: str
 ) -> tuple[list[str], bool]:
     """Ask for the tools and close the input at once: their names, and whether these are all.
@@ -27,7 +27,9 @@ async def listed_at_end_of_input(
         AssertionError: the answer is lost, the output has more than messages, or the exit code
             is not 0.
     """
-    asked = b"".join(json.dumps(message).encode() + b"\n" for message in _questions(revision))
+    asked = b"".join(
+        json.dumps(message).encode() + b"\n" for message in _build_list_requests(revision)
+    )
     process = await _start(package, environ, ())
     async with asyncio.timeout(_PATIENCE_SECONDS):
         output, errors = await process.communicate(asked)
@@ -46,7 +48,7 @@ async def listed_at_end_of_input(
     return [tool["name"] for tool in result["tools"]], "nextCursor" not in result
 
 
-def _questions(revision: str) -> list[JsonObject]:
+def _build_list_requests(revision: str) -> list[JsonObject]:
     """What is sent to be told of the tools, by handshake or without."""
     asking: JsonObject = {"jsonrpc": "2.0", "id": _LIST_ID, "method": "tools/list"}
     client = Client(HttpConnection(""), revision)
@@ -65,7 +67,7 @@ def _questions(revision: str) -> list[JsonObject]:
 
 
 @asynccontextmanager
-async def served_over_http(package: str, environ: Mapping[str, str]) -> AsyncIterator[str]:
+async def serve_over_http(package: str, environ: Mapping[str, str]) -> AsyncIterator[str]:
     """Serve over HTTP on a free port; gives the URL.
 
     Raises:
@@ -74,7 +76,7 @@ async def served_over_http(package: str, environ: Mapping[str, str]) -> AsyncIte
     process = await _start(package, environ, ("--http", "--port", "0"))
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            url = await _announced(process)
+            url = await _read_announced_url(process)
         yield url
     finally:
         process.terminate()
@@ -84,7 +86,7 @@ async def served_over_http(package: str, environ: Mapping[str, str]) -> AsyncIte
         raise AssertionError(f"the server left with {process.returncode} when it was told to")
 
 
-async def _announced(process: asyncio.subprocess.Process) -> str:
+async def _read_announced_url(process: asyncio.subprocess.Process) -> str:
     seen = b""
     while process.stderr is not None and (line := await process.stderr.readline()):
         seen += line
@@ -94,7 +96,7 @@ async def _announced(process: asyncio.subprocess.Process) -> str:
     raise AssertionError(f"the server never said where it listens: {seen.decode()[-500:]}")
 
 
-async def let_in(url: str) -> list[str]:
+async def find_accepted_foreign_requests(url: str) -> list[str]:
     """Say which requests in a stranger's name were not turned away (DNS rebinding)."""
     from aiohttp import ClientSession
 

@@ -16,11 +16,11 @@ from urllib.parse import quote
 from mcpgen.jsonschema.schemas import JsonSchema, Schemas
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.description import Encoding, MediaType, Parameter
-from mcpgen.testing.mock.pairs import Pairs, unescaped
+from mcpgen.testing.mock.pairs import Pairs, unescape
 from mcpgen.testing.mock.streams import JSON_LINES
 from mcpgen.testing.mock.styles import query_shapes
 from mcpgen.testing.mock.typed import Reading, Shape, read_shapes, read_values
-from mcpgen.testing.mock.xml_bodies import gives_shape, read_xml
+from mcpgen.testing.mock.xml_bodies import has_xml_shape, read_xml
 from mcpgen.text.media_types import essence_of, is_json
 
 
@@ -64,7 +64,7 @@ class _UnreadableError(ValueError):
 def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas) -> Reading:
     kind = essence_of(content_type)
     if is_json(kind):
-        return read_values([_json(body)], described.schema, schemas)
+        return read_values([_parse_json(body)], described.schema, schemas)
     if kind == "application/x-www-form-urlencoded":
         return _read_form(described, body, schemas)
     if kind.startswith("multipart/"):
@@ -73,14 +73,14 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
         if kind == "multipart/related":
             return _read_related(described, content_type, body, schemas)
         return _read_multipart(described, content_type, body, schemas)
-    if _is_xml(kind) and gives_shape(described.schema, schemas):
+    if _is_xml(kind) and has_xml_shape(described.schema, schemas):
         return _read_xml(body, described.schema, schemas)
     if kind.startswith("message/"):  # a text where it is one, and else a file
         return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
     if kind in JSON_LINES:
         return _read_lines(described, body, schemas)
     if _is_text(kind):
-        return _read_string(_text(body, content_type), described.schema, schemas)
+        return _read_string(_decode_text(body, content_type), described.schema, schemas)
     return Reading((b64encode(body).decode(),))  # a schema speaks of the bytes, not of base64
 
 
@@ -101,7 +101,7 @@ def _read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Reading:
 
 def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
     """A JSON value a line; the schema is that of the list, or of each."""
-    values = [_json(line) for line in body.splitlines() if line.strip()]
+    values = [_parse_json(line) for line in body.splitlines() if line.strip()]
     if described.item_schema is not None:
         return read_values([values], {"type": "array", "items": described.item_schema}, schemas)
     # Before 3.2 nothing says which of the two a list's schema is for, and both are found.
@@ -111,7 +111,7 @@ def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
     return read_values([values], {"type": "array", "items": described.schema}, schemas)
 
 
-def _json(body: bytes) -> object:
+def _parse_json(body: bytes) -> object:
     try:
         return json.loads(body)
     except ValueError as error:
@@ -135,7 +135,7 @@ def _is_text(kind: str) -> bool:
     return kind.startswith("text/") or is_named_so or kind in _OTHER_TEXTS
 
 
-def _text(body: bytes, content_type: str) -> str:
+def _decode_text(body: bytes, content_type: str) -> str:
     charset = re.search(r'charset\s*=\s*"?([\w.-]+)', content_type, re.IGNORECASE)
     try:
         return body.decode(charset[1] if charset else "utf-8")
@@ -152,30 +152,30 @@ def _read_form(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
         pairs = Pairs(body.decode("ascii"))
     except UnicodeDecodeError:
         raise _UnreadableError("a form is ASCII, everything else is percent-encoded") from None
-    return read_values([_form_value(described, pairs, schemas)], described.schema, schemas)
+    return read_values([_read_form_value(described, pairs, schemas)], described.schema, schemas)
 
 
-def _form_value(described: MediaType, pairs: Pairs, schemas: Schemas) -> JsonObject:
+def _read_form_value(described: MediaType, pairs: Pairs, schemas: Schemas) -> JsonObject:
     """The object that a form's pairs say: each property as its encoding has it."""
     found: JsonObject = {}
-    for name in _form_names(described, pairs, schemas):
+    for name in _order_form_names(described, pairs, schemas):
         schema = schemas.property_schema(described.schema, name)
-        shapes = _form_shapes(
+        shapes = _take_form_shapes(
             name, schema, described.encoding.get(name, Encoding()), pairs, schemas
         )
         if shapes:
             found[name] = read_shapes(shapes, schema, schemas).value
-    for name in pairs.names_left():  # what is neither declared nor in brackets
-        texts: list[Shape] = [unescaped(text, plus=True) for text in pairs.take(name)]
+    for name in pairs.list_names():  # what is neither declared nor in brackets
+        texts: list[Shape] = [unescape(text, plus=True) for text in pairs.take(name)]
         shape: Shape = texts[0] if len(texts) == 1 else texts
         schema = schemas.property_schema(described.schema, name)
         found[name] = read_shapes([shape], schema, schemas).value
     return found
 
 
-def _form_names(described: MediaType, pairs: Pairs, schemas: Schemas) -> list[str]:
+def _order_form_names(described: MediaType, pairs: Pairs, schemas: Schemas) -> list[str]:
     """Declared names, and those that stand before a bracket; what takes any names comes last."""
-    sent = [name.partition("[")[0] for name in pairs.names_left() if "[" in name[1:]]
+    sent = [name.partition("[")[0] for name in pairs.list_names() if "[" in name[1:]]
     declared = sorted(schemas.property_names(described.schema), key=len, reverse=True)
     names = list(dict.fromkeys([*declared, *sent]))
     return sorted(names, key=lambda name: _is_spread(name, described, schemas))
@@ -187,7 +187,7 @@ def _is_spread(name: str, described: MediaType, schemas: Schemas) -> bool:
     return encoding.is_styled and schemas.likely_types(schema) == {"object"}
 
 
-def _form_shapes(
+def _take_form_shapes(
     name: str, schema: JsonSchema, encoding: Encoding, pairs: Pairs, schemas: Schemas
 ) -> list[Shape]:
     """What the pairs of a property can mean: like a query's where its encoding names a style."""
@@ -197,7 +197,7 @@ def _form_shapes(
     style = encoding.style or "form"
     explode = style == "form" if encoding.explode is None else encoding.explode
     as_query = Parameter(name, "query", required=False, schema=schema, style=style, explode=explode)
-    is_there = name in pairs.names_left()
+    is_there = name in pairs.list_names()
     shapes = list(query_shapes(as_query, pairs, schemas))
     if is_there and not shapes:
         raise _UnreadableError(f"`{name}` is not encoded in style `{style}` with explode {explode}")
@@ -226,20 +226,20 @@ def _read_multipart(
     styled: list[str] = []  # what travels like a query has its style's names
     names = {name for name, encoding in described.encoding.items() if encoding.is_styled}
     declared = schemas.property_names(described.schema) - names
-    for part in multipart_parts(content_type, body):
+    for part in split_multipart(content_type, body):
         if not part.name:
             raise _UnreadableError("a part has no name")
         if names and part.name not in declared:
-            text = quote(_text(part.content, part.content_type), safe=",")
+            text = quote(_decode_text(part.content, part.content_type), safe=",")
             styled.append(f"{quote(part.name)}={text}")
             continue
         schema = schemas.property_schema(described.schema, part.name)
-        found.setdefault(part.name, []).append(_part_value(part, schema, schemas))
+        found.setdefault(part.name, []).append(_read_part(part, schema, schemas))
     value = {
         name: values if _is_list(name, values, described.schema, schemas) else values[0]
         for name, values in found.items()
     }
-    value |= _form_value(described, Pairs("&".join(styled)), schemas)
+    value |= _read_form_value(described, Pairs("&".join(styled)), schemas)
     return read_values([value], described.schema, schemas)
 
 
@@ -259,8 +259,8 @@ def _read_sequence(
     first = schema.get("prefixItems", ()) if isinstance(schema, dict) else ()
     others = schemas.item_schema(schema) if described.item_schema is None else described.item_schema
     values = [
-        _part_value(part, first[place] if place < len(first) else others, schemas)
-        for place, part in enumerate(multipart_parts(content_type, body))
+        _read_part(part, first[place] if place < len(first) else others, schemas)
+        for place, part in enumerate(split_multipart(content_type, body))
     ]
     return read_values([values], schema, schemas)
 
@@ -269,7 +269,7 @@ def _read_related(
     described: MediaType, content_type: str, body: bytes, schemas: Schemas
 ) -> Reading:
     """Read an object of JSON and of files that belong to it, which have no names (RFC 2387)."""
-    first, *others = multipart_parts(content_type, body)
+    first, *others = split_multipart(content_type, body)
     if first.name or any(part.name for part in others):
         raise _UnreadableError("a part has a name, which only `multipart/form-data` gives it")
     if f'type="{essence_of(first.content_type)}"' not in content_type:
@@ -278,16 +278,16 @@ def _read_related(
     root, *files = sorted(names, key=lambda name: not _is_json_part(name, described, schemas))
     found: dict[str, list[object]] = {}
     for part in others:
-        name = files[0] if len(files) == 1 else _name_by_id(part.content_id, files, described)
+        name = files[0] if len(files) == 1 else _find_name_by_id(part.content_id, files, described)
         found.setdefault(name, []).append(b64encode(part.content).decode())
-    value: JsonObject = {root: _json(first.content)}
+    value: JsonObject = {root: _parse_json(first.content)}
     for name, read in found.items():
         is_list = _is_list(name, read, described.schema, schemas)
         value[name] = read if is_list else read[0]
     return read_values([value], described.schema, schemas)
 
 
-def _name_by_id(content_id: str, names: Iterable[str], described: MediaType) -> str:
+def _find_name_by_id(content_id: str, names: Iterable[str], described: MediaType) -> str:
     for name in names:
         if content_id and described.encoding.get(name, Encoding()).content_id == content_id:
             return name
@@ -308,17 +308,17 @@ def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schem
     return is_array and not isinstance(values[0], list)
 
 
-def _part_value(part: Part, schema: JsonSchema, schemas: Schemas) -> object:
+def _read_part(part: Part, schema: JsonSchema, schemas: Schemas) -> object:
     if is_json(part.content_type):
-        return _json(part.content)
+        return _parse_json(part.content)
     if part.filename or (part.content_type and not _is_text(essence_of(part.content_type))):
         return b64encode(part.content).decode()
     types = schemas.likely_types(schema)
     item = schemas.item_schema(schema) if "array" in types else schema
-    return read_shapes([_text(part.content, part.content_type)], item, schemas).value
+    return read_shapes([_decode_text(part.content, part.content_type)], item, schemas).value
 
 
-def multipart_parts(content_type: str, body: bytes) -> list[Part]:
+def split_multipart(content_type: str, body: bytes) -> list[Part]:
     """Split a multipart body into its parts.
 
     Raises:
@@ -331,10 +331,10 @@ def multipart_parts(content_type: str, body: bytes) -> list[Part]:
     pieces = (b"\r\n" + body).split(marker)
     if len(pieces) < 2 or not pieces[-1].startswith(b"--"):
         raise _UnreadableError("a multipart body does not end with its boundary")
-    return [_part(piece) for piece in pieces[1:-1]]
+    return [_parse_part(piece) for piece in pieces[1:-1]]
 
 
-def _part(piece: bytes) -> Part:
+def _parse_part(piece: bytes) -> Part:
     head, blank_line, content = piece.partition(b"\r\n\r\n")
     if not blank_line:
         raise _UnreadableError("a part has no blank line after its headers")
@@ -346,7 +346,7 @@ def _part(piece: bytes) -> Part:
     name = re.search(r'(?<![*\w])name="([^"]*)"', disposition)
     filename = re.search(r'filename="([^"]*)"', disposition)
     return Part(
-        unescaped(name[1]) if name else "",
+        unescape(name[1]) if name else "",
         filename[1] if filename else "",
         headers.get("content-type", ""),
         content,

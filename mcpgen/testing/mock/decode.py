@@ -23,8 +23,8 @@ from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.bodies import read_body
 from mcpgen.testing.mock.description import Operation, Parameter
-from mcpgen.testing.mock.pairs import Pairs, unescaped
-from mcpgen.testing.mock.routes import path_texts
+from mcpgen.testing.mock.pairs import Pairs, unescape
+from mcpgen.testing.mock.routes import match_path
 from mcpgen.testing.mock.styles import header_shapes, path_shapes, query_shapes
 from mcpgen.testing.mock.typed import Reading, Shape, read_shapes, read_values
 from mcpgen.text.media_types import is_json
@@ -111,15 +111,15 @@ class _Decoder:
         self.credentials = credentials
         self.decoded = DecodedRequest()
 
-    def _keep(self, parameter: Parameter, reading: Reading) -> None:
+    def _store(self, parameter: Parameter, reading: Reading) -> None:
         if parameter.location == "querystring":
             self.decoded.querystring = reading
         else:
             getattr(self.decoded, parameter.location)[parameter.name] = reading
         if reading.problem:
-            self._complain(f"{_named(parameter)}: {reading.problem}")
+            self._report(f"{_describe(parameter)}: {reading.problem}")
 
-    def _complain(self, problem: str) -> None:
+    def _report(self, problem: str) -> None:
         self.decoded.problems.append(problem)
 
     def _parameters_in(self, location: str) -> list[Parameter]:
@@ -135,9 +135,9 @@ class _Decoder:
     def _read(self, parameter: Parameter, shapes: Iterable[Shape]) -> None:
         found = list(shapes)
         if not found:
-            self._complain(f"{_named(parameter)}: `{parameter.style}` does not look like this")
+            self._report(f"{_describe(parameter)}: `{parameter.style}` does not look like this")
             return
-        self._keep(parameter, read_shapes(found, parameter.schema, self.schemas))
+        self._store(parameter, read_shapes(found, parameter.schema, self.schemas))
 
     def _read_content(self, parameter: Parameter, text: str) -> None:
         """Read a parameter that has `content`: its text is of a media type."""
@@ -147,27 +147,27 @@ class _Decoder:
         try:
             values = [json.loads(text)]
         except ValueError:
-            self._complain(f"{_named(parameter)}: `{text}` is not JSON")
+            self._report(f"{_describe(parameter)}: `{text}` is not JSON")
             return
-        self._keep(parameter, read_values(values, parameter.schema, self.schemas))
+        self._store(parameter, read_values(values, parameter.schema, self.schemas))
 
-    def _miss(self, parameter: Parameter) -> None:
+    def _report_missing(self, parameter: Parameter) -> None:
         if parameter.required:
-            self._complain(f"{_named(parameter)} is required and was not sent")
+            self._report(f"{_describe(parameter)} is required and was not sent")
 
     # Path
 
     def read_path(self) -> None:
         illegal = _ILLEGAL_IN_URLS.search(self.raw.path)
         if illegal:
-            self._complain(f"the path has a raw `{illegal[0]}`, which must be percent-encoded")
-        texts = path_texts(self.operation.path, self.raw.path) or {}
+            self._report(f"the path has a raw `{illegal[0]}`, which must be percent-encoded")
+        texts = match_path(self.operation.path, self.raw.path) or {}
         for parameter in self.operation.parameters_in("path"):
             text = texts.get(parameter.name)
             if text is None:
-                self._miss(parameter)
+                self._report_missing(parameter)
             elif parameter.content_type:
-                self._read_content(parameter, unescaped(text))
+                self._read_content(parameter, unescape(text))
             else:
                 self._read(parameter, path_shapes(parameter, text))
 
@@ -176,7 +176,7 @@ class _Decoder:
     def read_query(self) -> None:
         illegal = _ILLEGAL_IN_URLS.search(self.raw.query)
         if illegal:
-            self._complain(f"the query has a raw `{illegal[0]}`, which must be percent-encoded")
+            self._report(f"the query has a raw `{illegal[0]}`, which must be percent-encoded")
         whole = self.operation.parameters_in("querystring")
         if whole:
             self._read_querystring(whole[0])
@@ -185,19 +185,19 @@ class _Decoder:
         for place, name in self.credentials:
             if place == "query":
                 pairs.take(name)
-        for name, value in literal_query(self.operation.path):
+        for name, value in parse_literal_query(self.operation.path):
             pairs.take_pair(name, value)
         for parameter in sorted(self._parameters_in("query"), key=self._is_spread):
             self._read_query_parameter(parameter, pairs)
-        for name in pairs.names_left():
-            self._complain(f"query parameter `{name}` is not described, or not in this way")
+        for name in pairs.list_names():
+            self._report(f"query parameter `{name}` is not described, or not in this way")
 
     def _is_spread(self, parameter: Parameter) -> bool:
         """Exploded objects take the names that are left, after all others took theirs."""
         types = self.schemas.likely_types(parameter.schema)
         return parameter.style != "deepObject" and parameter.explode and "object" in types
 
-    def _claimed(self, location: str, parameter: Parameter) -> frozenset[str]:
+    def _find_claimed_names(self, location: str, parameter: Parameter) -> frozenset[str]:
         """The names that exploded objects other than `parameter` declare."""
         return frozenset(
             name
@@ -208,29 +208,29 @@ class _Decoder:
 
     def _read_querystring(self, parameter: Parameter) -> None:
         if not self.raw.query:
-            self._miss(parameter)
+            self._report_missing(parameter)
             return
         if is_json(parameter.content_type):
-            self._read_content(parameter, unescaped(self.raw.query))
+            self._read_content(parameter, unescape(self.raw.query))
         else:
             pairs = Pairs(self.raw.query)
-            shape = {name: _one_or_all(pairs.take(name)) for name in pairs.names_left()}
-            self._keep(parameter, read_shapes([shape], parameter.schema, self.schemas))
+            shape = {name: _decode_texts(pairs.take(name)) for name in pairs.list_names()}
+            self._store(parameter, read_shapes([shape], parameter.schema, self.schemas))
 
     def _read_query_parameter(self, parameter: Parameter, pairs: Pairs) -> None:
         if parameter.content_type:
             texts = pairs.take(parameter.name)
             if texts:
-                self._read_content(parameter, unescaped(texts[0], plus=True))
+                self._read_content(parameter, unescape(texts[0], plus=True))
             else:
-                self._miss(parameter)
+                self._report_missing(parameter)
             return
-        claimed = self._claimed("query", parameter)
+        claimed = self._find_claimed_names("query", parameter)
         shapes = list(query_shapes(parameter, pairs, self.schemas, claimed=claimed))
         if not shapes:
-            self._miss(parameter)
+            self._report_missing(parameter)
         elif parameter.allow_empty_value and "" in shapes:
-            self._keep(parameter, Reading(("", [], {}, None)))
+            self._store(parameter, Reading(("", [], {}, None)))
         else:
             self._read(parameter, shapes)
 
@@ -244,14 +244,14 @@ class _Decoder:
             known.add(parameter.name.lower())
             text = self.raw.header(parameter.name)
             if text is None:
-                self._miss(parameter)
+                self._report_missing(parameter)
             elif parameter.content_type:
                 self._read_content(parameter, text.strip())
             else:
                 self._read(parameter, header_shapes(parameter, text.strip()))
         for name, _ in self.raw.headers:
             if name.lower() not in known | _ALWAYS_SENT:
-                self._complain(f"header `{name}` is not described")
+                self._report(f"header `{name}` is not described")
 
     def read_cookies(self) -> None:
         sent = [value for name, value in self.raw.headers if name.lower() == "cookie"]
@@ -261,24 +261,24 @@ class _Decoder:
                 pairs.take(name)
         for parameter in sorted(self._parameters_in("cookie"), key=self._is_spread):
             self._read_cookie(parameter, pairs)
-        for name in pairs.names_left():
-            self._complain(f"cookie `{name}` is not described")
+        for name in pairs.list_names():
+            self._report(f"cookie `{name}` is not described")
 
     def _read_cookie(self, parameter: Parameter, pairs: Pairs) -> None:
         if parameter.content_type:
             texts = pairs.take(parameter.name)
             if texts:
-                self._read_content(parameter, unescaped(texts[0]))
+                self._read_content(parameter, unescape(texts[0]))
             else:
-                self._miss(parameter)
+                self._report_missing(parameter)
             return
         is_raw = parameter.style == "cookie"
-        claimed = self._claimed("cookie", parameter)
+        claimed = self._find_claimed_names("cookie", parameter)
         shapes = list(query_shapes(parameter, pairs, self.schemas, is_raw=is_raw, claimed=claimed))
         if shapes:
             self._read(parameter, shapes)
         else:
-            self._miss(parameter)
+            self._report_missing(parameter)
 
     # Body
 
@@ -287,27 +287,27 @@ class _Decoder:
         self.decoded.content_type = content_type
         if not self.raw.body and not content_type:
             if self.operation.body_required:
-                self._complain("a body is required and was not sent")
+                self._report("a body is required and was not sent")
             return
         if not self.operation.body:
-            self._complain("a body was sent, and the operation has none")
+            self._report("a body was sent, and the operation has none")
             return
         reading, problem = read_body(self.operation.body, content_type, self.raw.body, self.schemas)
         self.decoded.body = reading
         if problem:
-            self._complain(f"body: {problem}")
+            self._report(f"body: {problem}")
 
 
-def _named(parameter: Parameter) -> str:
+def _describe(parameter: Parameter) -> str:
     return f"{parameter.location} parameter `{parameter.name}`"
 
 
-def _one_or_all(texts: list[str]) -> Shape:
-    decoded: list[Shape] = [unescaped(text, plus=True) for text in texts]
+def _decode_texts(texts: list[str]) -> Shape:
+    decoded: list[Shape] = [unescape(text, plus=True) for text in texts]
     return decoded[0] if len(decoded) == 1 else decoded
 
 
-def literal_query(template: str) -> list[tuple[str, str]]:
+def parse_literal_query(template: str) -> list[tuple[str, str]]:
     """Give the query that some documents write into the path itself, as decoded pairs."""
     _, _, query = template.partition("#")[0].partition("?")
     pairs = (pair.partition("=") for pair in query.split("&") if pair and "{" not in pair)

@@ -158,7 +158,7 @@ class Description:
         schemas = Schemas(data.get("schemas", {}))
         self.requests = for_requests(schemas)
         self.responses = for_responses(schemas)
-        self.base_urls = _base_urls(data.get("servers", ()))
+        self.base_urls = _read_base_urls(data.get("servers", ()))
         self.security_schemes = {
             entry["id"]: SecurityScheme(
                 entry["id"],
@@ -210,7 +210,7 @@ class Description:
                 tuple(use["scheme"] for use in alternative)
                 for alternative in entry.get("security", ())
             ),
-            base_urls=_base_urls(entry.get("servers", ())) or self.base_urls,
+            base_urls=_read_base_urls(entry.get("servers", ())) or self.base_urls,
             key=entry.get("key", f"{entry['method']} {entry['path']}"),
             source=entry.get("source", ""),
         )
@@ -225,11 +225,11 @@ def _is_ignored(parameter: Parameter) -> bool:
     }
 
 
-def _base_urls(servers: list[JsonObject]) -> tuple[str, ...]:
-    return tuple(_filled(server) for server in servers)
+def _read_base_urls(servers: list[JsonObject]) -> tuple[str, ...]:
+    return tuple(_fill_in_defaults(server) for server in servers)
 
 
-def _filled(server: JsonObject) -> str:
+def _fill_in_defaults(server: JsonObject) -> str:
     """Put the defaults of its variables into a server's URL, where they have one.
 
     It has no slash at its end.

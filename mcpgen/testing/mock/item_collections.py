@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, UnusableSchemaError
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.description import Description, MediaType, Operation, Parameter
-from mcpgen.testing.mock.replies import response_value, success_response
+from mcpgen.testing.mock.replies import choose_value, find_success
 from mcpgen.text.media_types import is_json
 
 _PARAMETER = re.compile(r"\{([^{}]*)\}")
@@ -24,7 +24,7 @@ Shape = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ItemPlace:
     """Where an answer shows an item, or a list of them: as a whole, or in one of its members."""
 
     member: str  # "": it is the item, or the list
@@ -43,7 +43,7 @@ class ItemCollection:
     path: str  # "/pets"
     item_path: str  # "/pets/{petId}"
     parameter: Parameter  # the last one of `item_path`
-    item: Shown  # as the operation shows it that shows it best
+    item: ItemPlace  # as the operation shows it that shows it best
     operations: tuple[str, ...]  # the keys of those of both paths
 
     @property
@@ -88,7 +88,7 @@ def find_collections(api: Description) -> FoundCollections:
             left_out[path] = "no path below it names one of what its POST creates"
         elif "POST" in methods and items is not None:
             try:
-                collection = _collection((source, shape), methods, items, api)
+                collection = _make_collection((source, shape), methods, items, api)
             except UnusableSchemaError as error:
                 left_out[path] = str(error)
                 continue
@@ -99,7 +99,7 @@ def find_collections(api: Description) -> FoundCollections:
     return FoundCollections(found, left_out)
 
 
-def _collection(
+def _make_collection(
     shape: Shape,
     methods: Mapping[str, Operation],
     items: Mapping[str, Operation],
@@ -110,73 +110,73 @@ def _collection(
     parameter = next(it for it in one.parameters_in("path") if it.name == name)
     operations = tuple(it.key for it in (*methods.values(), *items.values()))
     for operation in filter(None, (items.get("GET"), create, items.get("PATCH"), items.get("PUT"))):
-        for id_property in _names_of_ids(name, create.path):
-            if item := shown_item(operation, id_property, api):
+        for id_property in _list_id_names(name, create.path):
+            if item := find_item(operation, id_property, api):
                 api.responses.schemas.checker(item.schema)  # that it can be used at all
                 return ItemCollection(shape, create.path, one.path, parameter, item, operations)
     return None
 
 
-def _names_of_ids(parameter: str, path: str) -> tuple[str, ...]:
+def _list_id_names(parameter: str, path: str) -> tuple[str, ...]:
     """How the property may be called that names an item; the likeliest first."""
     noun = path.rstrip("/").rpartition("/")[2]
     return (parameter, "id", f"{noun}Id", f"{noun.removesuffix('s')}Id")
 
 
-def shown_item(operation: Operation, id_property: str, api: Description) -> Shown | None:
+def find_item(operation: Operation, id_property: str, api: Description) -> ItemPlace | None:
     """Tell where an operation's success shows an item that has a certain property.
 
     However that is spelled: `petId` is `pet_id`. None where it shows none, or several.
     """
-    media_type = _json_answer(operation)
+    media_type = _find_json_response(operation)
     if media_type is None:
         return None
-    value, schema = response_value(media_type, api), api.responses.of(media_type.schema)
+    value, schema = choose_value(media_type, api), api.responses.of(media_type.schema)
     if not isinstance(value, dict):
         return None
     inner = api.responses.schemas.property_schema
     members = [(name, inner(schema, name), member) for name, member in value.items()]
     found = [
-        Shown(name, part, example, value, schema, property_name)
+        ItemPlace(name, part, example, value, schema, property_name)
         for name, part, example in (("", schema, value), *members)
         if isinstance(example, dict)
-        and (property_name := _property(id_property, part, example, api))
+        and (property_name := _find_property(id_property, part, example, api))
     ]
     return found[0] if len(found) == 1 or (found and not found[0].member) else None
 
 
-def _property(wanted: str, schema: JsonSchema, example: JsonObject, api: Description) -> str:
+def _find_property(wanted: str, schema: JsonSchema, example: JsonObject, api: Description) -> str:
     """Give the property of an object that is named like this, however it is spelled; "" if none."""
     declared = api.responses.schemas.property_names(schema)
     names = (*example, *sorted(declared))
-    return next((name for name in names if _plain(name) == _plain(wanted)), "")
+    return next((name for name in names if _fold(name) == _fold(wanted)), "")
 
 
-def shown_list(operation: Operation, api: Description) -> Shown | None:
+def find_list(operation: Operation, api: Description) -> ItemPlace | None:
     """Tell where an operation's success shows a list; None where it shows none, or several."""
-    media_type = _json_answer(operation)
+    media_type = _find_json_response(operation)
     if media_type is None:
         return None
     schemas = api.responses.schemas
-    value, schema = response_value(media_type, api), api.responses.of(media_type.schema)
+    value, schema = choose_value(media_type, api), api.responses.of(media_type.schema)
     if isinstance(value, list):
-        return Shown("", schemas.item_schema(schema), value, value, schema)
+        return ItemPlace("", schemas.item_schema(schema), value, value, schema)
     members = value.items() if isinstance(value, dict) else ()
     lists = [(name, member) for name, member in members if isinstance(member, list)]
     if len(lists) != 1:
         return None
     ((name, member),) = lists
     of_items = schemas.item_schema(schemas.property_schema(schema, name))
-    return Shown(name, of_items, member, value, schema)
+    return ItemPlace(name, of_items, member, value, schema)
 
 
-def _json_answer(operation: Operation) -> MediaType | None:
+def _find_json_response(operation: Operation) -> MediaType | None:
     """Give the JSON that an operation's success is described with."""
-    success = success_response(operation)
+    success = find_success(operation)
     content = success.content if success else ()
     return next((entry for entry in content if is_json(entry.media_type)), None)
 
 
-def _plain(name: str) -> str:
+def _fold(name: str) -> str:
     """A name as those who spell names otherwise may spell it: "petId", "pet_id", "PetID"."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

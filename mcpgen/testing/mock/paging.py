@@ -13,7 +13,7 @@ from mcpgen.testing.mock.upstream import MockUpstream, RecordedRequest
 from mcpgen.testing.suite.cases import Case
 
 
-def page_by_page(mock: MockUpstream, replies: Sequence[JsonObject]) -> Sender:
+def serve_pages(mock: MockUpstream, replies: Sequence[JsonObject]) -> Sender:
     """The sender of a mock that answers with one of `replies` after the other; the last stays.
 
     A reply's `link` is what the link to the next page (RFC 8288) has in its query, beside what the
@@ -38,7 +38,7 @@ def _with_link(reply: JsonObject, url: str) -> JsonObject:
     return {**reply, "headers": {"Link": f'<{following}>; rel="next"'}}
 
 
-def answered(case: Case, requests: Sequence[RecordedRequest]) -> HttpResponse | None:
+def join_pages(case: Case, requests: Sequence[RecordedRequest]) -> HttpResponse | None:
     """What the API answered: of pages the last one with items, which has those of all.
 
     None where the requests are not those of the case.

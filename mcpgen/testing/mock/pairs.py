@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from mcpgen.testing.mock.typed import Shape
 
 
-def unescaped(text: str, *, plus: bool = False) -> str:
+def unescape(text: str, *, plus: bool = False) -> str:
     """Undo percent-encoding; with `plus`, "+" is a space. Bytes that are no UTF-8 stay visible."""
     return unquote(text.replace("+", " ") if plus else text, errors="backslashreplace")
 
@@ -19,9 +19,9 @@ class Pairs:
     def __init__(self, text: str, *, plus_is_space: bool = True) -> None:
         self.plus_is_space = plus_is_space
         split = (pair.partition("=") for pair in text.split("&") if pair)
-        self._left = [(unescaped(name, plus=plus_is_space), value) for name, _, value in split]
+        self._left = [(unescape(name, plus=plus_is_space), value) for name, _, value in split]
 
-    def names_left(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """Give the names of what nobody took, each once."""
         return list(dict.fromkeys(name for name, _ in self._left))
 
@@ -34,7 +34,7 @@ class Pairs:
     def take_pair(self, name: str, value: str) -> bool:
         """Take one pair of this name and decoded value; False where there is none."""
         for pair in self._left:
-            if pair[0] == name and unescaped(pair[1], plus=self.plus_is_space) == value:
+            if pair[0] == name and unescape(pair[1], plus=self.plus_is_space) == value:
                 self._left.remove(pair)
                 return True
         return False
@@ -48,16 +48,16 @@ class Pairs:
         root: dict[str, Shape] = {}
         left = []
         for key, value in self._left:
-            steps = _steps(name, key)
+            steps = _split_brackets(name, key)
             if steps is None:
                 left.append((key, value))
             else:
-                _plant(root, ["", *steps], unescaped(value, plus=self.plus_is_space))
+                _insert(root, ["", *steps], unescape(value, plus=self.plus_is_space))
         self._left = left
         return root.get("")
 
 
-def _steps(name: str, key: str) -> list[str] | None:
+def _split_brackets(name: str, key: str) -> list[str] | None:
     """The names in brackets after `name`: "a[b][]" gives ["b", ""]; None for another key."""
     if key == name:
         return []
@@ -69,7 +69,7 @@ def _steps(name: str, key: str) -> list[str] | None:
     return re.findall(r"\[([^\[\]]*)\]", brackets)
 
 
-def _plant(tree: dict[str, Shape], steps: list[str], text: str) -> None:
+def _insert(tree: dict[str, Shape], steps: list[str], text: str) -> None:
     """Put a text at the end of a way; a second text at the same place makes a list."""
     is_list = len(steps) > 1 and not steps[-1]
     if is_list:

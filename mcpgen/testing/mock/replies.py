@@ -18,7 +18,7 @@ from mcpgen.testing.mock.description import (
     Operation,
     Response,
 )
-from mcpgen.testing.mock.streams import is_stream, written_stream
+from mcpgen.testing.mock.streams import is_stream, write_stream
 from mcpgen.text.media_types import essence_of, is_json
 
 _SAMPLE_BYTES = b"\x89SAMPLE\r\n\x1a\n\x00\xff"
@@ -61,16 +61,16 @@ class Reply:
         )
 
 
-def usual_response(operation: Operation, api: Description, accept: str) -> HttpResponse:
+def build_usual_response(operation: Operation, api: Description, accept: str) -> HttpResponse:
     """Give the success that the document describes, in a media type that is accepted."""
-    described = success_response(operation)
+    described = find_success(operation)
     if described is None:
         return HttpResponse(204)
     status = int(described.status) if described.status.isdigit() else 200
-    return _described_response(described, status, api, accept)
+    return _build_described_response(described, status, api, accept)
 
 
-def other_response(
+def build_response(
     operation: Operation, api: Description, accept: str, status: int
 ) -> HttpResponse:
     """Give what the document describes for a status, else a problem document of our own."""
@@ -84,11 +84,11 @@ def other_response(
         None,
     )
     if described is not None:
-        return _described_response(described, status, api, accept)
-    return HttpResponse(status) if status < 300 else problem_response(status, "as this test wants")
+        return _build_described_response(described, status, api, accept)
+    return HttpResponse(status) if status < 300 else build_problem(status, "as this test wants")
 
 
-def problem_response(status: int, detail: str, problems: Sequence[str] = ()) -> HttpResponse:
+def build_problem(status: int, detail: str, problems: Sequence[str] = ()) -> HttpResponse:
     """Give a problem document (RFC 9457); `problems` says more than one thing."""
     try:
         title = HTTPStatus(status).phrase
@@ -101,22 +101,22 @@ def problem_response(status: int, detail: str, problems: Sequence[str] = ()) -> 
     return HttpResponse(status, (("Content-Type", "application/problem+json"),), body)
 
 
-def success_response(operation: Operation) -> Response | None:
+def find_success(operation: Operation) -> Response | None:
     """Give the Response Object of the lowest 2xx status, a range before `default`."""
     fits = [entry for entry in operation.responses if re.fullmatch("2[0-9Xx]{2}", entry.status)]
     fits += [entry for entry in operation.responses if entry.status == "default"]
     return min(fits, key=lambda entry: entry.status.upper().replace("X", "~"), default=None)
 
 
-def _described_response(
+def _build_described_response(
     described: Response, status: int, api: Description, accept: str
 ) -> HttpResponse:
     media_type = _choose_media_type(described.content, accept)
     if media_type is None or status in {204, 205, 304}:
-        return HttpResponse(status, _headers(described, api))
-    name = _concrete(media_type.media_type)
-    headers = (("Content-Type", name), *_headers(described, api))
-    return HttpResponse(status, headers, _body(media_type, name, api))
+        return HttpResponse(status, _build_headers(described, api))
+    name = _replace_range(media_type.media_type)
+    headers = (("Content-Type", name), *_build_headers(described, api))
+    return HttpResponse(status, headers, _build_body(media_type, name, api))
 
 
 def _choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType | None:
@@ -131,9 +131,9 @@ def _choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType |
     return content[0] if content else None
 
 
-def accept_problems(operation: Operation, accept: str) -> list[str]:
+def find_accept_problems(operation: Operation, accept: str) -> list[str]:
     """Say that a request asks for none of the media types that a success is described with."""
-    success = success_response(operation)
+    success = find_success(operation)
     described = {entry.essence for entry in success.content} if success else set()
     wanted = {essence_of(entry) for entry in accept.split(",") if entry.strip()}
     if not described or not wanted or any(_overlap(a, b) for a in wanted for b in described):
@@ -149,27 +149,27 @@ def _overlap(one: str, other: str) -> bool:
     return is_range and one.partition("/")[0] == other.partition("/")[0]
 
 
-def _concrete(media_type: str) -> str:
+def _replace_range(media_type: str) -> str:
     """A media type that a response can have, for a range."""
     ranges = {"*/*": "application/json", "image/*": "image/png", "text/*": "text/plain"}
     kind = essence_of(media_type)
     return ranges.get(kind, f"{kind[:-1]}octet-stream" if kind.endswith("/*") else media_type)
 
 
-def _body(media_type: MediaType, name: str, api: Description) -> bytes:
+def _build_body(media_type: MediaType, name: str, api: Description) -> bytes:
     if is_json(name):
         if id(media_type) not in api.answers:
-            api.answers[id(media_type)] = response_value(media_type, api)
+            api.answers[id(media_type)] = choose_value(media_type, api)
         return json.dumps(api.answers[id(media_type)], ensure_ascii=False).encode()
     if is_stream(name):
         described = replace(media_type, schema=_item_schema(media_type, api))
-        return written_stream(name, [response_value(described, api)] * 2)
+        return write_stream(name, [choose_value(described, api)] * 2)
     texts = [example for example in media_type.examples if isinstance(example, str)]
     kind = essence_of(name)
     if kind.endswith(("/xml", "+xml")):
         return (texts[0] if texts else "<sample/>").encode()
     if kind.startswith("text/") or kind.endswith(("/yaml", "+yaml")):
-        value = texts[0] if texts else response_value(media_type, api)
+        value = texts[0] if texts else choose_value(media_type, api)
         return (value if isinstance(value, str) else json.dumps(value)).encode()
     return _SAMPLE_BYTES
 
@@ -184,7 +184,7 @@ def _item_schema(media_type: MediaType, api: Description) -> JsonSchema:
     return schemas.item_schema(schema) if is_list else media_type.schema
 
 
-def response_value(media_type: MediaType, api: Description) -> JsonValue:
+def choose_value(media_type: MediaType, api: Description) -> JsonValue:
     """Give the value that a response of this media type carries.
 
     The document's first valid example, else a sample, else, where no valid value could be made, an
@@ -197,7 +197,7 @@ def response_value(media_type: MediaType, api: Description) -> JsonValue:
         return {}
 
 
-def _headers(described: Response, api: Description) -> tuple[tuple[str, str], ...]:
+def _build_headers(described: Response, api: Description) -> tuple[tuple[str, str], ...]:
     """The headers that a response must have, where they are scalars."""
     found = []
     for header in described.headers:

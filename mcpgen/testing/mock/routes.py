@@ -17,7 +17,7 @@ class _Node:
     patterns: dict[re.Pattern[str], _Node] = field(default_factory=dict)
     keys: list[tuple[int, str]] = field(default_factory=list)  # with their place in the document
 
-    def matching(self, segments: Sequence[str]) -> Iterator[tuple[int, str]]:
+    def match(self, segments: Sequence[str]) -> Iterator[tuple[int, str]]:
         """Give what the segments of a path lead to."""
         if not segments:
             yield from self.keys
@@ -25,10 +25,10 @@ class _Node:
         text, rest = segments[0], segments[1:]
         for literal in {text, unquote(text)}:
             if literal in self.literals:
-                yield from self.literals[literal].matching(rest)
+                yield from self.literals[literal].match(rest)
         for pattern, node in self.patterns.items():
             if pattern.fullmatch(text):
-                yield from node.matching(rest)
+                yield from node.match(rest)
 
 
 class Routes:
@@ -39,17 +39,17 @@ class Routes:
         self._roots: dict[str, _Node] = {}
         for place, (method, path, key) in enumerate(operations):
             node = self._roots.setdefault(method, _Node())
-            for literal, pattern, _ in _segments(path):
+            for literal, pattern, _ in _split_template(path):
                 if pattern is None:
                     node = node.literals.setdefault(literal, _Node())
                 else:
                     node = node.patterns.setdefault(pattern, _Node())
             node.keys.append((place, key))
 
-    def fitting(self, method: str, path: str) -> list[str]:
+    def find(self, method: str, path: str) -> list[str]:
         """Give the keys of the operations whose template a path, below the base URL, fits."""
         root = self._roots.get(method, _Node())
-        return [key for _, key in sorted(root.matching(path.split("/")))]
+        return [key for _, key in sorted(root.match(path.split("/")))]
 
 
 def _template_of(path: str) -> str:
@@ -57,9 +57,9 @@ def _template_of(path: str) -> str:
     return path.partition("#")[0].partition("?")[0]
 
 
-def path_texts(template: str, path: str) -> dict[str, str] | None:
+def match_path(template: str, path: str) -> dict[str, str] | None:
     """Match a path against a template: the raw text of each parameter, or None for no match."""
-    wanted, found = _segments(template), path.split("/")
+    wanted, found = _split_template(template), path.split("/")
     if len(wanted) != len(found):
         return None
     texts: dict[str, str] = {}
@@ -79,12 +79,12 @@ _Segment = tuple[str, re.Pattern[str] | None, list[str]]
 
 
 @lru_cache(maxsize=4096)
-def _segments(template: str) -> list[_Segment]:
+def _split_template(template: str) -> list[_Segment]:
     """Each segment of a template: its text, or the pattern of one with parameters, and these."""
-    return [_segment(segment) for segment in _template_of(template).split("/")]
+    return [_parse_segment(segment) for segment in _template_of(template).split("/")]
 
 
-def _segment(segment: str) -> _Segment:
+def _parse_segment(segment: str) -> _Segment:
     names = re.findall(r"\{([^{}]*)\}", segment)
     if not names:
         return unquote(segment), None, []

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mcpgen.testing.mock.decode import RawRequest
 from mcpgen.testing.mock.description import Operation, SecurityScheme
-from mcpgen.testing.mock.pairs import Pairs, unescaped
+from mcpgen.testing.mock.pairs import Pairs, unescape
 
 Secrets = Mapping[str, Mapping[str, str]]
 """Scheme id -> part ("value", "username", "password", "access_token") -> what must be sent."""
@@ -39,7 +39,7 @@ def judge_security(
     of its kind. `has_certificate` is None where it cannot be known, which passes.
     """
     if not operation.security:
-        return SecurityVerdict(problem=_needless_problem((), schemes, raw, secrets))
+        return SecurityVerdict(problem=_find_needless_key((), schemes, raw, secrets))
     verdicts = [
         _judge(alternative, schemes, raw, secrets, has_certificate)
         for alternative in sorted(operation.security, key=len, reverse=True)
@@ -47,13 +47,13 @@ def judge_security(
     satisfied = [verdict for verdict in verdicts if not verdict.problem]
     if satisfied:
         best = max(satisfied, key=lambda verdict: len(verdict.places))
-        return replace(best, problem=_needless_problem(best.places, schemes, raw, secrets))
+        return replace(best, problem=_find_needless_key(best.places, schemes, raw, secrets))
     first = verdicts[0].problem
     others = f" (nor any other of {len(verdicts)} alternatives)" if len(verdicts) > 1 else ""
     return SecurityVerdict(problem=f"{first}{others}")
 
 
-def _needless_problem(
+def _find_needless_key(
     places: Collection[tuple[str, str]],
     schemes: Mapping[str, SecurityScheme],
     raw: RawRequest,
@@ -64,10 +64,10 @@ def _needless_problem(
     Where those of other types travel, no request has anything that is not judged already.
     """
     for scheme in schemes.values():
-        if scheme.type != "apiKey" or _place(scheme) in places:
+        if scheme.type != "apiKey" or _place_of(scheme) in places:
             continue
         expected = secrets.get(scheme.id, {}).get("value")
-        if expected and _sent(scheme, raw) == expected:
+        if expected and _read_credential(scheme, raw) == expected:
             return f"`{scheme.id}`: a credential was sent that this operation does not ask for"
     return ""
 
@@ -85,53 +85,55 @@ def _judge(
         if scheme is None:
             return SecurityVerdict(problem=f"`{name}` is no security scheme of the document")
         if scheme.type != "mutualTLS":
-            by_place.setdefault(_place(scheme), []).append(scheme)
+            by_place.setdefault(_place_of(scheme), []).append(scheme)
         elif has_certificate is False:
             return SecurityVerdict(problem=f"`{name}`: no client certificate was used")
     for sharing in by_place.values():
         # Schemes that share a place can only be met by one credential: flows of one OAuth 2 server.
-        problems = [_problem(scheme, _sent(scheme, raw), secrets) for scheme in sharing]
+        problems = [
+            _find_problem(scheme, _read_credential(scheme, raw), secrets) for scheme in sharing
+        ]
         if all(problems):
             return SecurityVerdict(problem=f"`{sharing[0].id}`: {problems[0]}")
     return SecurityVerdict(alternative, tuple(by_place))
 
 
-def _place(scheme: SecurityScheme) -> tuple[str, str]:
+def _place_of(scheme: SecurityScheme) -> tuple[str, str]:
     if scheme.type != "apiKey":
         return ("header", "authorization")
     name = scheme.name.lower() if scheme.location == "header" else scheme.name
     return (scheme.location, name)
 
 
-def _sent(scheme: SecurityScheme, raw: RawRequest) -> str | None:
+def _read_credential(scheme: SecurityScheme, raw: RawRequest) -> str | None:
     """What stands in the place of a scheme; None for nothing."""
-    location, name = _place(scheme)
+    location, name = _place_of(scheme)
     if location == "header":
         return raw.header(name)
     if location == "query":
         texts = Pairs(raw.query).take(name)
-        return unescaped(texts[0], plus=True) if len(texts) == 1 else None
+        return unescape(texts[0], plus=True) if len(texts) == 1 else None
     pairs = (pair.strip().partition("=") for pair in (raw.header("cookie") or "").split(";"))
     return next((value for key, _, value in pairs if key == name), None)
 
 
-def _problem(scheme: SecurityScheme, sent: str | None, known: Secrets) -> str:
+def _find_problem(scheme: SecurityScheme, sent: str | None, known: Secrets) -> str:
     secrets = known.get(scheme.id, {})
-    location, name = _place(scheme)
+    location, name = _place_of(scheme)
     if not sent:
         return f"no credential was sent in {location} `{name}`"
     if scheme.type == "apiKey":
-        return _mismatch(sent, secrets.get("value"))
+        return _compare_credential(sent, secrets.get("value"))
     kind = scheme.http_scheme if scheme.type == "http" else "bearer"
     found, _, credential = sent.partition(" ")
     if found.lower() != kind or not credential:
         return f"`Authorization` is not of the scheme `{kind}`"
     if kind == "basic":
-        return _basic_problem(credential, secrets)
-    return _mismatch(credential, secrets.get("access_token", secrets.get("value")))
+        return _find_basic_problem(credential, secrets)
+    return _compare_credential(credential, secrets.get("access_token", secrets.get("value")))
 
 
-def _basic_problem(credential: str, secrets: Mapping[str, str]) -> str:
+def _find_basic_problem(credential: str, secrets: Mapping[str, str]) -> str:
     try:
         pair = b64decode(credential, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
@@ -140,8 +142,8 @@ def _basic_problem(credential: str, secrets: Mapping[str, str]) -> str:
         return "the credential has no colon between user and password"
     if not secrets:
         return ""
-    return _mismatch(pair, f"{secrets.get('username', '')}:{secrets.get('password', '')}")
+    return _compare_credential(pair, f"{secrets.get('username', '')}:{secrets.get('password', '')}")
 
 
-def _mismatch(sent: str, expected: str | None) -> str:
+def _compare_credential(sent: str, expected: str | None) -> str:
     return "" if expected is None or sent == expected else "another credential was expected"

@@ -23,16 +23,16 @@ from mcpgen.testing.mock.item_collections import (
     ItemCollection,
     Shape,
     find_collections,
+    find_item,
+    find_list,
     parameters_of,
     shape_of,
-    shown_item,
-    shown_list,
 )
 from mcpgen.testing.mock.replies import (
-    other_response,
-    problem_response,
-    success_response,
-    usual_response,
+    build_problem,
+    build_response,
+    build_usual_response,
+    find_success,
 )
 from mcpgen.text.media_types import is_json
 
@@ -51,7 +51,7 @@ class _Items:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ItemRequest:
     """A request that fits its operation."""
 
     operation: Operation
@@ -78,26 +78,30 @@ class StatefulApi:
         self._items.clear()
 
     def answer(
-        self, operation: Operation, request: DecodedRequest, url: str, accept: str
+        self, operation: Operation, decoded: DecodedRequest, url: str, accept: str
     ) -> HttpResponse | None:
         """Do what a fitting request asks for; None where it is about nothing that is remembered."""
-        named = request.values("path")
+        named = decoded.values("path")
         values = tuple(str(named.get(name, "")) for name in parameters_of(operation.path))
-        body = request.body.value if request.body else None
-        asked = _Asked(operation, values, body, url, accept)
+        body = decoded.body.value if decoded.body else None
+        request = _ItemRequest(operation, values, body, url, accept)
         source, shape = shape_of(operation)
-        for collection in self._around(source, shape):
+        for collection in self._find_enclosing(source, shape):
             at = values[: collection.depth + 1]
-            if at[-1] not in self._of(collection, at[:-1]).by_id:
-                return other_response(operation, self._api, accept, 404)
+            if at[-1] not in self._items_of(collection, at[:-1]).by_id:
+                return build_response(operation, self._api, accept, 404)
             if operation.key in collection.operations and operation.method in _ABOUT_ITEMS:
-                return self._about_item(asked, collection)
+                return self._handle_item(request, collection)
         own = self._by_shape.get((source, shape))
         if own is None or operation.method not in {"GET", "POST"}:
             return None
-        return self._listed(asked, own) if operation.method == "GET" else self._created(asked, own)
+        return (
+            self._list_items(request, own)
+            if operation.method == "GET"
+            else self._create_item(request, own)
+        )
 
-    def _around(self, source: str, shape: str) -> Iterator[ItemCollection]:
+    def _find_enclosing(self, source: str, shape: str) -> Iterator[ItemCollection]:
         """The collections whose items a path leads through or to, the outermost first."""
         for end in range(len(shape) + 1):
             if shape.endswith("/{}", 0, end) and shape[end : end + 1] in {"", "/"}:
@@ -105,29 +109,29 @@ class StatefulApi:
                 if collection is not None:
                     yield collection
 
-    def _of(self, collection: ItemCollection, within: tuple[str, ...]) -> _Items:
+    def _items_of(self, collection: ItemCollection, within: tuple[str, ...]) -> _Items:
         key = collection.shape, within
         if key not in self._items:
             is_new = self._is_created(collection, within)
-            by_id = {} if is_new else dict(self._seeds(collection))
+            by_id = {} if is_new else dict(self._read_seeds(collection))
             self._items[key] = _Items(by_id, set(by_id))
         return self._items[key]
 
     def _is_created(self, collection: ItemCollection, within: tuple[str, ...]) -> bool:
         """Whether a collection belongs to an item that was created: then it begins empty."""
         return any(
-            within[around.depth] in self._of(around, within[: around.depth]).created
-            for around in self._around(*collection.shape)
+            within[around.depth] in self._items_of(around, within[: around.depth]).created
+            for around in self._find_enclosing(*collection.shape)
         )
 
-    def _seeds(self, collection: ItemCollection) -> Iterator[tuple[str, JsonObject]]:
+    def _read_seeds(self, collection: ItemCollection) -> Iterator[tuple[str, JsonObject]]:
         """The items that the document's answers show, by their ids."""
         shown = collection.item
         examples = [shown.example]
         for key in collection.operations:
             operation = self._api.operations[key]
             is_list = operation.method == "GET" and shape_of(operation) == collection.shape
-            if is_list and (listed := shown_list(operation, self._api)):
+            if is_list and (listed := find_list(operation, self._api)):
                 examples = [*listed.example, shown.example]
         for item in examples:
             name = item.get(shown.id_property) if isinstance(item, dict) else None
@@ -136,25 +140,27 @@ class StatefulApi:
 
     # One item
 
-    def _about_item(self, asked: _Asked, collection: ItemCollection) -> HttpResponse:
-        items, name = self._of(collection, asked.values[:-1]), asked.values[-1]
+    def _handle_item(self, request: _ItemRequest, collection: ItemCollection) -> HttpResponse:
+        items, name = self._items_of(collection, request.values[:-1]), request.values[-1]
         item = items.by_id[name]
-        if asked.operation.method == "DELETE":
+        if request.operation.method == "DELETE":
             del items.by_id[name]
-        elif asked.operation.method != "GET":
-            item = items.by_id[name] = self._changed(asked, collection, item)
-        return self._showing(asked, collection, item)
+        elif request.operation.method != "GET":
+            item = items.by_id[name] = self._merge_body(request, collection, item)
+        return self._build_item_response(request, collection, item)
 
-    def _changed(self, asked: _Asked, collection: ItemCollection, item: JsonObject) -> JsonObject:
+    def _merge_body(
+        self, request: _ItemRequest, collection: ItemCollection, item: JsonObject
+    ) -> JsonObject:
         """The item after PUT, which says all that can be said of it, or else what changes."""
         shown = collection.item
-        told = _told(asked.body, shown.member)
+        told = _extract_item(request.body, shown.member)
         if told is None:
             return item
         declared: set[str] = set()
-        if asked.operation.method == "PUT":
+        if request.operation.method == "PUT":
             schemas = self._api.requests.schemas
-            for media_type in asked.operation.body:
+            for media_type in request.operation.body:
                 declared |= schemas.property_names(media_type.schema)
         kept = {name: value for name, value in item.items() if name not in declared}
         members = {**kept, **told, shown.id_property: item[shown.id_property]}
@@ -162,15 +168,15 @@ class StatefulApi:
 
     # The collection
 
-    def _created(self, asked: _Asked, collection: ItemCollection) -> HttpResponse:
-        items = self._of(collection, asked.values)
+    def _create_item(self, request: _ItemRequest, collection: ItemCollection) -> HttpResponse:
+        items = self._items_of(collection, request.values)
         shown = collection.item
-        told = _told(asked.body, shown.member) or {}
-        names = self._new_ids(collection, items)
+        told = _extract_item(request.body, shown.member) or {}
+        names = self._generate_ids(collection, items)
         given = told.get(shown.id_property)
         if isinstance(given, str | int) and not isinstance(given, bool):
             if str(given) in items.by_id:
-                return problem_response(409, f"`{given}` is there already")
+                return build_problem(409, f"`{given}` is there already")
             names = chain([given], names)
         for name in islice(names, _MOST_TRIES):
             members = {**told, shown.id_property: name}
@@ -179,11 +185,11 @@ class StatefulApi:
                 items.by_id[str(name)] = item
                 items.used.add(str(name))
                 items.created.add(str(name))
-                answer = self._showing(asked, collection, item)
-                return _located(answer, asked.operation, asked.url, str(name))
-        return problem_response(409, "its schema has no further id for an item")
+                answer = self._build_item_response(request, collection, item)
+                return _add_location(answer, request.operation, request.url, str(name))
+        return build_problem(409, "its schema has no further id for an item")
 
-    def _new_ids(self, collection: ItemCollection, items: _Items) -> Iterator[str | int]:
+    def _generate_ids(self, collection: ItemCollection, items: _Items) -> Iterator[str | int]:
         """Ids that nothing has had and a path can name: the next number, else samples."""
         item, parameter = collection.item, collection.parameter
         schema = self._schemas.property_schema(item.schema, item.id_property)
@@ -195,8 +201,8 @@ class StatefulApi:
             tried = islice(following, _MOST_TRIES)
         elif numbers and len(numbers) == len(items.used):
             tried = islice(map(str, following), _MOST_TRIES)
-        of_item = _samples(schema, parameter.name, self._schemas)
-        of_path = _samples(parameter.schema, parameter.name, self._api.requests.schemas)
+        of_item = _generate_samples(schema, parameter.name, self._schemas)
+        of_path = _generate_samples(parameter.schema, parameter.name, self._api.requests.schemas)
         for name in chain(tried, of_item, of_path):
             if str(name) not in items.used and self._can_name(parameter, name):
                 yield name
@@ -206,33 +212,37 @@ class StatefulApi:
         spellings = [name, str(name), *([int(name)] if str(name).isdecimal() else [])]
         return any(self._api.requests.schemas.fits(parameter.schema, it) for it in spellings)
 
-    def _listed(self, asked: _Asked, collection: ItemCollection) -> HttpResponse | None:
-        shown = shown_list(asked.operation, self._api)
+    def _list_items(self, request: _ItemRequest, collection: ItemCollection) -> HttpResponse | None:
+        shown = find_list(request.operation, self._api)
         if shown is None:
             return None
         example = next(iter(shown.example), None)
         listed: JsonValue = [
             fitted(item, shown.schema, example, self._schemas)
-            for item in self._of(collection, asked.values).by_id.values()
+            for item in self._items_of(collection, request.values).by_id.values()
         ]
         if shown.member:
             # What is optional beside the list tells of pages, and there is one.
             around = required_part(shown.whole_schema, shown.whole, self._schemas)
             counts = {name: len(listed) for name in around if name in _COUNTS}
             listed = {**around, **counts, shown.member: listed}
-        return _with_json(usual_response(asked.operation, self._api, asked.accept), listed)
+        return _replace_json(
+            build_usual_response(request.operation, self._api, request.accept), listed
+        )
 
-    def _showing(self, asked: _Asked, collection: ItemCollection, item: JsonObject) -> HttpResponse:
+    def _build_item_response(
+        self, request: _ItemRequest, collection: ItemCollection, item: JsonObject
+    ) -> HttpResponse:
         """The usual answer, which tells of an item wherever it tells of one."""
-        usual = usual_response(asked.operation, self._api, asked.accept)
-        shown = shown_item(asked.operation, collection.item.id_property, self._api)
+        usual = build_usual_response(request.operation, self._api, request.accept)
+        shown = find_item(request.operation, collection.item.id_property, self._api)
         if shown is None:
             return usual
         value = fitted(item, shown.schema, shown.example, self._schemas)
-        return _with_json(usual, {**shown.whole, shown.member: value} if shown.member else value)
+        return _replace_json(usual, {**shown.whole, shown.member: value} if shown.member else value)
 
 
-def _samples(schema: JsonSchema, seed: str, schemas: Schemas) -> Iterator[str | int]:
+def _generate_samples(schema: JsonSchema, seed: str, schemas: Schemas) -> Iterator[str | int]:
     for variant in range(1, _MOST_TRIES):
         try:
             name = sample(schema, schemas=schemas, seed=seed, variant=variant)
@@ -242,22 +252,24 @@ def _samples(schema: JsonSchema, seed: str, schemas: Schemas) -> Iterator[str | 
             yield name
 
 
-def _told(body: JsonValue, member: str) -> JsonObject | None:
+def _extract_item(body: JsonValue, member: str) -> JsonObject | None:
     """What a body says of an item, which it may have in the same member as the answers."""
     if isinstance(body, dict) and isinstance(body.get(member), dict):
         body = body[member]
     return body if isinstance(body, dict) else None
 
 
-def _with_json(usual: HttpResponse, value: JsonValue) -> HttpResponse:
+def _replace_json(usual: HttpResponse, value: JsonValue) -> HttpResponse:
     if not is_json(usual.header("Content-Type")):
         return usual
     return replace(usual, body=json.dumps(value, ensure_ascii=False).encode())
 
 
-def _located(response: HttpResponse, operation: Operation, url: str, name: str) -> HttpResponse:
+def _add_location(
+    response: HttpResponse, operation: Operation, url: str, name: str
+) -> HttpResponse:
     """Say where what was created is, if the operation is described to do so."""
-    described = success_response(operation)
+    described = find_success(operation)
     if described is None or not any(it.name.lower() == "location" for it in described.headers):
         return response
     others = tuple(it for it in response.headers if it[0].lower() != "location")

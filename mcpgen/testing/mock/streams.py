@@ -26,14 +26,14 @@ def is_stream(media_type: str) -> bool:
     return essence_of(media_type) in _BEFORE_AND_AFTER
 
 
-def written_stream(media_type: str, items: list[JsonValue]) -> bytes:
+def write_stream(media_type: str, items: list[JsonValue]) -> bytes:
     """Give the sequence of these values."""
     before, after = _BEFORE_AND_AFTER[essence_of(media_type)]
     return "".join(f"{before}{json.dumps(item)}{after}" for item in items).encode()
 
 
 def read_stream(media_type: str, body: bytes) -> list[JsonValue]:
-    """Give the items of a sequence that `written_stream` wrote, as a tool's result shows them."""
+    """Give the items of a sequence that `write_stream` wrote, as a tool's result shows them."""
     before, after = _BEFORE_AND_AFTER[essence_of(media_type)]
     pieces = [piece.removeprefix(before) for piece in body.decode().split(after) if piece]
     items = [json.loads(piece) for piece in pieces]

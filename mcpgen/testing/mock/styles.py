@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.testing.mock.description import Parameter
-from mcpgen.testing.mock.pairs import Pairs, unescaped
+from mcpgen.testing.mock.pairs import Pairs, unescape
 from mcpgen.testing.mock.typed import Shape
 
 
@@ -15,14 +15,14 @@ def path_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
     """Give what the text in the place of a path parameter can mean; nothing in another style."""
     if parameter.style == "label":
         if text.startswith("."):
-            yield from _label_shapes(text[1:], parameter.explode)
+            yield from _read_label(text[1:], parameter.explode)
     elif parameter.style == "matrix":
         if text.startswith(";"):
-            yield from _matrix_shapes(text[1:], parameter)
+            yield from _read_matrix(text[1:], parameter)
     elif parameter.style in _SEPARATORS:
-        yield from _split_shapes(text, _SEPARATORS[parameter.style], unescaped)
+        yield from _split_text(text, _SEPARATORS[parameter.style], unescape)
     else:
-        yield from simple_shapes(text, parameter.explode, unescaped)
+        yield from simple_shapes(text, parameter.explode, unescape)
 
 
 def header_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
@@ -48,24 +48,24 @@ def simple_shapes(
         yield {decode(items[at]): decode(items[at + 1]) for at in range(0, len(items), 2)}
 
 
-def _label_shapes(text: str, explode: bool) -> Iterator[Shape]:
+def _read_label(text: str, explode: bool) -> Iterator[Shape]:
     if not explode:
-        yield from simple_shapes(text, explode, unescaped)
-    yield from simple_shapes(text, explode, unescaped, ".")
+        yield from simple_shapes(text, explode, unescape)
+    yield from simple_shapes(text, explode, unescape, ".")
 
 
-def _matrix_shapes(text: str, parameter: Parameter) -> Iterator[Shape]:
+def _read_matrix(text: str, parameter: Parameter) -> Iterator[Shape]:
     pairs = [item.partition("=") for item in text.split(";")]
-    named = [value for name, _, value in pairs if unescaped(name) == parameter.name]
+    named = [value for name, _, value in pairs if unescape(name) == parameter.name]
     if len(named) == len(pairs):
         if len(named) == 1 and not parameter.explode:
-            yield from simple_shapes(named[0], False, unescaped)
+            yield from simple_shapes(named[0], False, unescape)
         elif len(named) == 1:
-            yield unescaped(named[0])
+            yield unescape(named[0])
         if parameter.explode:
-            yield [unescaped(value) for value in named]
+            yield [unescape(value) for value in named]
     if parameter.explode:
-        yield {unescaped(name): unescaped(value) for name, _, value in pairs}
+        yield {unescape(name): unescape(value) for name, _, value in pairs}
 
 
 def query_shapes(
@@ -80,7 +80,7 @@ def query_shapes(
 
     `claimed` are the names that other exploded objects declare: an open one leaves them alone.
     """
-    decode = _decoder(parameter, is_raw, pairs.plus_is_space)
+    decode = _choose_decoder(parameter, is_raw, pairs.plus_is_space)
     types = schemas.likely_types(parameter.schema)
     if parameter.style == "deepObject":
         tree = pairs.take_tree(parameter.name)
@@ -89,21 +89,23 @@ def query_shapes(
         return
     texts = pairs.take(parameter.name)
     if texts:
-        yield from _named_shapes(parameter, texts, decode)
+        yield from _read_named_shapes(parameter, texts, decode)
     elif parameter.explode and "object" in types:
-        spread = _spread(parameter, pairs, schemas, decode, claimed)
+        spread = _take_members(parameter, pairs, schemas, decode, claimed)
         if spread:
             yield spread
 
 
-def _decoder(parameter: Parameter, is_raw: bool, plus_is_space: bool) -> Callable[[str], str]:
+def _choose_decoder(
+    parameter: Parameter, is_raw: bool, plus_is_space: bool
+) -> Callable[[str], str]:
     if is_raw:
         return str
     plus = plus_is_space and not parameter.allow_reserved
-    return lambda text: unescaped(text, plus=plus)
+    return lambda text: unescape(text, plus=plus)
 
 
-def _named_shapes(
+def _read_named_shapes(
     parameter: Parameter, texts: list[str], decode: Callable[[str], str]
 ) -> Iterator[Shape]:
     if parameter.explode:
@@ -114,13 +116,13 @@ def _named_shapes(
     if len(texts) > 1:
         return
     separator = _SEPARATORS.get(parameter.style, ",")
-    yield from _split_shapes(texts[0], separator, decode)
+    yield from _split_text(texts[0], separator, decode)
 
 
 _SEPARATORS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"}
 
 
-def _split_shapes(text: str, separator: str, decode: Callable[[str], str]) -> Iterator[Shape]:
+def _split_text(text: str, separator: str, decode: Callable[[str], str]) -> Iterator[Shape]:
     """Split at raw separators, or else at encoded ones; a lone item may have one in it."""
     yield decode(text)
     spellings = {",": r",", "|": r"\||%7[Cc]", " ": r"\+|%20", "\t": r"%09"}
@@ -137,7 +139,7 @@ def _split_shapes(text: str, separator: str, decode: Callable[[str], str]) -> It
             yield {decoded[at]: decoded[at + 1] for at in range(0, len(decoded), 2)}
 
 
-def _spread(
+def _take_members(
     parameter: Parameter,
     pairs: Pairs,
     schemas: Schemas,
@@ -149,7 +151,7 @@ def _spread(
     takes_any = schemas.property_schema(parameter.schema, "\0") is not False
     names = [
         name
-        for name in pairs.names_left()
+        for name in pairs.list_names()
         if name in declared or (takes_any and name not in claimed)
     ]
     found: dict[str, Shape] = {}

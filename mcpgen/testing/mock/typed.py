@@ -42,7 +42,7 @@ def read_shapes(shapes: Iterable[Shape], schema: JsonSchema, schemas: Schemas) -
         types = schemas.types(schema)
         for shape in [shape for shape in found if _may_be(shape, types)] or found:
             for wants_text in (False, True):
-                value = _typed(shape, schema, schemas, wants_text)
+                value = _convert(shape, schema, schemas, wants_text)
                 if not any(_is_same(value, other) for other in candidates):
                     candidates.append(value)
         if "null" in found and "null" in types and None not in candidates:
@@ -75,30 +75,30 @@ def _is_same(one: JsonValue, other: JsonValue) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _typed(shape: Shape, schema: JsonSchema, schemas: Schemas, wants_text: bool) -> JsonValue:
+def _convert(shape: Shape, schema: JsonSchema, schemas: Schemas, wants_text: bool) -> JsonValue:
     if shape is None:
         return None
     if isinstance(shape, str):
-        return _scalar(shape, schema, schemas, wants_text)
-    if isinstance(shape, dict) and _counts_items(shape, schema, schemas):
+        return _convert_scalar(shape, schema, schemas, wants_text)
+    if isinstance(shape, dict) and _has_indices(shape, schema, schemas):
         shape = [shape[key] for key in sorted(shape, key=int)]
     if isinstance(shape, list):
         item = schemas.item_schema(schema)
-        return [_typed(part, item, schemas, wants_text) for part in shape]
+        return [_convert(part, item, schemas, wants_text) for part in shape]
     return {
-        name: _typed(part, schemas.property_schema(schema, name), schemas, wants_text)
+        name: _convert(part, schemas.property_schema(schema, name), schemas, wants_text)
         for name, part in shape.items()
     }
 
 
-def _counts_items(shape: dict[str, Shape], schema: JsonSchema, schemas: Schemas) -> bool:
+def _has_indices(shape: dict[str, Shape], schema: JsonSchema, schemas: Schemas) -> bool:
     """Whether `a[0]=x&a[1]=y` means a list: only where the schema has lists and no objects."""
     types = schemas.types(schema)
     are_indices = bool(shape) and all(key.isascii() and key.isdigit() for key in shape)
     return are_indices and "array" in types and "object" not in types
 
 
-def _scalar(text: str, schema: JsonSchema, schemas: Schemas, wants_text: bool) -> JsonValue:
+def _convert_scalar(text: str, schema: JsonSchema, schemas: Schemas, wants_text: bool) -> JsonValue:
     types = schemas.types(schema)
     if wants_text and "string" in types:
         return text
@@ -107,25 +107,25 @@ def _scalar(text: str, schema: JsonSchema, schemas: Schemas, wants_text: bool) -
     if "null" in types and text == "null" and "string" not in types - {"null"}:
         return None
     if "integer" in types and _INTEGER.match(text):
-        return _whole(text)
+        return _parse_integer(text)
     if "number" in types and _NUMBER.match(text):
         return float(text)
-    inside = _json_inside(text) if types & {"array", "object"} else None
+    inside = _parse_nested_json(text) if types & {"array", "object"} else None
     if inside is not None:
         return inside
     if "array" in types and "string" not in types:  # a list that happens to have one item
-        return [_typed(text, schemas.item_schema(schema), schemas, wants_text)]
+        return [_convert(text, schemas.item_schema(schema), schemas, wants_text)]
     return text
 
 
-def _whole(text: str) -> int | str:
+def _parse_integer(text: str) -> int | str:
     try:
         return int(text)
     except ValueError:
         return text  # longer than what Python reads
 
 
-def _json_inside(text: str) -> list[JsonValue] | dict[str, JsonValue] | None:
+def _parse_nested_json(text: str) -> list[JsonValue] | dict[str, JsonValue] | None:
     """The list or object that a text spells: what is nested deeper than a style reaches."""
     try:
         value = json.loads(text)

@@ -19,16 +19,16 @@ from mcpgen.testing.mock.decode import (
     DecodedRequest,
     RawRequest,
     decode_request,
-    literal_query,
+    parse_literal_query,
 )
 from mcpgen.testing.mock.description import Description, Operation, base_path
 from mcpgen.testing.mock.pairs import Pairs
 from mcpgen.testing.mock.replies import (
     Reply,
-    accept_problems,
-    other_response,
-    problem_response,
-    usual_response,
+    build_problem,
+    build_response,
+    build_usual_response,
+    find_accept_problems,
 )
 from mcpgen.testing.mock.security import Secrets, judge_security
 from mcpgen.testing.mock.stateful import StatefulApi
@@ -156,16 +156,16 @@ class MockUpstream:
     async def start(self, port: int = 0) -> str:
         """Serve on 127.0.0.1 and give the base URL, with the path of the document's first server.
 
-        Port 0 takes a free one. Of several APIs, `mounted` says where each of them is.
+        Port 0 takes a free one. Of several APIs, `mount_url` says where each of them is.
         """
         self._server = _Server(self)
         origin = await self._server.start(port)
         self._mounts = {
-            operation.source: mounted(origin, operation.source, operation.base_urls)
+            operation.source: mount_url(origin, operation.source, operation.base_urls)
             for operation in self.api.operations.values()
             if operation.source
         }
-        self.base_url = mounted(origin, "", self.api.base_urls)
+        self.base_url = mount_url(origin, "", self.api.base_urls)
         return self.base_url
 
     async def stop(self) -> None:
@@ -202,7 +202,7 @@ class MockUpstream:
                 f"no operation of the document is `{arrival.method} {arrival.path}` "
                 f"(base URLs: {', '.join(bases) or 'none'})"
             )
-            return self._record(arrival, "", DecodedRequest(), (), [problem], status=404)
+            return self._make_record(arrival, "", DecodedRequest(), (), [problem], status=404)
         verdicts = [self._judge_as(operation, raw, arrival) for operation, raw in found]
         return next((verdict for verdict in verdicts if not verdict.problems), verdicts[0])
 
@@ -221,13 +221,13 @@ class MockUpstream:
         )
         problems = [verdict.problem] if verdict.problem else []
         problems += decoded.problems
-        problems += accept_problems(operation, arrival.accept)
+        problems += find_accept_problems(operation, arrival.accept)
         status = 401 if verdict.problem else 400
-        return self._record(
+        return self._make_record(
             arrival, operation.key, decoded, verdict.alternative, problems, status=status
         )
 
-    def _record(
+    def _make_record(
         self,
         arrival: _Arrival,
         operation: str,
@@ -238,9 +238,9 @@ class MockUpstream:
         status: int,
     ) -> RecordedRequest:
         if problems:
-            response = problem_response(status, "; ".join(problems), problems)
+            response = build_problem(status, "; ".join(problems), problems)
         else:
-            response = self._response(self.api.operations[operation], arrival)
+            response = self._make_response(self.api.operations[operation], arrival)
         return RecordedRequest(
             arrival.method,
             arrival.url,
@@ -253,18 +253,18 @@ class MockUpstream:
             response,
         )
 
-    def _response(self, operation: Operation, arrival: _Arrival) -> HttpResponse:
+    def _make_response(self, operation: Operation, arrival: _Arrival) -> HttpResponse:
         reply = self._reply(operation.key)
         accept = arrival.accept
         if reply.body is not None:
             body = b"" if operation.method == "HEAD" else reply.body
             return HttpResponse(reply.status or 200, reply.headers, body)
         if reply.fault == "echo":
-            usual = problem_response(reply.status or 400, f"not understood: {arrival}")
+            usual = build_problem(reply.status or 400, f"not understood: {arrival}")
         elif reply.status:
-            usual = other_response(operation, self.api, accept, reply.status)
+            usual = build_response(operation, self.api, accept, reply.status)
         else:
-            usual = usual_response(operation, self.api, accept)
+            usual = build_usual_response(operation, self.api, accept)
         body = usual.body[: len(usual.body) // 2] or b"{" if reply.fault == "json" else usual.body
         if operation.method == "HEAD":
             body = b""
@@ -274,42 +274,44 @@ class MockUpstream:
 
     def _find(self, arrival: _Arrival) -> list[tuple[Operation, RawRequest]]:
         """The operation with the most literal path that the request fits; all of them in a tie."""
-        fitting = sorted(self._fitting(arrival), key=lambda found: _literalness(found[0].path))
+        fitting = sorted(
+            self._find_candidates(arrival), key=lambda found: _rank_literal(found[0].path)
+        )
         best = [
             found
             for found in fitting
-            if _literalness(found[0].path) == _literalness(fitting[0][0].path)
+            if _rank_literal(found[0].path) == _rank_literal(fitting[0][0].path)
         ]
         preferred = [found for found in best if found[0].key == self.prefers]
         return preferred or best
 
-    def _fitting(self, arrival: _Arrival) -> Iterator[tuple[Operation, RawRequest]]:
+    def _find_candidates(self, arrival: _Arrival) -> Iterator[tuple[Operation, RawRequest]]:
         configured = filter(None, (self.base_url, *self._mounts.values()))
         for base in dict.fromkeys((*configured, *self.api.all_base_urls)):
-            path = _below(base, arrival)
+            path = _strip_base_url(base, arrival)
             if path is None:
                 continue
-            for key in self.api.routes.fitting(arrival.method, path):
+            for key in self.api.routes.find(arrival.method, path):
                 operation = self.api.operations[key]
                 own = self._mounts.get(operation.source, self.base_url)
                 if base not in ([own] if own else operation.base_urls or ("",)):
                     continue
                 pairs = Pairs(arrival.query)
-                if all(pairs.take_pair(*pair) for pair in literal_query(operation.path)):
+                if all(pairs.take_pair(*pair) for pair in parse_literal_query(operation.path)):
                     raw = RawRequest(
                         arrival.method, path, arrival.query, arrival.headers, arrival.body
                     )
                     yield operation, raw
 
 
-def mounted(base_url: str, source: str, base_urls: Sequence[str]) -> str:
+def mount_url(base_url: str, source: str, base_urls: Sequence[str]) -> str:
     """Give the base URL of one API of several, where a mock's own one is `base_url`."""
     parts = urlsplit(base_url)
     folder = f"/{source}" if source else ""
     return f"{parts.scheme}://{parts.netloc}{folder}{base_path(next(iter(base_urls), ''))}"
 
 
-def _below(base_url: str, arrival: _Arrival) -> str | None:
+def _strip_base_url(base_url: str, arrival: _Arrival) -> str | None:
     """The path below a base URL, or None outside it; a relative one says nothing of the host."""
     base, sent = urlsplit(base_url), urlsplit(arrival.url)
     if base.netloc and (base.scheme, base.netloc) != (sent.scheme, sent.netloc):
@@ -318,11 +320,11 @@ def _below(base_url: str, arrival: _Arrival) -> str | None:
     return sent.path.removeprefix(prefix) if sent.path.startswith(f"{prefix}/") else None
 
 
-def _literalness(template: str) -> tuple[tuple[int, ...], int]:
+def _rank_literal(template: str) -> tuple[tuple[int, ...], int]:
     """Sorts concrete paths before templated ones (Paths Object), and more query before less."""
     segments = template.partition("?")[0].split("/")
     kinds = tuple(0 if "{" not in part else 2 if part.startswith("{") else 1 for part in segments)
-    return kinds, -len(literal_query(template))
+    return kinds, -len(parse_literal_query(template))
 
 
 class _Server:
@@ -361,13 +363,13 @@ class _Server:
         )
         response, fault = await self._mock._answer(arrival)  # noqa: SLF001  (the other half of one class)
         if fault == "cut":
-            return await _cut(request, response)
+            return await _send_half(request, response)
         if fault in {"connection", "refused"}:
             _abort(request)
         return web.Response(status=response.status, headers=response.headers, body=response.body)
 
 
-async def _cut(request: web.BaseRequest, response: HttpResponse) -> web.StreamResponse:
+async def _send_half(request: web.BaseRequest, response: HttpResponse) -> web.StreamResponse:
     """Send half of a body under the length of all of it, and leave."""
     from aiohttp import web
 

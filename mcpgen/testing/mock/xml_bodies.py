@@ -13,11 +13,11 @@ _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _LEFT = 64  # references and `allOf`s in a row
 
 
-def gives_shape(schema: JsonSchema, schemas: Schemas) -> bool:
+def has_xml_shape(schema: JsonSchema, schemas: Schemas) -> bool:
     """Tell whether a value can be written as XML: an object or an array that has a name."""
     if isinstance(schema, bool) or schemas.likely_types(schema) not in ({"object"}, {"array"}):
         return False
-    return bool(_xml(schema, schemas).get("name") or schema.get("$ref"))
+    return bool(_merge_xml_keywords(schema, schemas).get("name") or schema.get("$ref"))
 
 
 def read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Shape:
@@ -30,34 +30,34 @@ def read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Shape:
         root = fromstring(body)  # noqa: S314  (written by the client under test)
     except ParseError as error:
         raise ValueError(f"it is not XML: {error}") from None
-    wanted = _xml(schema, schemas).get("name")
+    wanted = _merge_xml_keywords(schema, schemas).get("name")
     if wanted is None and isinstance(schema, dict):
         wanted = definition_name(schema.get("$ref", ""))
     if _local(root.tag) != wanted:
         raise ValueError(f"its outermost element is `{_local(root.tag)}`, not `{wanted}`")
-    return _value(root, schema, schemas)
+    return _read_value(root, schema, schemas)
 
 
-def _value(element: Element, schema: JsonSchema, schemas: Schemas) -> Shape:
+def _read_value(element: Element, schema: JsonSchema, schemas: Schemas) -> Shape:
     if element.get(_NIL) == "true":
         return None
     types = schemas.likely_types(schema)
     if types & {"array"}:
         item = schemas.item_schema(schema)
-        return [_value(child, item, schemas) for child in element]
+        return [_read_value(child, item, schemas) for child in element]
     if len(element) or types & {"object"}:
-        return _members(element, schema, schemas)
+        return _read_members(element, schema, schemas)
     return element.text or ""
 
 
-def _members(element: Element, schema: JsonSchema, schemas: Schemas) -> Shape:
+def _read_members(element: Element, schema: JsonSchema, schemas: Schemas) -> Shape:
     found: JsonObject = {}
     names = schemas.property_names(schema)
     attributes = {_local(name): text for name, text in element.attrib.items()}
     children = list(element)
     for name in sorted(names):
         declared = schemas.property_schema(schema, name)
-        xml = _xml(declared, schemas)
+        xml = _merge_xml_keywords(declared, schemas)
         own_name = xml.get("name", name)
         if xml.get("attribute") is True or xml.get("nodeType") == "attribute":
             if own_name in attributes:
@@ -68,16 +68,16 @@ def _members(element: Element, schema: JsonSchema, schemas: Schemas) -> Shape:
                 found[name] = text
         elif "array" in schemas.likely_types(declared) and not _is_wrapped(xml):
             item = schemas.item_schema(declared)
-            item_name = _xml(item, schemas).get("name", name)
+            item_name = _merge_xml_keywords(item, schemas).get("name", name)
             taken = _take(children, item_name)
             if taken:
-                found[name] = [_value(child, item, schemas) for child in taken]
+                found[name] = [_read_value(child, item, schemas) for child in taken]
         else:
             for child in _take(children, own_name)[:1]:
-                found[name] = _value(child, declared, schemas)
+                found[name] = _read_value(child, declared, schemas)
     for child in children:  # what nobody declared
         name = _local(child.tag)
-        value = _value(child, schemas.property_schema(schema, name), schemas)
+        value = _read_value(child, schemas.property_schema(schema, name), schemas)
         if name not in found:
             found[name] = value
         elif isinstance(found[name], list):
@@ -101,21 +101,21 @@ def _local(name: str) -> str:
     return name.rpartition("}")[2]
 
 
-def _xml(schema: JsonSchema, schemas: Schemas) -> JsonObject:
+def _merge_xml_keywords(schema: JsonSchema, schemas: Schemas) -> JsonObject:
     """The `xml` keywords that hold for a schema; those that stand nearer win."""
     merged: JsonObject = {}
-    for part in reversed(list(_parts(schema, schemas, _LEFT))):
+    for part in reversed(list(_list_parts(schema, schemas, _LEFT))):
         if isinstance(part.get("xml"), dict):
             merged |= part["xml"]
     return merged
 
 
-def _parts(schema: JsonSchema, schemas: Schemas, left: int) -> Iterator[JsonObject]:
+def _list_parts(schema: JsonSchema, schemas: Schemas, left: int) -> Iterator[JsonObject]:
     if isinstance(schema, bool) or left == 0:
         return
     yield schema
     if isinstance(schema.get("$ref"), str):
-        yield from _parts(schemas.target(schema["$ref"]), schemas, left - 1)
+        yield from _list_parts(schemas.target(schema["$ref"]), schemas, left - 1)
     for keyword in ("allOf", "anyOf", "oneOf"):
         for part in schema.get(keyword, ()):
-            yield from _parts(part, schemas, left - 1)
+            yield from _list_parts(part, schemas, left - 1)

@@ -91,24 +91,24 @@ class _Entry:
 
     def cases(self) -> Iterator[Case]:
         for told in self._entry.get("untested", ()):
-            yield self._case(told["what"], "untested", {}, None, {}, untested=told["why"])
+            yield self._make_case(told["what"], "untested", {}, None, {}, untested=told["why"])
         if not self._calls:
             return
         usual = self._entry.get("reply")
         for call in self._calls:
             arguments = {**self._calls[0]["arguments"], **call["arguments"]}
-            expect = {"is_error": False, "request": self._request(call), **self._kept}
-            yield self._case(call["what"], "calls", arguments, usual, expect)
-        yield from self._paged()
-        yield from self._refused()
+            expect = {"is_error": False, "request": self._merge_request(call), **self._kept}
+            yield self._make_case(call["what"], "calls", arguments, usual, expect)
+        yield from self._make_page_cases()
+        yield from self._make_refused_cases()
         for name in self._entry.get("failures", ()):
             reply, expect = build_failure(name, self._method, self._retry_limits)
-            expect = {"request": self._request(self._calls[0]), **expect}
+            expect = {"request": self._merge_request(self._calls[0]), **expect}
             what = f"the API answers {name}" if name.isdigit() else name
-            yield self._case(what, "failures", self._calls[0]["arguments"], reply, expect)
+            yield self._make_case(what, "failures", self._calls[0]["arguments"], reply, expect)
         for setting in self._entry.get("credentials", ()):
-            yield self._credentials(setting, usual)
-        yield from self._without_settings()
+            yield self._make_credential_case(setting, usual)
+        yield from self._make_settings_cases()
 
     @property
     def _method(self) -> str:
@@ -124,13 +124,13 @@ class _Entry:
     def _kept(self) -> JsonObject:
         return {"kept": self._entry["kept"]} if "kept" in self._entry else {}
 
-    def _paged(self) -> Iterator[Case]:
+    def _make_page_cases(self) -> Iterator[Case]:
         """All pages of a list, and the first one alone though others follow."""
         pages = self._entry.get("pages")
         if pages is None:
             return
         smallest = self._calls[0]["arguments"]
-        requests = [self._request({"request": request}) for request in pages["requests"]]
+        requests = [self._merge_request({"request": request}) for request in pages["requests"]]
         for what, count, most in (
             ("all pages, joined", len(requests), len(requests) + 1),
             ("one page, though more follow", 1, 1),
@@ -144,10 +144,10 @@ class _Entry:
                 **self._kept,
             }
             arguments = {**smallest, pages["argument"]: most}
-            case = self._case(what, "calls", arguments, None, expect)
+            case = self._make_case(what, "calls", arguments, None, expect)
             yield replace(case, replies=pages["replies"][:count])
 
-    def _refused(self) -> Iterator[Case]:
+    def _make_refused_cases(self) -> Iterator[Case]:
         for refusal in self._entry.get("refused", ()):
             arguments = {**self._calls[0]["arguments"], **refusal.get("arguments", {})}
             for name in refusal.get("without", ()):
@@ -157,9 +157,9 @@ class _Entry:
                 "request": None,
                 "text": {"contains": [refusal["says"]]},
             }
-            yield self._case(refusal["what"], "refused", arguments, None, expect)
+            yield self._make_case(refusal["what"], "refused", arguments, None, expect)
 
-    def _credentials(self, setting: JsonObject, usual: JsonObject | None) -> Case:
+    def _make_credential_case(self, setting: JsonObject, usual: JsonObject | None) -> Case:
         configured = tuple(setting["configured"])
         what = f"with {' and '.join(configured) or 'no credential'}"
         arguments = self._calls[0]["arguments"]
@@ -167,21 +167,21 @@ class _Entry:
             text = {"contains": setting["needs"]}
             expect: JsonObject = {"is_error": True, "request": None, "text": text}
         else:
-            request = {**self._request(self._calls[0]), "security": setting["sends"]}
+            request = {**self._merge_request(self._calls[0]), "security": setting["sends"]}
             expect = {"is_error": False, "request": request, **self._kept}
-        return self._case(what, "credentials", arguments, usual, expect, configured=configured)
+        return self._make_case(what, "credentials", arguments, usual, expect, configured=configured)
 
-    def _without_settings(self) -> Iterator[Case]:
+    def _make_settings_cases(self) -> Iterator[Case]:
         """Leave out each setting that the tool needs: nothing is sent, and it is named."""
         for name in self._entry.get("needed_settings", ()):
             text = {"contains": [name]}
             expect: JsonObject = {"is_error": True, "request": None, "text": text}
             arguments = self._calls[0]["arguments"]
-            case = self._case(f"without {name}", "settings", arguments, None, expect)
+            case = self._make_case(f"without {name}", "settings", arguments, None, expect)
             rest = {key: value for key, value in case.settings.items() if key != name}
             yield replace(case, settings=rest)
 
-    def _request(self, call: JsonObject) -> JsonObject:
+    def _merge_request(self, call: JsonObject) -> JsonObject:
         """What a call must send: what the smallest one does, with the differences."""
         smallest: JsonObject = self._calls[0]["request"]
         request = {**smallest, **call["request"]}
@@ -189,7 +189,7 @@ class _Entry:
             request[place] = {**smallest.get(place, {}), **call["request"].get(place, {})}
         return request
 
-    def _case(
+    def _make_case(
         self,
         what: str,
         group: str,

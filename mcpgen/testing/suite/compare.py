@@ -19,19 +19,19 @@ from mcpgen.text.media_types import essence_of, is_json
 _SHOWN = 300
 
 
-def request_differences(expected: JsonObject, sent: RecordedRequest) -> Iterator[str]:
+def compare_request(expected: JsonObject, sent: RecordedRequest) -> Iterator[str]:
     """Say how a request differs from the `request` of a case; nothing where it is the same."""
     decoded = sent.decoded
     for place in PLACES:
         found = getattr(decoded, place)
         if place == "header" and decoded.key_header not in expected.get(place, {}):
             found = {name: it for name, it in found.items() if name != decoded.key_header}
-        yield from _place_differences(place, expected.get(place, {}), found)
-    yield from _whole_difference(
+        yield from _compare_place(place, expected.get(place, {}), found)
+    yield from _compare_whole(
         "query string", "querystring", expected, sent.decoded.querystring, is_exact=False
     )
     content_type = sent.decoded.content_type
-    yield from _whole_difference(
+    yield from _compare_whole(
         "body", "body", expected, sent.decoded.body, is_exact=is_json(content_type)
     )
     wanted = expected.get("content_type")
@@ -39,8 +39,8 @@ def request_differences(expected: JsonObject, sent: RecordedRequest) -> Iterator
         yield f"content type: sent `{content_type}`, expected `{wanted}`"
     if "security" in expected and sorted(expected["security"]) != sorted(sent.security):
         yield (
-            f"credentials: sent those of {_listed(sent.security)}, "
-            f"expected {_listed(expected['security'])}"
+            f"credentials: sent those of {_format_schemes(sent.security)}, "
+            f"expected {_format_schemes(expected['security'])}"
         )
 
 
@@ -50,26 +50,26 @@ def idempotency_key(sent: RecordedRequest) -> str:
     return "" if reading is None else str(reading.value)
 
 
-def _place_differences(place: str, expected: JsonObject, sent: dict[str, Reading]) -> Iterator[str]:
+def _compare_place(place: str, expected: JsonObject, sent: dict[str, Reading]) -> Iterator[str]:
     for name in sorted(expected.keys() | sent.keys()):
         shown = f"{place} parameter `{name}`"
         if name not in sent:
-            yield f"{shown}: not sent, expected {_shown(expected[name])}"
+            yield f"{shown}: not sent, expected {_dump(expected[name])}"
         elif name not in expected:
-            yield f"{shown}: sent {_shown(sent[name].value)}, expected not to be sent"
+            yield f"{shown}: sent {_dump(sent[name].value)}, expected not to be sent"
         elif not _is_among(expected[name], sent[name], is_exact=False):
-            yield f"{shown}: sent {_shown(sent[name].value)}, expected {_shown(expected[name])}"
+            yield f"{shown}: sent {_dump(sent[name].value)}, expected {_dump(expected[name])}"
 
 
-def _whole_difference(
+def _compare_whole(
     shown: str, key: str, expected: JsonObject, sent: Reading | None, *, is_exact: bool
 ) -> Iterator[str]:
     if key not in expected and sent is not None:
-        yield f"{shown}: sent {_shown(sent.value)}, expected none"
+        yield f"{shown}: sent {_dump(sent.value)}, expected none"
     elif key in expected and sent is None:
-        yield f"{shown}: none was sent, expected {_shown(expected[key])}"
+        yield f"{shown}: none was sent, expected {_dump(expected[key])}"
     elif sent is not None and not _is_among(expected[key], sent, is_exact=is_exact):
-        yield f"{shown}: sent {_shown(sent.value)}, expected {_shown(expected[key])}"
+        yield f"{shown}: sent {_dump(sent.value)}, expected {_dump(expected[key])}"
 
 
 def _is_among(expected: JsonValue, reading: Reading, *, is_exact: bool) -> bool:
@@ -92,12 +92,12 @@ def same(expected: JsonValue, found: JsonValue, *, is_exact: bool = True) -> boo
         )
     if isinstance(expected, bool) is isinstance(found, bool) and expected == found:
         return True
-    return not is_exact and _spelled_alike(expected, found)
+    return not is_exact and _has_same_spelling(expected, found)
 
 
-def _spelled_alike(expected: JsonValue, found: JsonValue) -> bool:
+def _has_same_spelling(expected: JsonValue, found: JsonValue) -> bool:
     if not isinstance(found, str):
-        return isinstance(expected, str) and _spelled_alike(found, expected)
+        return isinstance(expected, str) and _has_same_spelling(found, expected)
     if isinstance(expected, dict | list):
         try:
             return same(expected, json.loads(found))
@@ -111,11 +111,11 @@ def _spelled_alike(expected: JsonValue, found: JsonValue) -> bool:
     return not isinstance(expected, str) and json.dumps(expected) == found
 
 
-def _listed(schemes: JsonValue) -> str:
+def _format_schemes(schemes: JsonValue) -> str:
     return " and ".join(f"`{scheme}`" for scheme in schemes) or "no scheme"
 
 
-def _shown(value: JsonValue) -> str:
+def _dump(value: JsonValue) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
@@ -123,7 +123,7 @@ def _shown(value: JsonValue) -> str:
 # Results
 
 
-def result_differences(
+def compare_result(
     response: HttpResponse, result: JsonObject, *, is_wrapped: bool
 ) -> Iterator[str]:
     """Say how a tool's result differs from the response that it was made of.
@@ -141,18 +141,18 @@ def result_differences(
             value = {"result": value}
         structured = result.get("structuredContent")
         if not same(value, structured):
-            yield f"structured content: {_shown(structured)}, the API answered {_shown(value)}"
+            yield f"structured content: {_dump(structured)}, the API answered {_dump(value)}"
         return
     if is_stream(kind):
         items = {"result": read_stream(kind, response.body)}
         if not same(items, result.get("structuredContent")):
-            yield f"structured content: not the items that the API answered: {_shown(items)}"
+            yield f"structured content: not the items that the API answered: {_dump(items)}"
         return
-    if response.body not in list(_contents(result)):
+    if response.body not in list(_list_contents(result)):
         yield f"content: not what the API answered: {response.body[:_SHOWN]!r}"
 
 
-def _contents(result: JsonObject) -> Iterator[bytes]:
+def _list_contents(result: JsonObject) -> Iterator[bytes]:
     for block in result.get("content", ()):
         resource = block.get("resource", {})
         for text in (block.get("text"), resource.get("text")):

@@ -31,30 +31,30 @@ from mcpgen.runtime.upstream.environment import Environment
 from mcpgen.runtime.upstream.http.messages import Sender
 from mcpgen.testing.client.client import LEGACY, MODERN, Answer, Client, RpcError
 from mcpgen.testing.client.processes import (
-    let_in,
-    listed_at_end_of_input,
-    served_over_http,
+    find_accepted_foreign_requests,
+    list_tools_at_end_of_input,
+    serve_over_http,
 )
 from mcpgen.testing.mock.description import Description, base_path
-from mcpgen.testing.mock.paging import answered, page_by_page
+from mcpgen.testing.mock.paging import join_pages, serve_pages
 from mcpgen.testing.mock.replies import Reply
 from mcpgen.testing.mock.upstream import MockUpstream
 from mcpgen.testing.suite.cases import Case, read_cases
 from mcpgen.testing.suite.compare import (
+    compare_request,
+    compare_result,
     idempotency_key,
-    request_differences,
-    result_differences,
     same,
     text_of,
 )
 from mcpgen.testing.suite.hand_written import demand
-from mcpgen.testing.suite.projected_results import kept_differences
+from mcpgen.testing.suite.projected_results import compare_projection
 from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
 from mcpgen.text.hosts import is_private
 from mcpgen.text.media_types import essence_of, is_json
 
 _USABLE_URL = re.compile(r"https?://[A-Za-z0-9.\-:]+(/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*)?\Z")
-_SOMEWHERE = "https://upstream.example"
+_DEFAULT_ORIGIN = "https://upstream.example"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Suite:
         return server
 
     @cached_property
-    def _toolbox(self) -> ToolRegistry:
+    def _registry(self) -> ToolRegistry:
         return self._server.load_hot(self._environ(""))
 
     @cached_property
@@ -118,7 +118,7 @@ class Suite:
 
     def run(self, case: Case) -> None:
         """Call the tool, and compare what was sent and what came back with the case."""
-        differences = self._tried(case)
+        differences = self._try_case(case)
         demand(not differences, "\n  ".join([f"{case.id}:", *differences]))
 
     def results(
@@ -131,37 +131,37 @@ class Suite:
         """
         for case in self.cases if cases is None else cases:
             if tools is None or case.tool in tools:
-                yield CaseResult(case, () if case.untested else tuple(self._tried(case)))
+                yield CaseResult(case, () if case.untested else tuple(self._try_case(case)))
 
-    def _tried(self, case: Case, *, is_searched: bool = False) -> list[str]:
-        return self._loop.run_until_complete(self._differences(case, is_searched=is_searched))
+    def _try_case(self, case: Case, *, is_searched: bool = False) -> list[str]:
+        return self._loop.run_until_complete(self._run_case(case, is_searched=is_searched))
 
-    async def _differences(self, case: Case, *, is_searched: bool) -> list[str]:
+    async def _run_case(self, case: Case, *, is_searched: bool) -> list[str]:
         operation = case.expect.get("operation", "")
         base_url = self._base_url(operation)
         mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
         mock.prefers = operation
         if case.reply is not None:
             mock.reply_with(Reply.from_json(case.reply))
-        send = page_by_page(mock, case.replies) if case.replies else mock.send
+        send = serve_pages(mock, case.replies) if case.replies else mock.send
         environ = {**self._environ(base_url, case.configured, operation), **case.settings}
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
             client = self._client(case, environ, send, has_search=is_searched)
             async with client:
-                result = await client.call_tool(*self._called(case, is_searched=is_searched))
+                result = await client.call_tool(*self._choose_call(case, is_searched=is_searched))
                 waited = round(loop.time() - started, 3)
         except RpcError as error:
             return [f"the call was refused by the protocol: {error}"]
         least = case.expect.get("waits_seconds", 0.0)
         return [
-            *self._sent(case, mock),
-            *self._came_back(case, mock, result),
+            *self._check_requests(case, mock),
+            *self._check_result(case, mock, result),
             *([f"waited {waited:g} seconds, expected {least:g}"] if waited < least else []),
         ]
 
-    def _called(self, case: Case, *, is_searched: bool) -> tuple[str, JsonObject]:
+    def _choose_call(self, case: Case, *, is_searched: bool) -> tuple[str, JsonObject]:
         """What a client calls, itself or by the tool that calls those which are not listed."""
         if not is_searched:
             return case.tool, case.arguments
@@ -178,7 +178,9 @@ class Suite:
         registry = ToolRegistry([ToolGroup("", tools)], api)
         dispatcher = Dispatcher(self._server.with_search(registry) if has_search else registry)
         connection = MemoryConnection(self._definition, dispatcher)
-        return Client(connection, MODERN, answers=_AGREES, timeout_seconds=_PATIENCE_SECONDS)
+        return Client(
+            connection, MODERN, answers=_ACCEPTING_USER, timeout_seconds=_PATIENCE_SECONDS
+        )
 
     @cached_property
     def _definition(self) -> ServerDefinition:
@@ -187,12 +189,12 @@ class Suite:
     @cached_property
     def _tools(self) -> Mapping[str, Tool]:
         """The tools of one operation each, all to be called; `WorkflowSuite` is for the others."""
-        tools = self._toolbox.tools
+        tools = self._registry.tools
         return {
             name: tool.as_listed() for name, tool in tools.items() if "request" in tool.contract
         }
 
-    def _sent(self, case: Case, mock: MockUpstream) -> Iterator[str]:
+    def _check_requests(self, case: Case, mock: MockUpstream) -> Iterator[str]:
         expected = case.expect.get("request")
         if expected is None:
             if mock.requests:
@@ -200,18 +202,18 @@ class Suite:
             return
         wanted = case.expect.get("requests") or [expected] * case.expect.get("attempts", 1)
         if len(mock.requests) != len(wanted):
-            yield f"{_counted(len(mock.requests))} sent, expected {len(wanted)}"
+            yield f"{_format_count(len(mock.requests))} sent, expected {len(wanted)}"
         for expected, sent in zip(wanted, mock.requests, strict=False):
             operation = case.expect["operation"]
             if sent.operation != operation:
                 yield f"`{sent.operation or sent}` was called, expected `{operation}`"
             yield from sent.problems
-            yield from request_differences(expected, sent)
+            yield from compare_request(expected, sent)
         keys = {idempotency_key(sent) for sent in mock.requests}
         if len(keys) > 1 and "requests" not in case.expect:
-            yield f"{_counted(len(mock.requests))} sent with {len(keys)} idempotency keys"
+            yield f"{_format_count(len(mock.requests))} sent with {len(keys)} idempotency keys"
 
-    def _came_back(self, case: Case, mock: MockUpstream, result: JsonObject) -> Iterator[str]:
+    def _check_result(self, case: Case, mock: MockUpstream, result: JsonObject) -> Iterator[str]:
         is_error = result.get("isError", False)
         wanted = case.expect["is_error"]
         if is_error != wanted:
@@ -226,19 +228,19 @@ class Suite:
         status = result.get("_meta", {}).get(STATUS_KEY)
         if "status" in case.expect and status != case.expect["status"]:
             yield f"the result tells of the status {status}, expected {case.expect['status']}"
-        yield from self._let_out(result, case.settings)
-        response = answered(case, mock.requests)
+        yield from self._find_leaks(result, case.settings)
+        response = join_pages(case, mock.requests)
         if not is_error and not wanted and response is not None:
-            tool = self._toolbox.tools[case.tool]
+            tool = self._registry.tools[case.tool]
             # By what is listed, where that says it: what decides it may be at fault.
             listed = tool.contract["listing"].get("outputSchema", {}).get("properties", {})
             is_wrapped = bool(tool.contract.get("result_key")) and listed.keys() <= {"result"}
             if "kept" in case.expect and is_json(essence_of(response.header("Content-Type"))):
-                yield from kept_differences(case.expect["kept"], response, result)
+                yield from compare_projection(case.expect["kept"], response, result)
             else:
-                yield from result_differences(response, result, is_wrapped=is_wrapped)
+                yield from compare_result(response, result, is_wrapped=is_wrapped)
 
-    def _let_out(self, result: JsonObject, settings: Mapping[str, str]) -> Iterator[str]:
+    def _find_leaks(self, result: JsonObject, settings: Mapping[str, str]) -> Iterator[str]:
         """What no result may show: credentials, and how the server is made inside."""
         shown = json.dumps(result, ensure_ascii=False)
         for name in settings.keys() & self._secret_settings:
@@ -264,12 +266,14 @@ class Suite:
             server.list_toolsets([EVERYTHING])
         expected = {
             name: {"name": name, **tool.contract["listing"]}
-            for name, tool in self._toolbox.tools.items()
+            for name, tool in self._registry.tools.items()
             if "exposed_as" not in tool.contract
         }
         definition = server.definition
         for revision in [row.name for row in (*definition.legacy[:1], *definition.modern[:1])]:
-            listed = {tool["name"]: tool for tool in asyncio.run(self._listed(server, revision))}
+            listed = {
+                tool["name"]: tool for tool in asyncio.run(self._list_tools(server, revision))
+            }
             demand(
                 list(listed) == sorted(expected),
                 f"{revision} lists {list(listed)}, the contracts have {sorted(expected)}",
@@ -277,7 +281,7 @@ class Suite:
             for name, tool in listed.items():
                 demand(same(expected[name], tool), f"`{name}` is listed unlike its contract")
 
-    async def _listed(self, server: ServerPackage, revision: str) -> list[JsonObject]:
+    async def _list_tools(self, server: ServerPackage, revision: str) -> list[JsonObject]:
         client = Client.in_memory(server, self._environ(""), revision=revision)
         async with client:
             return await client.list_tools()
@@ -288,18 +292,18 @@ class Suite:
         for case in self.cases:
             if case.expect.get("request") and not case.untested:
                 called.setdefault(case.tool, case)
-        wrong = self._loop.run_until_complete(self._found_wrongly())
+        wrong = self._loop.run_until_complete(self._find_search_problems())
         for case in called.values():
-            wrong += self._tried(case, is_searched=True)
+            wrong += self._try_case(case, is_searched=True)
         demand(not wrong, "\n  ".join(["through the search:", *wrong]))
 
-    async def _found_wrongly(self) -> list[str]:
+    async def _find_search_problems(self) -> list[str]:
         names = self._server.contract["search"]
         wrong: list[str] = []
         async with Client.in_memory(self._server, self._environ("")) as client:
             listed = {tool["name"] for tool in await client.list_tools()}
             wrong += [f"`{name}` is not listed" for name in names.values() if name not in listed]
-            for name, tool in self._toolbox.listed.items():
+            for name, tool in self._registry.listed.items():
                 query = {"query": name, "limit": 1}
                 found = json.loads(text_of(await client.call_tool(names["search"], query)))
                 if [entry["name"] for entry in found["tools"]] != [name]:
@@ -326,7 +330,7 @@ class Suite:
 
     def check_docstrings(self) -> None:
         """Each handler's docstring names its operation."""
-        for name, tool in self._toolbox.tools.items():
+        for name, tool in self._registry.tools.items():
             said = getattr(tool.handler, "__doc__", None) or ""
             demand(
                 f"`{tool.operation}`" in said,
@@ -343,7 +347,7 @@ class Suite:
         """What is told of each tool, and in which order, is what `tools.json` was reviewed with."""
         listed = [
             {"name": name, **tool.contract["listing"]}
-            for name, tool in sorted(self._toolbox.tools.items())
+            for name, tool in sorted(self._registry.tools.items())
             if "exposed_as" not in tool.contract
         ]
         for told, expected in zip_longest(map(snapshot_entry, listed), self._snapshot):
@@ -376,27 +380,27 @@ class Suite:
         Its standard output has messages alone.
         """
         server = ServerPackage.load(self.package)
-        expected = {tool["name"] for tool in asyncio.run(self._listed(server, revision))}
-        asked = listed_at_end_of_input(self.package, self._no_credentials, revision)
+        expected = {tool["name"] for tool in asyncio.run(self._list_tools(server, revision))}
+        asked = list_tools_at_end_of_input(self.package, self._no_credentials, revision)
         names, are_all = asyncio.run(asked)
         missing = expected.difference(names) if are_all else set(names) - expected
         demand(bool(names) and not missing, f"over stdio the tools are {names}")
 
     def check_http(self) -> None:
         """Started over HTTP, the server serves both eras and turns strangers away."""
-        wrong = asyncio.run(self._http_wrongs())
+        wrong = asyncio.run(self._find_http_problems())
         demand(not wrong, "\n  ".join(["over HTTP:", *wrong]))
 
-    async def _http_wrongs(self) -> list[str]:
+    async def _find_http_problems(self) -> list[str]:
         wrong: list[str] = []
         server = ServerPackage.load(self.package)
-        async with served_over_http(self.package, self._no_credentials) as url:
+        async with serve_over_http(self.package, self._no_credentials) as url:
             for revision in self.revisions:
-                expected = {tool["name"] for tool in await self._listed(server, revision)}
+                expected = {tool["name"] for tool in await self._list_tools(server, revision)}
                 async with Client.over_http(url, revision=revision) as client:
                     names = [tool["name"] for tool in await client.list_tools()]
                 wrong += [f"{revision} has no `{name}`" for name in expected.difference(names)]
-            return wrong + await let_in(url)
+            return wrong + await find_accepted_foreign_requests(url)
 
     def check_handlers(self) -> None:
         """What `handlers/` adds and overrides fits the tools that are generated."""
@@ -408,7 +412,7 @@ class Suite:
         """Where the API must be configured to be; "" where the document says it in full."""
         described = self._api.operations.get(operation)
         bases = self._api.base_urls if described is None else described.base_urls
-        return _configured(next(iter(bases), ""))
+        return _choose_base_url(next(iter(bases), ""))
 
     @cached_property
     def _secrets(self) -> dict[str, dict[str, str]]:
@@ -455,7 +459,7 @@ class Suite:
         return environ
 
 
-_AGREES: Mapping[str, Answer] = {
+_ACCEPTING_USER: Mapping[str, Answer] = {
     "elicitation/create": lambda _: {"action": "accept", "content": {}}
 }
 """A user who agrees to everything."""
@@ -473,14 +477,14 @@ def _at(entry: JsonObject | None, key: str) -> object:
     return (entry or {}).get(key, [] if key == "departs" else None)
 
 
-def _counted(requests: int) -> str:
+def _format_count(requests: int) -> str:
     return f"{requests} request{' was' if requests == 1 else 's were'}"
 
 
 @cache
-def _configured(described: str) -> str:
+def _choose_base_url(described: str) -> str:
     is_usable = _USABLE_URL.match(described) and not is_private(urlsplit(described).hostname or "")
-    return "" if is_usable else _SOMEWHERE + _plain(base_path(described))
+    return "" if is_usable else _DEFAULT_ORIGIN + _plain(base_path(described))
 
 
 def _plain(path: str) -> str:

@@ -35,7 +35,7 @@ class Served:
 
     def check_lists(self, revision: str) -> None:
         """Every list that a client of this revision may ask for ends, and names nothing twice."""
-        for method, key, items in asyncio.run(self._listed(revision)):
+        for method, key, items in asyncio.run(self._read_lists(revision)):
             found = [item[key] for item in items]
             twice = sorted({it for it in found if found.count(it) > 1})
             demand(not twice, f"{method} names {twice} twice")
@@ -67,9 +67,9 @@ class Served:
 
     @cached_property
     def _newest(self) -> list[tuple[str, str, list[JsonObject]]]:
-        return asyncio.run(self._listed(self.revisions[-1]))
+        return asyncio.run(self._read_lists(self.revisions[-1]))
 
-    async def _listed(self, revision: str) -> list[tuple[str, str, list[JsonObject]]]:
+    async def _read_lists(self, revision: str) -> list[tuple[str, str, list[JsonObject]]]:
         """Give each list that the server offers: its method, what tells its items apart, these."""
         server = ServerPackage.load(self.package)
         async with Client.in_memory(server, {}, revision=revision) as client:

@@ -13,38 +13,41 @@ from typing import TypeAlias
 from mcpgen.jsonschema.schemas import JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.text.json_pointer import json_pointer
 
 _Place: TypeAlias = "tuple[str | int, ...]"
 _ITEMS = "[]"
 
 
-def kept_differences(kept: JsonObject, response: HttpResponse, result: JsonObject) -> Iterator[str]:
+def compare_projection(
+    kept: JsonObject, response: HttpResponse, result: JsonObject
+) -> Iterator[str]:
     """Say how a result differs from what the `kept` of a case leaves of a JSON response."""
     value = json.loads(response.body)
     structured = result.get("structuredContent", {})
-    found = dict(_leaves(structured if isinstance(value, dict) else structured.get("result")))
+    found = dict(_list_leaves(structured if isinstance(value, dict) else structured.get("result")))
     size = len(json.dumps(structured, ensure_ascii=False, separators=(",", ":")).encode())
-    answered = dict(_leaves(value))
+    answered = dict(_list_leaves(value))
     wanted = {place: leaf for place, leaf in answered.items() if _is_kept(place, kept)}
     for place in sorted(found.keys() - wanted.keys(), key=repr):
-        yield f"`{_shown(place)}` is in the result, expected not to be kept"
+        yield f"`{json_pointer(place)}` is in the result, expected not to be kept"
     if "max_bytes" in kept and len(response.body) > kept["max_bytes"]:
         if size > kept["max_bytes"]:
             yield f"the result has {size} bytes, expected at most {kept['max_bytes']}"
         return
     for place, leaf in wanted.items():
         if place not in found or found[place] != leaf:
-            yield f"`{_shown(place)}` is {found.get(place)!r} in the result, expected {leaf!r}"
+            yield f"`{json_pointer(place)}` is {found.get(place)!r} in the result, expected {leaf!r}"
 
 
-def _leaves(value: JsonValue, place: _Place = ()) -> Iterator[tuple[_Place, JsonValue]]:
+def _list_leaves(value: JsonValue, place: _Place = ()) -> Iterator[tuple[_Place, JsonValue]]:
     """Give every scalar of a value, with its place."""
     if isinstance(value, dict):
         for name, member in value.items():
-            yield from _leaves(member, (*place, name))
+            yield from _list_leaves(member, (*place, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _leaves(item, (*place, index))
+            yield from _list_leaves(item, (*place, index))
     else:
         yield place, value
 
@@ -61,7 +64,3 @@ def _is_kept(place: _Place, kept: JsonObject) -> bool:
         if node is None:
             return False
     return True
-
-
-def _shown(place: _Place) -> str:
-    return "/" + "/".join(map(str, place))

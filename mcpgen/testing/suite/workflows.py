@@ -13,7 +13,7 @@ from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sen
 from mcpgen.testing.client.client import Client
 from mcpgen.testing.mock.replies import Reply
 from mcpgen.testing.mock.upstream import MockUpstream
-from mcpgen.testing.suite.compare import request_differences, same, text_of
+from mcpgen.testing.suite.compare import compare_request, same, text_of
 from mcpgen.testing.suite.generated import Suite
 from mcpgen.testing.suite.hand_written import demand
 
@@ -71,7 +71,7 @@ class WorkflowCase:
 
 
 @dataclass(frozen=True, slots=True)
-class _Played:
+class _WorkflowRun:
     """What came of a call: what the API was sent, the result, and how long was waited."""
 
     mock: MockUpstream
@@ -103,27 +103,27 @@ class WorkflowSuite(Suite):
 
     def run_through(self, case: WorkflowCase) -> None:
         """Run all steps, and compare what was sent, what came back and the waits with the case."""
-        played = self._played(case, case.fault)
-        differences = [*self._sent_by(case.requests, played.mock)]
-        if played.result.get("isError"):
-            differences.append(f"it failed: {text_of(played.result)[:500]}")
-        elif not same(case.result, played.result.get("structuredContent")):
-            found = json.dumps(played.result.get("structuredContent"))
+        run = self._run_workflow(case, case.fault)
+        differences = [*self._compare_requests(case.requests, run.mock)]
+        if run.result.get("isError"):
+            differences.append(f"it failed: {text_of(run.result)[:500]}")
+        elif not same(case.result, run.result.get("structuredContent")):
+            found = json.dumps(run.result.get("structuredContent"))
             differences.append(f"gave {found[:500]}, expected {json.dumps(case.result)[:500]}")
-        if played.waited_seconds != case.waits_seconds:
-            waited = f"waited {played.waited_seconds} seconds"
+        if run.waited_seconds != case.waits_seconds:
+            waited = f"waited {run.waited_seconds} seconds"
             differences.append(f"{waited}, expected {case.waits_seconds}")
         demand(not differences, "\n  ".join([f"{case}:", *differences]))
 
     def run_into_failure(self, case: WorkflowCase) -> None:
         """Let one step fail: nothing follows it, and the result tells what took effect."""
         failure = case.failure
-        played = self._played(case, failure)
+        run = self._run_workflow(case, failure)
         at = failure["at"]
         expected = [*case.requests[:at], *[case.requests[at]] * failure["times"]]
-        differences = [*self._sent_by(expected, played.mock)]
-        text = text_of(played.result)
-        if not played.result.get("isError"):
+        differences = [*self._compare_requests(expected, run.mock)]
+        text = text_of(run.result)
+        if not run.result.get("isError"):
             differences.append(f"it did not fail: {text[:500]}")
         told = [f"step `{failure['step']}` failed", str(failure["status"])]
         told += [f"- `{step}` (" for step in failure["took_effect"]]
@@ -134,12 +134,12 @@ class WorkflowSuite(Suite):
 
     def check_workflows(self) -> None:
         """Every workflow has a run, or says why it has none."""
-        tools = self._toolbox.tools
+        tools = self._registry.tools
         planned = {name for name, tool in tools.items() if "steps" in tool.contract}
         missing = sorted(planned - {case.tool for case in self.workflows})
         demand(not missing, f"nothing runs {', '.join(missing)}")
 
-    def _played(self, case: WorkflowCase, fault: JsonObject) -> _Played:
+    def _run_workflow(self, case: WorkflowCase, fault: JsonObject) -> _WorkflowRun:
         """Call it; from its request `at` on, `times` requests are answered with `status`."""
         base_url = self._base_url(case.requests[0]["operation"])
         mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
@@ -153,19 +153,21 @@ class WorkflowSuite(Suite):
                 mock.reply_with(error if is_failing else Reply.from_json(reply), operation)
             return await mock.send(request)
 
-        return self._loop.run_until_complete(self._answer(case, base_url, mock, send))
+        return self._loop.run_until_complete(self._call_workflow(case, base_url, mock, send))
 
-    async def _answer(
+    async def _call_workflow(
         self, case: WorkflowCase, base_url: str, mock: MockUpstream, send: Sender
-    ) -> _Played:
+    ) -> _WorkflowRun:
         loop = asyncio.get_running_loop()
         started = loop.time()
         environ = {**self._environ(base_url), **case.settings}
         async with Client.in_memory(self._server, environ, send=send) as client:
             result = await client.call_tool(case.tool, case.arguments)
-            return _Played(mock, result, round(loop.time() - started, 3))
+            return _WorkflowRun(mock, result, round(loop.time() - started, 3))
 
-    def _sent_by(self, expected: Sequence[JsonObject], mock: MockUpstream) -> Iterator[str]:
+    def _compare_requests(
+        self, expected: Sequence[JsonObject], mock: MockUpstream
+    ) -> Iterator[str]:
         if len(mock.requests) != len(expected):
             yield f"{len(mock.requests)} requests were sent, expected {len(expected)}"
         for wanted, sent in zip(expected, mock.requests, strict=False):
@@ -173,4 +175,4 @@ class WorkflowSuite(Suite):
                 yield f"`{sent.operation or sent}` was called, expected `{wanted['operation']}`"
                 continue
             yield from sent.problems
-            yield from request_differences(wanted, sent)
+            yield from compare_request(wanted, sent)

@@ -14,7 +14,7 @@ import pytest
 
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.testing.client.client import LEGACY, MODERN, Client, NoAnswerError, RpcError
-from mcpgen.testing.client.connections import ConnectionLostError, routing_headers
+from mcpgen.testing.client.connections import ConnectionLostError, build_routing_headers
 from mcpgen.testing.mock.upstream import MockUpstream
 from tests.support.paths import REPOSITORY, SHOP
 
@@ -208,12 +208,12 @@ def test_request_of_the_server_is_answered() -> None:
 def test_modern_requests_repeat_their_routing_in_headers() -> None:
     message = Client(Scripted(), MODERN).message("tools/call", {"name": "ä"}, 1)
 
-    assert routing_headers(message) == {
+    assert build_routing_headers(message) == {
         "MCP-Protocol-Version": MODERN,
         "Mcp-Method": "tools/call",
         "Mcp-Name": "=?base64?w6Q=?=",
     }
-    assert routing_headers({"method": "initialize", "params": {}}) == {}
+    assert build_routing_headers({"method": "initialize", "params": {}}) == {}
 
 
 def test_child_that_dies_says_why() -> None:

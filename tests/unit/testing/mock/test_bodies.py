@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpgen.jsonschema.schemas import Schemas
-from mcpgen.testing.mock.bodies import multipart_parts, read_body
+from mcpgen.testing.mock.bodies import read_body, split_multipart
 from mcpgen.testing.mock.description import MediaType
 
 FORM = "application/x-www-form-urlencoded"
@@ -152,7 +152,7 @@ def test_items_in_one_part_are_told_apart_by_the_separator_of_the_style(
 @pytest.mark.parametrize("body", [b"", b"--B\r\n\r\nx", b"--C--\r\n"])
 def test_broken_multipart_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError, match=r"multipart body|a part has"):
-        multipart_parts("multipart/form-data; boundary=B", body)
+        split_multipart("multipart/form-data; boundary=B", body)
 
 
 def test_a_part_of_a_form_has_a_name() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcpgen.testing.mock.decode import DecodedRequest, RawRequest, decode_request
 from mcpgen.testing.mock.description import Description, Operation
-from mcpgen.testing.mock.routes import path_texts
+from mcpgen.testing.mock.routes import match_path
 
 
 def operation(*parameters: dict[str, Any], path: str = "/things") -> tuple[Operation, Description]:
@@ -436,4 +436,4 @@ def test_exploded_object_leaves_other_parameters_alone() -> None:
     ],
 )
 def test_path_is_matched_by_segments(template: str, path: str, texts: Any) -> None:
-    assert path_texts(template, path) == texts
+    assert match_path(template, path) == texts
