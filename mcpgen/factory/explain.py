@@ -25,7 +25,7 @@ from mcpgen.runtime.upstream.resilience.retry import RetryPolicy
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
-class Explained(Struct, frozen=True):
+class Setting(Struct, frozen=True):
     """One setting of a tool."""
 
     setting: str  # "timeout_seconds", "parameters.limit"
@@ -40,7 +40,7 @@ class ExplainedTool(Struct, frozen=True):
 
     name: str
     operation: str
-    settings: tuple[Explained, ...]
+    settings: tuple[Setting, ...]
 
 
 def explain(
@@ -62,12 +62,12 @@ def explain(
     for tool in plan.tools:
         if name in (tool.name, tool.operation.key, *tool.aliases):
             is_published = tool.name in found.lock.operations.values()
-            settings = _Explaining(tool, intent, is_published=is_published).settings()
+            settings = _Explainer(tool, intent, is_published=is_published).settings()
             return ExplainedTool(tool.name, tool.operation.key, tuple(settings))
     return tuple(tool.name for tool in plan.tools)
 
 
-class _Explaining:
+class _Explainer:
     """Explains one tool."""
 
     def __init__(self, tool: ToolPlan, intent: LocatedManifest, *, is_published: bool) -> None:
@@ -75,55 +75,57 @@ class _Explaining:
         self._intent = intent
         self._is_published = is_published
 
-    def settings(self) -> Iterator[Explained]:
+    def settings(self) -> Iterator[Setting]:
         tool, policies, pages = self._tool, self._tool.policies, self._tool.pagination
         if self._is_published and not self._is_stated("name"):
-            yield Explained("name", tool.name, "lock", Location(LOCK_FILE))
+            yield Setting("name", tool.name, "lock", Location(LOCK_FILE))
         else:
-            yield self._documented("name", tool.name)
-        yield self._documented("title", tool.title)
-        yield self._documented("description", tool.description.partition("\n")[0])
-        yield self._setting("expose", tool.exposed_as)
-        yield from self._parameters()
-        yield from self._annotations()
-        yield from self._headers()
-        yield self._setting("timeout_seconds", policies.timeout_seconds or DEADLINE_SECONDS)
-        yield self._setting("retry.attempts", policies.attempts or RetryPolicy().max_attempts)
+            yield self._explain_text("name", tool.name)
+        yield self._explain_text("title", tool.title)
+        yield self._explain_text("description", tool.description.partition("\n")[0])
+        yield self._explain_policy("expose", tool.exposed_as)
+        yield from self._explain_parameters()
+        yield from self._explain_annotations()
+        yield from self._explain_headers()
+        yield self._explain_policy("timeout_seconds", policies.timeout_seconds or DEADLINE_SECONDS)
+        yield self._explain_policy(
+            "retry.attempts", policies.attempts or RetryPolicy().max_attempts
+        )
         if tool.operation.method in KEY_METHODS:
-            yield self._idempotency_header()
+            yield self._explain_idempotency_header()
         is_off = tool.stated.entry.paginate is False
         joined = {"max_pages": pages.most} if pages else False if is_off else None
-        yield self._setting("paginate", joined)
-        yield self._setting("confirm", policies.confirm)
-        yield self._setting("poll", msgspec.to_builtins(policies.poll))
+        yield self._explain_policy("paginate", joined)
+        yield self._explain_policy("confirm", policies.confirm)
+        yield self._explain_policy("poll", msgspec.to_builtins(policies.poll))
         entry = tool.stated.entry.result
-        yield self._setting("result.select", list(entry.select) if entry else [])
-        yield self._setting("result.max_items", policies.max_items)
-        yield self._setting("result.max_bytes", policies.max_bytes)
+        yield self._explain_policy("result.select", list(entry.select) if entry else [])
+        yield self._explain_policy("result.max_items", policies.max_items)
+        yield self._explain_policy("result.max_bytes", policies.max_bytes)
 
-    def _idempotency_header(self) -> Explained:
+    def _explain_idempotency_header(self) -> Setting:
         header = self._tool.idempotency_header
-        explained = self._setting("idempotency_header", header)
+        explained = self._explain_policy("idempotency_header", header)
         if explained.source == "default" and header:
             found = (it.at for it in self._tool.operation.parameters if it.is_generated)
-            return Explained("idempotency_header", header, "document", next(found).location())
+            return Setting("idempotency_header", header, "document", next(found).location())
         return explained
 
-    def _annotations(self) -> Iterator[Explained]:
+    def _explain_annotations(self) -> Iterator[Setting]:
         hints = msgspec.to_builtins(self._tool.stated.entry.annotations) or {}
         for hint in _HINTS:
             value = self._tool.annotations.get(hint)
-            explained = self._setting(f"annotations.{hint}", value)
+            explained = self._explain_policy(f"annotations.{hint}", value)
             if explained.source == "default" and hints.get(hint) is not None:
-                explained = self._documented(explained.setting, value)  # by an extension
+                explained = self._explain_text(explained.setting, value)  # by an extension
             if value is not None:
                 yield explained
 
-    def _parameters(self) -> Iterator[Explained]:
+    def _explain_parameters(self) -> Iterator[Setting]:
         """What becomes of each parameter: an argument, a value, or nothing."""
         entries = self._tool.stated.entry.parameters
         for name in entries:
-            yield self._stated(("parameters", name), self._outcome(name))
+            yield self._explain_entry(("parameters", name), self._describe_outcome(name))
         described = {
             (parameter.location, parameter.name): parameter.at
             for parameter in self._tool.operation.parameters
@@ -137,40 +139,40 @@ class _Explaining:
                 place = described.get((argument.location, argument.wire_name))
                 at = (place or self._tool.operation.at).location()
                 shown = f"parameters.{argument.name}"
-                yield Explained(shown, _of_argument(argument), "document", at)
+                yield Setting(shown, _describe_argument(argument), "document", at)
 
-    def _headers(self) -> Iterator[Explained]:
+    def _explain_headers(self) -> Iterator[Setting]:
         """The default headers that the requests of the tool carry."""
         for header in self._tool.fixed:
             if header.is_default_header:
                 setting = header.setting
                 value = header.value if setting is None else f"environment {setting.name}"
-                yield Explained(f"headers.{header.wire_name}", value, "manifest", header.at)
+                yield Setting(f"headers.{header.wire_name}", value, "manifest", header.at)
 
-    def _outcome(self, name: str) -> str:
+    def _describe_outcome(self, name: str) -> str:
         entry = self._tool.stated.entry.parameters[name]
         if entry.from_environment:
             return f"environment {entry.from_environment}"
         if entry.fixed is not UNSET:
-            return f"fixed {_json(entry.fixed)}"
+            return f"fixed {_encode(entry.fixed)}"
         if entry.hidden:
             return "hidden"
         words = [f"argument {entry.name}" if entry.name else "argument"]
         if entry.default is not UNSET:
-            words.append(f"default {_json(entry.default)}")
+            words.append(f"default {_encode(entry.default)}")
         return ", ".join(words)
 
-    def _documented(self, setting: str, value: JsonValue) -> Explained:
+    def _explain_text(self, setting: str, value: JsonValue) -> Setting:
         """Explain what the document says unless the manifest does."""
         if self._is_stated(setting):
-            return self._stated((setting,), value)
-        return Explained(setting, value, "document", self._tool.operation.at.location())
+            return self._explain_entry((setting,), value)
+        return Setting(setting, value, "document", self._tool.operation.at.location())
 
-    def _setting(self, name: str, value: JsonValue) -> Explained:
+    def _explain_policy(self, name: str, value: JsonValue) -> Setting:
         """Explain what has a default unless the manifest states it."""
         inside = tuple(name.split("."))
         is_decided = value is not None and self._intent.value_at(self._tokens(*inside)) is not None
-        return self._stated(inside, value) if is_decided else Explained(name, value, "default")
+        return self._explain_entry(inside, value) if is_decided else Setting(name, value, "default")
 
     def _tokens(self, *inside: str) -> tuple[str, ...]:
         return self._tool.stated.tokens(*inside)
@@ -180,17 +182,17 @@ class _Explaining:
         holder = self._intent.value_at(tokens[:-1])
         return isinstance(holder, dict) and tokens[-1] in holder
 
-    def _stated(self, inside: tuple[str, ...], value: JsonValue) -> Explained:
+    def _explain_entry(self, inside: tuple[str, ...], value: JsonValue) -> Setting:
         tokens = self._tokens(*inside)
         at = self._intent.locate(tokens)
-        return Explained(".".join(inside), value, "manifest", at, entry=tokens[1])
+        return Setting(".".join(inside), value, "manifest", at, entry=tokens[1])
 
 
-def _of_argument(argument: Argument) -> str:
+def _describe_argument(argument: Argument) -> str:
     if argument.default is not UNSET:
-        return f"argument, default {_json(argument.default)}"
+        return f"argument, default {_encode(argument.default)}"
     return "argument, required" if argument.required else "argument"
 
 
-def _json(value: Any) -> str:
+def _encode(value: Any) -> str:
     return msgspec.json.encode(value).decode()

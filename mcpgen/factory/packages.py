@@ -74,17 +74,17 @@ class GeneratedPackage(Struct, frozen=True):
             settings[own] = mock
         return settings
 
-    def generated_tools(self) -> list[dict[str, Any]]:
+    def read_tools(self) -> list[dict[str, Any]]:
         """Give the Tool objects of all its generated tools, listed or not."""
         listing = self.directory / "src" / self.name / "_generated" / "listing.jsonl"
         return [json.loads(line) for line in listing.read_bytes().splitlines()]
 
-    def unlisted_tools(self) -> list[dict[str, Any]]:
+    def list_unlisted_tools(self) -> list[dict[str, Any]]:
         """Give the Tool objects that a client can call without being told of them.
 
         They are the generated tools by their former names and, where tools are searched, all.
         """
-        tools = {tool["name"]: tool for tool in self.generated_tools()}
+        tools = {tool["name"]: tool for tool in self.read_tools()}
         former: dict[str, str] = self.contract.get("aliases", {})
         renamed = [
             {**tools[name], "name": alias} for alias, name in former.items() if name in tools

@@ -72,7 +72,7 @@ async def _call(
         async with connected(target, revision, environment) as client:
             known = await client.list_tools()
             if target.package is not None:
-                known += target.package.unlisted_tools()
+                known += target.package.list_unlisted_tools()
             arguments = typed.fit(input_schema(known, tool))
             try:
                 result = await client.call_tool(tool, arguments)

@@ -15,7 +15,7 @@ from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
-    from mcpgen.factory.explain import Explained
+    from mcpgen.factory.explain import Setting
 
 _MAX_VALUE = 60
 
@@ -56,7 +56,7 @@ def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
     return printer.finish(Outcome.DONE)
 
 
-def _as_json(explained: Explained) -> dict[str, Any]:
+def _as_json(explained: Setting) -> dict[str, Any]:
     at = explained.at
     return {
         "setting": explained.setting,
@@ -68,7 +68,7 @@ def _as_json(explained: Explained) -> dict[str, Any]:
     }
 
 
-def _source(explained: Explained) -> str:
+def _source(explained: Setting) -> str:
     if explained.at is None:
         return explained.source
     place = f"{explained.at.file}:{explained.at.line}" if explained.at.line else explained.at.file

@@ -219,7 +219,7 @@ def _finish(printer: Printer, proof: Proof) -> int:
 
 
 def _import(printer: Printer, directory: Path, source: Path) -> int:
-    from mcpgen.factory.test.mcp_jest import NoConfigurationError, imported
+    from mcpgen.factory.test.mcp_jest import NoConfigurationError, convert_mcp_jest
     from mcpgen.ir.tests_file import TESTS_FILE
 
     target = directory / TESTS_FILE
@@ -228,7 +228,7 @@ def _import(printer: Printer, directory: Path, source: Path) -> int:
             f"`{target}` is there already", help="name another file, or move its cases away first"
         )
     try:
-        cases = imported(source.read_bytes())
+        cases = convert_mcp_jest(source.read_bytes())
     except OSError as error:
         raise MisuseError(f"cannot read `{source}`: {error.strerror}") from None
     except NoConfigurationError as error:

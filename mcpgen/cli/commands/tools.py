@@ -79,7 +79,7 @@ def _show(printer: Printer, shown: Sequence[JsonObject], *, with_tokens: bool) -
 
 def _unlisted(package: GeneratedPackage, listed: Sequence[JsonObject]) -> list[JsonObject]:
     names = {tool["name"] for tool in listed}
-    return [tool for tool in package.generated_tools() if tool["name"] not in names]
+    return [tool for tool in package.read_tools() if tool["name"] not in names]
 
 
 def _cost(printer: Printer, listed: Sequence[JsonObject], package: GeneratedPackage | None) -> str:
@@ -88,7 +88,7 @@ def _cost(printer: Printer, listed: Sequence[JsonObject], package: GeneratedPack
     told = f"; listing them costs about {cost:,} tokens"
     if package is None:
         return told
-    budget, all_tools = _budget(package), sum(map(token_cost, package.generated_tools()))
+    budget, all_tools = _budget(package), sum(map(token_cost, package.read_tools()))
     printer.fact(listing=listing_facts(budget, all_tools, cost, package.search_tools))
     if package.search_tools:
         return f"{told}; {instead(budget, all_tools, package.search_tools)}"

@@ -25,13 +25,13 @@ def read_report(report: Path) -> tuple[Group, ...]:
     root = ElementTree.parse(report).getroot()  # noqa: S314  (the pytest that we started wrote it)
     for case in root.iter("testcase"):
         module, test = case.get("classname", ""), case.get("name", "")
-        name, test = _named(module, test)
+        name, test = _name_test(module, test)
         group = groups.setdefault(name, Group(name, is_tool=module == _CALLS and name != _WHOLE))
         failure = case.find("failure")
         failure = case.find("error") if failure is None else failure
         skipped = case.find("skipped")
         if failure is not None:
-            group.failed.append((test, _reason(failure)))
+            group.failed.append((test, _read_reason(failure)))
         elif skipped is not None:
             group.untested.append((test, skipped.get("message", "")))
         else:
@@ -39,7 +39,7 @@ def read_report(report: Path) -> tuple[Group, ...]:
     return tuple(groups.values())
 
 
-def _named(module: str, test: str) -> tuple[str, str]:
+def _name_test(module: str, test: str) -> tuple[str, str]:
     """Give a test's group, and what it is called there."""
     if module == _CALLS and test.startswith("test_call["):
         tool, _, what = test.removeprefix("test_call[").removesuffix("]").partition(": ")
@@ -49,7 +49,7 @@ def _named(module: str, test: str) -> tuple[str, str]:
     return f"{module.replace('.', '/')}.py" if module else "tests", test
 
 
-def _reason(failure: ElementTree.Element) -> str:
+def _read_reason(failure: ElementTree.Element) -> str:
     """Say why a test failed, without what only a debugger of the test wants to see."""
     message = failure.get("message", "").removeprefix("AssertionError: ")
     lines = [line for line in message.splitlines() if not line.startswith("assert ")]
@@ -80,13 +80,13 @@ def add_to_report(junit: Path, groups: Sequence[Group]) -> None:
         }
         suite = ElementTree.SubElement(root, "testsuite", {"name": group.name, **counts})
         for test, outcome, why in outcomes:
-            named = {"classname": group.name, "name": _legal(test)}
+            named = {"classname": group.name, "name": _replace_illegal(test)}
             case = ElementTree.SubElement(suite, "testcase", named)
             if outcome:
-                ElementTree.SubElement(case, outcome, {"message": _legal(why)})
+                ElementTree.SubElement(case, outcome, {"message": _replace_illegal(why)})
     ElementTree.ElementTree(root).write(junit, "utf-8", xml_declaration=True)
 
 
-def _legal(text: str) -> str:
+def _replace_illegal(text: str) -> str:
     """Give a text without the characters that no XML document can have (XML 1.0, `Char`)."""
     return _NOT_IN_XML.sub("\ufffd", text)

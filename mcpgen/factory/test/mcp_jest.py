@@ -33,7 +33,7 @@ class ImportedCases(Struct, frozen=True):
     left_out: tuple[str, ...]
 
 
-def imported(content: bytes) -> ImportedCases:
+def convert_mcp_jest(content: bytes) -> ImportedCases:
     """Make a `mcpgen.tests.yaml` of a configuration.
 
     Raises:

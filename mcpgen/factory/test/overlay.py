@@ -15,7 +15,7 @@ from types import CodeType, ModuleType
 class Overlay(MetaPathFinder):
     """Finds the modules of one package below a folder, with other content for some files.
 
-    While it is installed, each `imported` begins with no module of the package loaded.
+    While it is installed, each `import_with` begins with no module of the package loaded.
     """
 
     def __init__(self, package: str, project: Path) -> None:
@@ -25,7 +25,7 @@ class Overlay(MetaPathFinder):
         self._compiled: dict[str, CodeType] = {}  # of what is not replaced
 
     @contextmanager
-    def imported(self, files: Mapping[str, bytes]) -> Iterator[None]:
+    def import_with(self, files: Mapping[str, bytes]) -> Iterator[None]:
         """Have imports see these contents, by path below the project, instead of the disk's."""
         self.replaced = {str(self._project / path): data for path, data in files.items()}
         self._forget()

@@ -35,7 +35,10 @@ class Observed(Struct, frozen=True):
         """Say what is not as the case has it."""
         if self.problem:
             return [self.problem]
-        return [*_sent(self.case, self.requests), *result_problems(self.case, self.result)]
+        return [
+            *_check_requests(self.case, self.requests),
+            *result_problems(self.case, self.result),
+        ]
 
 
 def group_of(observed: Sequence[Observed]) -> Group:
@@ -63,12 +66,12 @@ async def _observe(package: GeneratedPackage, cases: Sequence[CaseEntry]) -> tup
     try:
         environment = package.environment(package.mock_environment(await mock.start()))
         async with await Client.over_stdio(package.command, environment) as client:
-            return tuple([await _called(client, mock, case) for case in cases])
+            return tuple([await _call(client, mock, case) for case in cases])
     finally:
         await mock.stop()
 
 
-async def _called(client: Client, mock: MockUpstream, case: CaseEntry) -> Observed:
+async def _call(client: Client, mock: MockUpstream, case: CaseEntry) -> Observed:
     mock.forget()
     for upstream in case.upstream:
         mock.reply_with(Reply.from_json(to_builtins(upstream.reply)), upstream.operation)
@@ -79,7 +82,7 @@ async def _called(client: Client, mock: MockUpstream, case: CaseEntry) -> Observ
     return Observed(case, tuple(mock.requests), result)
 
 
-def _sent(case: CaseEntry, requests: Sequence[RecordedRequest]) -> Iterator[str]:
+def _check_requests(case: CaseEntry, requests: Sequence[RecordedRequest]) -> Iterator[str]:
     for request in requests:
         yield from request.problems
     expected = case.expect.request
@@ -98,10 +101,10 @@ def request_problems(expected: RequestEntry, sent: RecordedRequest) -> Iterator[
     if expected.operation and expected.operation != sent.operation:
         yield f"`{sent.operation or sent}` was called, expected `{expected.operation}`"
     # What the case does not speak of is taken as it was sent.
-    yield from compare_request({**said(sent), **to_builtins(expected)}, sent)
+    yield from compare_request({**decode_values(sent), **to_builtins(expected)}, sent)
 
 
-def said(sent: RecordedRequest) -> JsonObject:
+def decode_values(sent: RecordedRequest) -> JsonObject:
     """Give what a request says by the names of the API, place by place, as a case has it."""
     decoded = sent.decoded
     found: JsonObject = {

@@ -13,17 +13,17 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.packages import GeneratedPackage
+from mcpgen.factory.test.custom_tools import (
+    TOOLS_FILE,
+    compare_tools,
+    format_record,
+    list_custom_tools,
+    read_record,
+)
 from mcpgen.factory.test.own_cases import group_of, observe
-from mcpgen.factory.test.recording import as_recorded, renewed, rewritten
+from mcpgen.factory.test.recording import renew, rewrite, update_case
 from mcpgen.factory.test.results import Group
 from mcpgen.factory.test.selection import Selection
-from mcpgen.factory.test.tools_by_hand import (
-    TOOLS_FILE,
-    compared,
-    record_of,
-    recorded_tools,
-    tools_by_hand,
-)
 from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.project.tests_file import own_cases_of
@@ -88,11 +88,11 @@ def _run_cases(
     if not chosen:
         return OwnTests()
     observed = observe(package, chosen)
-    recorded = {each.case.id: [*renewed(each)] for each in observed} if update else {}
+    recorded = {each.case.id: [*renew(each)] for each in observed} if update else {}
     if not any(recorded.values()):
         return OwnTests((group_of(observed),))
     before = read_file(package.directory, TESTS_FILE) or b""
-    after = rewritten(
+    after = rewrite(
         before,
         [
             (number, place, value)
@@ -101,7 +101,7 @@ def _run_cases(
         ],
     )
     read = own_cases_of(after, package.directory, Problems())
-    expected = [as_recorded(case, recorded.get(case.id, ())) for case in cases]
+    expected = [update_case(case, recorded.get(case.id, ())) for case in cases]
     if read is None or list(read.cases) != expected:
         problems.error(
             "not-rewritten",
@@ -111,7 +111,7 @@ def _run_cases(
             help="write it out in its case, or change it by hand",
         )
         return OwnTests((group_of(observed),))
-    now = [replace(each, case=as_recorded(each.case, recorded[each.case.id])) for each in observed]
+    now = [replace(each, case=update_case(each.case, recorded[each.case.id])) for each in observed]
     return OwnTests((group_of(now),), (Updated(TESTS_FILE, before, after),))
 
 
@@ -120,7 +120,7 @@ def _compare_tools(package: GeneratedPackage, problems: Problems, *, update: boo
     if before is None and not update:
         return OwnTests()
     try:
-        recorded = recorded_tools(before) if before else []
+        recorded = read_record(before) if before else []
     except ValueError as error:
         problems.error(
             "record",
@@ -131,10 +131,10 @@ def _compare_tools(package: GeneratedPackage, problems: Problems, *, update: boo
         )
         return OwnTests()
     try:
-        found = tools_by_hand(package)
+        found = list_custom_tools(package)
     except (RpcError, NoAnswerError, ConnectionLostError) as error:
         return OwnTests((Group(TOOLS_FILE, failed=[("tools/list", f"it failed: {error}")]),))
     if not update or found == recorded:
-        return OwnTests((compared(found, recorded),) if recorded or found else ())
-    after = record_of(found)
-    return OwnTests((compared(found, found),), (Updated(TOOLS_FILE, before or b"", after),))
+        return OwnTests((compare_tools(found, recorded),) if recorded or found else ())
+    after = format_record(found)
+    return OwnTests((compare_tools(found, found),), (Updated(TOOLS_FILE, before or b"", after),))

@@ -80,7 +80,7 @@ def prove(
         find_package(target), cases.cases if cases else (), problems, meant=meant, update=update
     )
     write_updated(target, own.updated)
-    suite = suite.joined(own.groups)
+    suite = suite.join(own.groups)
     if junit is not None:
         add_to_report(junit, own.groups)
     campaign = None

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 from msgspec import UNSET
 
-from mcpgen.factory.test.own_cases import Observed, request_problems, said
+from mcpgen.factory.test.own_cases import Observed, decode_values, request_problems
 from mcpgen.ir.tests_file import CaseEntry, RequestEntry
 from mcpgen.testing.suite.compare import same
 
@@ -25,7 +25,7 @@ Place = tuple[str, ...]
 """Where a value stands below `expect`: ("request", "query")."""
 
 
-def renewed(observed: Observed) -> Iterator[tuple[Place, Any]]:
+def renew(observed: Observed) -> Iterator[tuple[Place, Any]]:
     """Give what a case should expect by what was observed, place by place, where that differs.
 
     Nothing of a call whose outcome is another one than the case has, nor of a request that the API
@@ -40,21 +40,21 @@ def renewed(observed: Observed) -> Iterator[tuple[Place, Any]]:
     if expect.structured is not UNSET and not same(expect.structured, structured):
         yield ("structured",), structured
     if isinstance(expect.request, RequestEntry) and len(observed.requests) == 1:
-        yield from _renewed_request(expect.request, observed)
+        yield from _renew_request(expect.request, observed)
 
 
-def _renewed_request(expected: RequestEntry, observed: Observed) -> Iterator[tuple[Place, Any]]:
+def _renew_request(expected: RequestEntry, observed: Observed) -> Iterator[tuple[Place, Any]]:
     (sent,) = observed.requests
     if expected.operation not in ("", sent.operation):
         return
-    found = said(sent)
+    found = decode_values(sent)
     for place in _PLACES:
         alone = RequestEntry(**{place: getattr(expected, place)})
         if place in found and any(request_problems(alone, sent)):
             yield ("request", place), found[place]
 
 
-def as_recorded(case: CaseEntry, recorded: Sequence[tuple[Place, Any]]) -> CaseEntry:
+def update_case(case: CaseEntry, recorded: Sequence[tuple[Place, Any]]) -> CaseEntry:
     """Give a case with other expectations at some places."""
     expect = case.expect
     for place, value in recorded:
@@ -66,7 +66,7 @@ def as_recorded(case: CaseEntry, recorded: Sequence[tuple[Place, Any]]) -> CaseE
     return msgspec.structs.replace(case, expect=expect)
 
 
-def rewritten(content: bytes, recorded: Sequence[tuple[int, Place, Any]]) -> bytes:
+def rewrite(content: bytes, recorded: Sequence[tuple[int, Place, Any]]) -> bytes:
     """Give the file with some expectations exchanged, and all else of it as it was written.
 
     `recorded` has the number of each case, the place in it and the value. One that does not stand
@@ -77,38 +77,38 @@ def rewritten(content: bytes, recorded: Sequence[tuple[int, Place, Any]]) -> byt
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     spans = []
     for number, place, value in recorded:
-        if node := _at(root, ("cases", number, "expect", *place)):
+        if node := _find_node(root, ("cases", number, "expect", *place)):
             start = node.start_mark.index
-            end = start + len(text[start : _end(node)].rstrip())
+            end = start + len(text[start : _find_end(node)].rstrip())
             gap = " " if start == end else ""  # an empty value begins at its colon
-            spans.append((start, end, gap + _spelled(text, start, value)))
+            spans.append((start, end, gap + _spell_value(text, start, value)))
     for start, end, spelled in sorted(spans, reverse=True):
         text = text[:start] + spelled + text[end:]
     return text.encode()
 
 
-def _at(node: yaml.Node | None, path: Sequence[str | int]) -> yaml.Node | None:
+def _find_node(node: yaml.Node | None, path: Sequence[str | int]) -> yaml.Node | None:
     for step in path:
         if node is None:
             return None
-        entries = enumerate(node.value) if isinstance(step, int) else _members(node)
+        entries = enumerate(node.value) if isinstance(step, int) else _list_members(node)
         node = next((value for key, value in entries if key == step), None)
     return node
 
 
-def _members(node: yaml.Node) -> Iterator[tuple[str, yaml.Node]]:
+def _list_members(node: yaml.Node) -> Iterator[tuple[str, yaml.Node]]:
     return ((key.value, value) for key, value in node.value)
 
 
-def _end(node: yaml.Node) -> int:
+def _find_end(node: yaml.Node) -> int:
     """The end of a value; that of a block as it is marked takes in what stands below it."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
+        return _find_end(last[1] if isinstance(last, tuple) else last)
     return int(node.end_mark.index)
 
 
-def _spelled(text: str, start: int, value: Any) -> str:
+def _spell_value(text: str, start: int, value: Any) -> str:
     """Spell a value as JSON, which YAML reads: on one line, or on several where it is long."""
     line = text[text.rfind("\n", 0, start) + 1 : start]
     short = _json(value)

@@ -45,7 +45,7 @@ class SuiteResult(Struct, frozen=True):
         """Count the tests by what came of them."""
         return _counts(self.groups)
 
-    def joined(self, groups: Sequence[Group]) -> SuiteResult:
+    def join(self, groups: Sequence[Group]) -> SuiteResult:
         """Give the result with more groups; what did not pass without them does not with them."""
         whole = SuiteResult.of((*self.groups, *groups), self.output)
         if self.passed:

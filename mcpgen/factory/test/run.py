@@ -51,9 +51,9 @@ def check_packages(target: Path, *, also_here: bool = False) -> None:
     needed = {"pytest": "pytest", "mcpgen": "mcpgen"}
     for extra in find_package(target).contract.get("extras", {}):
         needed[MODULE_OF_EXTRA[extra]] = f"mcpgen[{extra}]"
-    own = _interpreter(target)
+    own = _find_interpreter(target)
     for python in dict.fromkeys((own, sys.executable) if also_here else (own,)):
-        missing = [needed[module] for module in _missing_modules(python, target, needed)]
+        missing = [needed[module] for module in _find_missing_modules(python, target, needed)]
         if missing and python == sys.executable:
             raise MissingPackagesError(
                 missing,
@@ -69,11 +69,11 @@ def check_packages(target: Path, *, also_here: bool = False) -> None:
             )
 
 
-def _missing_modules(python: str, target: Path, modules: Iterable[str]) -> list[str]:
+def _find_missing_modules(python: str, target: Path, modules: Iterable[str]) -> list[str]:
     done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
         [python, "-c", _FIND_MISSING, *modules],
         cwd=target,
-        env=_environment(target),
+        env=_make_environment(target),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=_LOOKING_SECONDS,
@@ -97,11 +97,11 @@ def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> S
         try:
             done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
                 [
-                    *(_interpreter(target), "-m", "pytest", "-q", "--no-header"),
+                    *(_find_interpreter(target), "-m", "pytest", "-q", "--no-header"),
                     *("-p", "no:cacheprovider", f"--junitxml={report}", *chosen),
                 ],
                 cwd=target,
-                env=_environment(target),
+                env=_make_environment(target),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -124,12 +124,12 @@ def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> S
     return replace(SuiteResult.of(groups, output), passed=done.returncode == 0)
 
 
-def _environment(target: Path) -> dict[str, str]:
+def _make_environment(target: Path) -> dict[str, str]:
     source, path = str(target.resolve() / "src"), os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([source, path]) if path else source}
 
 
-def _interpreter(target: Path) -> str:
+def _find_interpreter(target: Path) -> str:
     folder, name = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
     own = target.resolve() / ".venv" / folder / name
     return str(own) if own.is_file() else sys.executable

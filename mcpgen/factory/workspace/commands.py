@@ -21,7 +21,7 @@ from mcpgen.factory.workspace.members import (
     open_workspace,
 )
 from mcpgen.factory.workspace.processes import usable_cores
-from mcpgen.factory.workspace.stamps import Stamps, installed
+from mcpgen.factory.workspace.stamps import Stamps, list_installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.outcome import Outcome, worst
@@ -59,7 +59,7 @@ class Listing(Struct, frozen=True):
 def list_servers(request: Request) -> Listing:
     """Give what there is; raises as `open_workspace` and `select` do."""
     workspace = open_workspace(request.here)
-    servers, _ = _unchecked(workspace, request)
+    servers, _ = _select_unchecked(workspace, request)
     rows = root_files.inventory(servers, INVENTORY_COLUMNS)
     return Listing(workspace.root, rows, workspace.apart)
 
@@ -77,7 +77,7 @@ def check(request: Request, progress: Progress) -> WorkspaceReport:
     """Say whether servers and the root's files are current; write nothing."""
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
-    rules = _rules(workspace)
+    rules = _rules_of(workspace)
     task = partial(tasks.check_server, rules)
     # A check takes milliseconds, less than the start of a process that could take some over.
     alone = request.jobs or 1
@@ -100,7 +100,7 @@ def pull(request: Request, progress: Progress, *, is_dry_run: bool) -> Workspace
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
     task = partial(tasks.pull_server, is_dry_run, GenerateOptions())
-    servers, unaffected = _unchecked(workspace, request)
+    servers, unaffected = _select_unchecked(workspace, request)
     results = run_fleet(task, servers, request.jobs or usable_cores(), progress)
     return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
 
@@ -116,7 +116,7 @@ def changelog(
     """Grade what changed in the tools of servers; all as `pipeline.changelog` does for one."""
     workspace = open_workspace(request.here)
     task = partial(tasks.compare_server, against, fail_on, options)
-    servers, unaffected = _unchecked(workspace, request)
+    servers, unaffected = _select_unchecked(workspace, request)
     results = run_fleet(task, servers, request.jobs or usable_cores(), progress)
     return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
 
@@ -124,7 +124,7 @@ def changelog(
 def test(request: Request, progress: Progress) -> WorkspaceReport:
     """Run the tests of servers."""
     workspace = open_workspace(request.here)
-    rules = installed() if request.only_affected else ""
+    rules = list_installed() if request.only_affected else ""
     results, unaffected = _run(workspace, request, "test", tasks.run_tests, progress, rules=rules)
     return WorkspaceReport(workspace.root, _worst(results), results, unaffected)
 
@@ -137,7 +137,7 @@ def upgrade(
     A server's changes lie in its own folder, so that each can be reviewed and committed by itself.
     """
     workspace = open_workspace(request.here)
-    workspace = pinning.pinned_anew(workspace, to) if to else workspace
+    workspace = pinning.change_pin(workspace, to) if to else workspace
     _refuse_other_version(workspace)
     if to and not options.only_shows:
         pinning.write_pin(workspace)
@@ -174,12 +174,12 @@ def _run(
     return results, len(servers) - len(affected)
 
 
-def _unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[Server], int]:
+def _select_unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[Server], int]:
     """Give the servers that were asked for, and how many of them a clean `check` has left out."""
     servers = workspace.select(request.names, request.here)
     if not request.only_affected:
         return servers, 0
-    stamps = Stamps("check", repr(_rules(workspace)), request.cache)
+    stamps = Stamps("check", repr(_rules_of(workspace)), request.cache)
     affected = [each for each in servers if not stamps.knows(stamps.stamp(each.target))]
     return affected, len(servers) - len(affected)
 
@@ -198,7 +198,7 @@ def _with_root_files(
     return WorkspaceReport(workspace.root, outcome, results, unaffected, problems, done)
 
 
-def _rules(workspace: Workspace) -> tasks.Rules:
+def _rules_of(workspace: Workspace) -> tasks.Rules:
     return tasks.Rules(workspace.settings.mcpgen, workspace.settings.runtime)
 
 

@@ -59,7 +59,7 @@ def run_fleet(
             if server.path not in done:  # whose process died, or that had no turn after that
                 _run_pool(task, [server], 1, note)
                 if server.path not in done:
-                    note(_died(server))
+                    note(_report_dead_process(server))
     return tuple(done[server.path] for server in servers)
 
 
@@ -100,14 +100,14 @@ def _attempt(task: Task, server: Server) -> ServerResult:
     try:
         return task(server)
     except Exception as bug:  # noqa: BLE001  (a server is a unit of failure: the others go on)
-        return _at_fault(server, type(bug).__name__, traceback.format_exc())
+        return _report_bug(server, type(bug).__name__, traceback.format_exc())
 
 
-def _died(server: Server) -> ServerResult:
-    return _at_fault(server, "its process died", "")
+def _report_dead_process(server: Server) -> ServerResult:
+    return _report_bug(server, "its process died", "")
 
 
-def _at_fault(server: Server, what: str, details: str) -> ServerResult:
+def _report_bug(server: Server, what: str, details: str) -> ServerResult:
     message = f"mcpgen itself is at fault ({what})"
     problem = Diagnostic("bug", Severity.ERROR, message)
     return ServerResult(server.path, Outcome.BUG, "stopped by a bug", (problem,), traceback=details)

@@ -57,12 +57,14 @@ class Workspace(Struct, frozen=True):
         if not names:
             return self.servers
         problems = Problems()
-        chosen = {server.path for name in names for server in self._named(name, here, problems)}
+        chosen = {
+            server.path for name in names for server in self._find_by_name(name, here, problems)
+        }
         if problems.has_errors:
             raise WorkspaceRefusedError(problems, Outcome.USAGE)
         return tuple(server for server in self.servers if server.path in chosen)
 
-    def _named(self, name: str, here: Path, problems: Problems) -> Sequence[Server]:
+    def _find_by_name(self, name: str, here: Path, problems: Problems) -> Sequence[Server]:
         path = name.rstrip("/")
         exact = [
             server
@@ -138,13 +140,13 @@ def open_workspace(here: Path) -> Workspace:
     settings = read_workspace(root, problems)
     if settings is None:
         raise WorkspaceRefusedError(problems, Outcome.REJECTED)
-    workspace = _workspace(root, settings, problems)
+    workspace = _build_workspace(root, settings, problems)
     if problems.has_errors:
         raise WorkspaceRefusedError(problems, Outcome.REJECTED)
     return workspace
 
 
-def _workspace(root: Path, settings: WorkspaceSettings, problems: Problems) -> Workspace:
+def _build_workspace(root: Path, settings: WorkspaceSettings, problems: Problems) -> Workspace:
     paths: set[str] = set()
     for number, pattern in enumerate(settings.file.servers):
         found = {
@@ -154,24 +156,24 @@ def _workspace(root: Path, settings: WorkspaceSettings, problems: Problems) -> W
         }
         if not found:
             at = settings.at(("servers", str(number)))
-            _matches_nothing(pattern, f"no folder with an {MANIFEST_FILE}", at, problems)
+            _report_unmatched(pattern, f"no folder with an {MANIFEST_FILE}", at, problems)
         paths |= found
     _refuse_nested(root, paths, problems)
-    links = _links(root, paths)
+    links = _find_links(root, paths)
     apart = {path: links.get(path) or apart_because(root / path) for path in sorted(paths)}
     servers = tuple(
-        Server(path, root / path, _owners(path, settings))
+        Server(path, root / path, _find_owners(path, settings))
         for path, reason in apart.items()
         if reason is None
     )
     for pattern in settings.file.owners:
         if paths and not any(fnmatch.fnmatchcase(path, pattern) for path in paths):
-            _matches_nothing(pattern, "no server", settings.at(("owners", pattern)), problems)
+            _report_unmatched(pattern, "no server", settings.at(("owners", pattern)), problems)
     left_out = tuple(Apart(path, reason) for path, reason in apart.items() if reason is not None)
     return Workspace(root, settings, servers, left_out)
 
 
-def _links(root: Path, paths: Set[str]) -> dict[str, str]:
+def _find_links(root: Path, paths: Set[str]) -> dict[str, str]:
     """Say why a path is no member that leads to another one, or out of the workspace.
 
     Of several that lead to one folder, the one that lies there is the member, or the first.
@@ -188,7 +190,7 @@ def _links(root: Path, paths: Set[str]) -> dict[str, str]:
     return links
 
 
-def _matches_nothing(pattern: str, what: str, at: Location, problems: Problems) -> None:
+def _report_unmatched(pattern: str, what: str, at: Location, problems: Problems) -> None:
     problems.error(
         "workspace",
         f"`{pattern}` matches {what}",
@@ -216,7 +218,7 @@ def _refuse_nested(root: Path, paths: set[str], problems: Problems) -> None:
         )
 
 
-def _owners(path: str, settings: WorkspaceSettings) -> tuple[str, ...]:
+def _find_owners(path: str, settings: WorkspaceSettings) -> tuple[str, ...]:
     rules = settings.file.owners
     for pattern in reversed(rules):
         if fnmatch.fnmatchcase(path, pattern):

@@ -13,7 +13,7 @@ from mcpgen.pipeline.outcome import Outcome
 from mcpgen.text.lines import text_lines
 
 
-def pinned_anew(workspace: Workspace, to: str) -> Workspace:
+def change_pin(workspace: Workspace, to: str) -> Workspace:
     """Give the workspace with another pin; nothing is written.
 
     Raises:

@@ -44,12 +44,12 @@ def inventory(servers: Sequence[Server], columns: Sequence[str]) -> list[dict[st
     """Give one row a server, with these columns."""
     rows = []
     for server in servers:
-        cells = _cells(server, server_facts(server.target))
+        cells = _make_cells(server, server_facts(server.target))
         rows.append({column: cells[column] or _UNKNOWN for column in columns})
     return rows
 
 
-def _cells(server: Server, facts: ServerFacts) -> dict[str, str]:
+def _make_cells(server: Server, facts: ServerFacts) -> dict[str, str]:
     return {
         "server": server.path,
         "api": facts.api,
@@ -72,25 +72,25 @@ def blocks(workspace: Workspace) -> Iterator[Block]:
         yield Block(file.inventory.file, begin, end, table)
     if file.codeowners:
         owned = [
-            f"/{_escaped(server.path)}/ {' '.join(server.owners)}"
+            f"/{_escape(server.path)}/ {' '.join(server.owners)}"
             for server in workspace.servers
             if server.owners
         ]
-        yield _commented(file.codeowners.file, "owners", owned)
+        yield _make_block(file.codeowners.file, "owners", owned)
     if file.gitattributes:
         generated = [
-            f"{_quoted(f'/{PurePosixPath(pattern)}/{path}')} linguist-generated"
+            f"{_quote(f'/{PurePosixPath(pattern)}/{path}')} linguist-generated"
             for pattern in file.servers
             for path in _GENERATED
         ]
-        yield _commented(file.gitattributes.file, "generated", generated)
+        yield _make_block(file.gitattributes.file, "generated", generated)
 
 
-def _commented(file: str, name: str, lines: Sequence[str]) -> Block:
+def _make_block(file: str, name: str, lines: Sequence[str]) -> Block:
     return Block(file, f"# mcpgen:{name}", f"# /mcpgen:{name}", "\n".join(lines))
 
 
-def _quoted(pattern: str) -> str:
+def _quote(pattern: str) -> str:
     """Spell a pattern of git's; one with a space is put into quotes, as C has them."""
     if not re.search(r"[\s\"]", pattern):
         return pattern
@@ -98,7 +98,7 @@ def _quoted(pattern: str) -> str:
     return f'"{text}"'
 
 
-def _escaped(path: str) -> str:
+def _escape(path: str) -> str:
     return path.replace(" ", "\\ ")
 
 
@@ -106,7 +106,7 @@ def stale_files(workspace: Workspace, problems: Problems) -> list[str]:
     """Give the files whose block is not what it should be; tell of those without a place for it."""
     stale = []
     for block in blocks(workspace):
-        if _changed(workspace.root, block, problems) is not None:
+        if _find_change(workspace.root, block, problems) is not None:
             stale.append(block.file)
             problems.warning(
                 "stale",
@@ -121,7 +121,7 @@ def write_files(workspace: Workspace, problems: Problems) -> list[str]:
     """Bring the blocks up to date; give the files that were written."""
     written = []
     for block in blocks(workspace):
-        content = _changed(workspace.root, block, problems)
+        content = _find_change(workspace.root, block, problems)
         if content is None:
             continue
         try:
@@ -132,10 +132,10 @@ def write_files(workspace: Workspace, problems: Problems) -> list[str]:
     return written
 
 
-def _changed(root: Path, block: Block, problems: Problems) -> bytes | None:
+def _find_change(root: Path, block: Block, problems: Problems) -> bytes | None:
     """Give what the file is to hold; None where it does already, or cannot."""
     try:
-        old = _content(root, block.file)
+        old = _read(root, block.file)
         new = with_block(old, block)
     except (MarkersError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -150,7 +150,7 @@ def _changed(root: Path, block: Block, problems: Problems) -> bytes | None:
     return None if new == old else new
 
 
-def _content(root: Path, file: str) -> bytes | None:
+def _read(root: Path, file: str) -> bytes | None:
     path = root / file
     if not path.resolve().is_relative_to(root):
         raise MarkersError("it is a link that leads out of the workspace")

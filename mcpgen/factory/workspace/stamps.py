@@ -52,8 +52,8 @@ class Stamps:
 
     def _stamp(self, target: Path) -> str:
         stamp = hashlib.sha256(self._salt)
-        outside = _named_outside(target)
-        for path in (*sorted(_files(target)), *outside):
+        outside = _find_outside_files(target)
+        for path in (*sorted(_list_files(target)), *outside):
             content = read_file(target, path)
             if path == README_FILE and content is not None:
                 content = with_figures(content, "")  # a run of the tests writes them
@@ -75,12 +75,12 @@ class Stamps:
             (self._folder / stamp).touch()
 
 
-def installed() -> str:
+def list_installed() -> str:
     """Name all that is installed beside mcpgen, by version: what a test suite runs with."""
     return repr(sorted(f"{each.name}=={each.version}" for each in distributions()))
 
 
-def _files(target: Path) -> Iterator[str]:
+def _list_files(target: Path) -> Iterator[str]:
     """Give the paths of the files below `target`, links followed, without what tools leave."""
     for folder, subfolders, files in os.walk(target, followlinks=True):
         inside = os.path.relpath(folder, target)
@@ -103,7 +103,7 @@ def _leads_back(folder: str) -> bool:
     return Path(folder).parent.resolve().is_relative_to(Path(folder).resolve())
 
 
-def _named_outside(target: Path) -> list[str]:
+def _find_outside_files(target: Path) -> list[str]:
     """Give the files of the documents that the lock names and that lie outside the folder."""
     if b'"../' not in (read_file(target, LOCK_FILE) or b""):
         return []

@@ -37,7 +37,8 @@ def compare_projection(
         return
     for place, leaf in wanted.items():
         if place not in found or found[place] != leaf:
-            yield f"`{json_pointer(place)}` is {found.get(place)!r} in the result, expected {leaf!r}"
+            value = found.get(place)
+            yield f"`{json_pointer(place)}` is {value!r} in the result, expected {leaf!r}"
 
 
 def _list_leaves(value: JsonValue, place: _Place = ()) -> Iterator[tuple[_Place, JsonValue]]:

@@ -14,15 +14,15 @@ from typing import Any, Final
 from msgspec import Struct
 
 from mcpgen.factory.test.mutation.contracts import OPERATORS as CONTRACT_OPERATORS
-from mcpgen.factory.test.mutation.contracts import contract_mutants
+from mcpgen.factory.test.mutation.contracts import make_contract_mutants
 from mcpgen.factory.test.mutation.handlers import OPERATORS as HANDLER_OPERATORS
-from mcpgen.factory.test.mutation.handlers import handler_mutants
+from mcpgen.factory.test.mutation.handlers import make_handler_mutants
 from mcpgen.factory.test.mutation.mutants import Mutant
 from mcpgen.factory.test.mutation.package import PackageFiles
 from mcpgen.factory.test.mutation.schemas import OPERATORS as SCHEMA_OPERATORS
-from mcpgen.factory.test.mutation.schemas import schema_mutants
+from mcpgen.factory.test.mutation.schemas import make_schema_mutants
 from mcpgen.factory.test.mutation.server import OPERATORS as SERVER_OPERATORS
-from mcpgen.factory.test.mutation.server import server_mutants
+from mcpgen.factory.test.mutation.server import make_server_mutants
 from mcpgen.factory.test.mutation.trial import Bench, Verdict
 
 OPERATORS: Final = {
@@ -55,17 +55,17 @@ class Campaign(Struct, frozen=True):
         return len(self.those("killed")) / counted if counted else None
 
 
-def all_mutants(package: PackageFiles) -> list[Mutant]:
+def list_mutants(package: PackageFiles) -> list[Mutant]:
     """Give every mutant of a package, in the same order in every run."""
     return [
-        *handler_mutants(package),
-        *contract_mutants(package),
-        *schema_mutants(package),
-        *server_mutants(package),
+        *make_handler_mutants(package),
+        *make_contract_mutants(package),
+        *make_schema_mutants(package),
+        *make_server_mutants(package),
     ]
 
 
-def chosen(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
+def choose_mutants(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
     """Take `most` mutants, of each operator in turn; within one by a hash, so from all over.
 
     0 takes all. The choice depends on nothing but the mutants.
@@ -75,12 +75,12 @@ def chosen(mutants: Sequence[Mutant], most: int) -> list[Mutant]:
     by_operator: dict[str, list[Mutant]] = {}
     for mutant in sorted(mutants, key=lambda each: hashlib.sha256(each.id.encode()).digest()):
         by_operator.setdefault(mutant.operator, []).append(mutant)
-    in_turn = [each for row in zip_longest(*_ordered(by_operator)) for each in row if each]
+    in_turn = [each for row in zip_longest(*_order_operators(by_operator)) for each in row if each]
     wanted = {mutant.id for mutant in in_turn[:most]}
     return [mutant for mutant in mutants if mutant.id in wanted]
 
 
-def _ordered(by_operator: dict[str, list[Mutant]]) -> Iterator[list[Mutant]]:
+def _order_operators(by_operator: dict[str, list[Mutant]]) -> Iterator[list[Mutant]]:
     return (by_operator[operator] for operator in OPERATORS if operator in by_operator)
 
 
@@ -94,8 +94,8 @@ def run_campaign(
         UnsoundSuiteError: its tests fail as it is.
     """
     project = project.resolve()
-    mutants = all_mutants(PackageFiles.read(project))
-    tried = chosen(mutants, most)
+    mutants = list_mutants(PackageFiles.read(project))
+    tried = choose_mutants(mutants, most)
     verdicts: list[Verdict] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, _begin, (str(project),)) as pool:

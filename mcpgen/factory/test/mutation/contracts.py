@@ -68,7 +68,7 @@ class Contract:
         return Mutant(operator, self.tool, place, what, tuple(changes), equivalent)
 
 
-def contract_mutants(package: PackageFiles) -> Iterator[Mutant]:
+def make_contract_mutants(package: PackageFiles) -> Iterator[Mutant]:
     """Make every mutant of what the contracts say beside their schemas, by tool."""
     for tool in package.tools:
         contract = Contract(package, tool)
@@ -76,7 +76,7 @@ def contract_mutants(package: PackageFiles) -> Iterator[Mutant]:
             yield from make(contract)
 
 
-def _method(contract: Contract) -> Iterator[Mutant]:
+def _change_method(contract: Contract) -> Iterator[Mutant]:
     verb = contract.request["method"]
     other = OTHER_VERB.get(verb, "POST")
     yield contract.mutant(
@@ -84,34 +84,34 @@ def _method(contract: Contract) -> Iterator[Mutant]:
     )
 
 
-def _parameters(contract: Contract) -> Iterator[tuple[Tokens, JsonObject]]:
+def _list_parameters(contract: Contract) -> Iterator[tuple[Tokens, JsonObject]]:
     for number, parameter in enumerate(contract.request.get("parameters", ())):
         yield ("request", "parameters", str(number)), parameter
 
 
-def _contract_name(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _parameters(contract):
+def _rename_parameter(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _list_parameters(contract):
         other = f"{parameter['name']}_"
         what = f"`{parameter['name']}` became `{other}`"
         yield contract.mutant("contract-name", (*tokens, "name"), other, what)
 
 
-def _contract_place(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _parameters(contract):
+def _move_parameter(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _list_parameters(contract):
         other = _OTHER_PLACE.get(parameter["in"])
         if other:
             what = f"`{parameter['name']}` moved from {parameter['in']} to {other}"
             yield contract.mutant("contract-place", (*tokens, "in"), other, what)
 
 
-def _dropped_rule(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _parameters(contract):
+def _drop_rule(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _list_parameters(contract):
         what = f"the rule of `{parameter['name']}` is gone"
         yield contract.mutant("dropped-rule", tokens, GONE, what)
 
 
-def _flipped_style(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _parameters(contract):
+def _change_style(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _list_parameters(contract):
         style = parameter.get("style", "")
         other = _OTHER_STYLE.get(style, "")
         if other and other in _STYLES_OF.get(parameter["in"], {other}):
@@ -120,8 +120,8 @@ def _flipped_style(contract: Contract) -> Iterator[Mutant]:
             yield contract.mutant("flipped-style", (*tokens, "style"), other, what, rule)
 
 
-def _flipped_explode(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _parameters(contract):
+def _flip_explode(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _list_parameters(contract):
         if parameter.get("style"):
             explode = not parameter.get("explode", False)
             rule = equivalence.of_explode(contract.entry, contract.with_type(parameter))
@@ -129,14 +129,14 @@ def _flipped_explode(contract: Contract) -> Iterator[Mutant]:
             yield contract.mutant("flipped-explode", (*tokens, "explode"), explode, what, rule)
 
 
-def _reserved(contract: Contract) -> Iterator[Mutant]:
-    for tokens, parameter in _parameters(contract):
+def _escape_reserved(contract: Contract) -> Iterator[Mutant]:
+    for tokens, parameter in _list_parameters(contract):
         if parameter.get("allow_reserved"):
             what = f"reserved characters of `{parameter['name']}` are escaped"
             yield contract.mutant("escaped-reserved", (*tokens, "allow_reserved"), False, what)
 
 
-def _swapped_arguments(contract: Contract) -> Iterator[Mutant]:
+def _swap_arguments(contract: Contract) -> Iterator[Mutant]:
     arguments = contract.entry.get("arguments", {})
     for (one, keyword), (other, other_keyword) in pairwise(arguments.items()):
         swapped = {**arguments, one: other_keyword, other: keyword}
@@ -144,7 +144,7 @@ def _swapped_arguments(contract: Contract) -> Iterator[Mutant]:
         yield contract.mutant("swapped-arguments", ("arguments",), swapped, what)
 
 
-def _media_type(contract: Contract) -> Iterator[Mutant]:
+def _change_media_type(contract: Contract) -> Iterator[Mutant]:
     for number, entry in enumerate(contract.request.get("body", {}).get("media_types", ())):
         kind = entry["media_type"]
         other = _OTHER_MEDIA_TYPE.get(kind, "application/json")
@@ -153,7 +153,7 @@ def _media_type(contract: Contract) -> Iterator[Mutant]:
         yield contract.mutant("wrong-media-type", tokens, other, what)
 
 
-def _encoding(contract: Contract) -> Iterator[Mutant]:
+def _drop_encoding(contract: Contract) -> Iterator[Mutant]:
     for number, entry in enumerate(contract.request.get("body", {}).get("media_types", ())):
         for name in entry.get("encoding", {}):
             tokens = ("request", "body", "media_types", str(number), "encoding", name)
@@ -161,36 +161,36 @@ def _encoding(contract: Contract) -> Iterator[Mutant]:
             yield contract.mutant("lost-encoding", tokens, GONE, what)
 
 
-def _accept(contract: Contract) -> Iterator[Mutant]:
+def _change_accept(contract: Contract) -> Iterator[Mutant]:
     if contract.request.get("accept") and "outputSchema" in contract.entry["listing"]:
         accept = ["text/x-other"]
         what = "another media type is asked for"
         yield contract.mutant("wrong-accept", ("request", "accept"), accept, what)
 
 
-def _no_credential(contract: Contract) -> Iterator[Mutant]:
+def _drop_credentials(contract: Contract) -> Iterator[Mutant]:
     if any(contract.request.get("security", ())):
         what = "no credential is sent"
         yield contract.mutant("no-credential", ("request", "security"), [], what)
 
 
-def _credentials(contract: Contract) -> Iterator[tuple[Tokens, JsonObject, str]]:
+def _list_credentials(contract: Contract) -> Iterator[tuple[Tokens, JsonObject, str]]:
     """Each scheme of each alternative, with where the alternative stands."""
     for number, requirement in enumerate(contract.request.get("security", ())):
         for scheme in requirement:
             yield ("request", "security", str(number)), requirement, scheme
 
 
-def _less_credentials(contract: Contract) -> Iterator[Mutant]:
-    for tokens, requirement, scheme in _credentials(contract):
+def _drop_one_credential(contract: Contract) -> Iterator[Mutant]:
+    for tokens, requirement, scheme in _list_credentials(contract):
         less = {name: scopes for name, scopes in requirement.items() if name != scheme}
         if less:
             what = f"`{scheme}` is not sent along"
             yield contract.mutant("less-credentials", tokens, less, what)
 
 
-def _wrong_credential(contract: Contract) -> Iterator[Mutant]:
-    for tokens, requirement, scheme in _credentials(contract):
+def _swap_credential(contract: Contract) -> Iterator[Mutant]:
+    for tokens, requirement, scheme in _list_credentials(contract):
         others = sorted(contract.package.server["security_schemes"].keys() - requirement.keys())
         for other in others[:1]:
             swapped = {(other if name == scheme else name): it for name, it in requirement.items()}
@@ -198,7 +198,7 @@ def _wrong_credential(contract: Contract) -> Iterator[Mutant]:
             yield contract.mutant("wrong-credential", tokens, swapped, what)
 
 
-def _needless_credential(contract: Contract) -> Iterator[Mutant]:
+def _add_credential(contract: Contract) -> Iterator[Mutant]:
     schemes = sorted(contract.package.server.get("security_schemes", {}))
     if schemes and not any(contract.request.get("security", ())):
         what = f"`{schemes[0]}` is sent where no credential belongs"
@@ -206,7 +206,7 @@ def _needless_credential(contract: Contract) -> Iterator[Mutant]:
         yield contract.mutant("needless-credential", ("request", "security"), value, what)
 
 
-def _result_key(contract: Contract) -> Iterator[Mutant]:
+def _change_result_key(contract: Contract) -> Iterator[Mutant]:
     key = contract.entry.get("result_key", "")
     if "outputSchema" not in contract.entry["listing"]:
         return
@@ -219,19 +219,19 @@ def _result_key(contract: Contract) -> Iterator[Mutant]:
         yield contract.mutant("result-key", ("result_key",), "result", what)
 
 
-def _defaults(contract: Contract) -> Iterator[Mutant]:
+def _drop_default(contract: Contract) -> Iterator[Mutant]:
     for name in contract.entry.get("defaults", {}):
         what = f"the default of `{name}` is gone"
         yield contract.mutant("dropped-default", ("defaults", name), GONE, what)
 
 
-def _fixed(contract: Contract) -> Iterator[Mutant]:
+def _drop_wire_name(contract: Contract) -> Iterator[Mutant]:
     for name in contract.entry.get("wire_names", {}):
         what = f"`{name}` travels under the name that the tool has for it"
         yield contract.mutant("wire-name", ("wire_names", name), GONE, what)
 
 
-def _annotations(contract: Contract) -> Iterator[Mutant]:
+def _flip_annotation(contract: Contract) -> Iterator[Mutant]:
     annotations = contract.entry["listing"].get("annotations", {})
     for name, value in annotations.items():
         if isinstance(value, bool):
@@ -243,24 +243,24 @@ def _annotations(contract: Contract) -> Iterator[Mutant]:
 
 Make = Callable[[Contract], Iterator[Mutant]]
 OPERATORS: dict[str, tuple[str, Make]] = {
-    "contract-verb": ("another HTTP method", _method),
-    "contract-name": ("a parameter under another name", _contract_name),
-    "contract-place": ("a parameter in another place of the request", _contract_place),
-    "dropped-rule": ("a parameter whose rule is gone", _dropped_rule),
-    "flipped-style": ("another style of a parameter", _flipped_style),
-    "flipped-explode": ("`explode` the other way round", _flipped_explode),
-    "escaped-reserved": ("reserved characters that must stay are escaped", _reserved),
-    "swapped-arguments": ("two arguments in each other's place", _swapped_arguments),
-    "wrong-media-type": ("a body of another media type", _media_type),
-    "lost-encoding": ("a member of a form that travels differently", _encoding),
-    "wrong-accept": ("another media type is asked for", _accept),
-    "no-credential": ("no credential", _no_credential),
-    "less-credentials": ("one credential of two that belong together", _less_credentials),
-    "wrong-credential": ("another credential", _wrong_credential),
-    "needless-credential": ("a credential where none belongs", _needless_credential),
-    "result-key": ("a result in another shape", _result_key),
-    "dropped-default": ("a default that is not sent", _defaults),
-    "wire-name": ("a member of an argument under its own name", _fixed),
-    "flipped-annotation": ("an annotation that says the opposite", _annotations),
+    "contract-verb": ("another HTTP method", _change_method),
+    "contract-name": ("a parameter under another name", _rename_parameter),
+    "contract-place": ("a parameter in another place of the request", _move_parameter),
+    "dropped-rule": ("a parameter whose rule is gone", _drop_rule),
+    "flipped-style": ("another style of a parameter", _change_style),
+    "flipped-explode": ("`explode` the other way round", _flip_explode),
+    "escaped-reserved": ("reserved characters that must stay are escaped", _escape_reserved),
+    "swapped-arguments": ("two arguments in each other's place", _swap_arguments),
+    "wrong-media-type": ("a body of another media type", _change_media_type),
+    "lost-encoding": ("a member of a form that travels differently", _drop_encoding),
+    "wrong-accept": ("another media type is asked for", _change_accept),
+    "no-credential": ("no credential", _drop_credentials),
+    "less-credentials": ("one credential of two that belong together", _drop_one_credential),
+    "wrong-credential": ("another credential", _swap_credential),
+    "needless-credential": ("a credential where none belongs", _add_credential),
+    "result-key": ("a result in another shape", _change_result_key),
+    "dropped-default": ("a default that is not sent", _drop_default),
+    "wire-name": ("a member of an argument under its own name", _drop_wire_name),
+    "flipped-annotation": ("an annotation that says the opposite", _flip_annotation),
 }
 """What each operator does, by its id, and how."""

@@ -104,7 +104,7 @@ def of_keyword(schema: JsonObject, tokens: Tokens, keyword: str) -> str:
         judge = jsonschema_rs.Draft202012Validator({keyword: value}, validate_formats=True)
         if all(judge.is_valid(each) for each in listed):
             return "implied"
-    types = _named_types(node)
+    types = _read_types(node)
     about = _TYPE_OF.get(keyword, "")
     if about and types and about not in types and not (about == "number" and "integer" in types):
         return "other-type"
@@ -149,7 +149,7 @@ def _types(contract: JsonObject, parameter: JsonObject) -> frozenset[str]:
 def _types_of(schema: Any, root: JsonObject, depth: int) -> frozenset[str]:
     if not isinstance(schema, dict) or depth == 0:
         return frozenset({"any"})
-    if types := _named_types(schema):
+    if types := _read_types(schema):
         return types
     if "$ref" in schema:
         name = schema["$ref"].removeprefix("#/$defs/")
@@ -161,6 +161,6 @@ def _types_of(schema: Any, root: JsonObject, depth: int) -> frozenset[str]:
     return frozenset({"any"})
 
 
-def _named_types(schema: JsonObject) -> frozenset[str]:
+def _read_types(schema: JsonObject) -> frozenset[str]:
     named = schema.get("type", [])
     return frozenset([named] if isinstance(named, str) else named)

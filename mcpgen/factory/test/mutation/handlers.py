@@ -67,26 +67,26 @@ class _Handler(Struct, frozen=True):
         return Mutant(operator, self.tool, f"{self.file}:{node.lineno}", what, changes)
 
 
-def handler_mutants(package: PackageFiles) -> Iterator[Mutant]:
+def make_handler_mutants(package: PackageFiles) -> Iterator[Mutant]:
     """Make every mutant of every handler, by file and line."""
     for file, content in package.originals.items():
         if file.endswith(".py"):
-            for handler in _handlers(file, content.decode()):
+            for handler in _find_handlers(file, content.decode()):
                 for _, make in OPERATORS.values():
                     yield from make(handler)
 
 
-def _handlers(file: str, source: str) -> Iterator[_Handler]:
+def _find_handlers(file: str, source: str) -> Iterator[_Handler]:
     lines = source.splitlines(keepends=True)
     offsets = tuple(sum(map(len, lines[:number])) for number in range(len(lines) + 1))
     for function in ast.parse(source).body:
-        if isinstance(function, ast.AsyncFunctionDef) and (tool := _tool_of(function)):
+        if isinstance(function, ast.AsyncFunctionDef) and (tool := _find_tool(function)):
             for node in ast.walk(function):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) == "ctx.api.request":
                     yield _Handler(file, source, offsets, tool, function, node)
 
 
-def _tool_of(function: ast.AsyncFunctionDef) -> str:
+def _find_tool(function: ast.AsyncFunctionDef) -> str:
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "tools.handler":
             return str(ast.literal_eval(decorator.args[0]))
@@ -96,7 +96,7 @@ def _tool_of(function: ast.AsyncFunctionDef) -> str:
 # Operators
 
 
-def _wrong_verb(handler: _Handler) -> Iterator[Mutant]:
+def _change_verb(handler: _Handler) -> Iterator[Mutant]:
     node = handler.call.args[0]
     verb = str(ast.literal_eval(node))
     other = OTHER_VERB.get(verb, "POST")
@@ -104,7 +104,7 @@ def _wrong_verb(handler: _Handler) -> Iterator[Mutant]:
     yield handler.mutant("wrong-verb", node, what, (*handler.span(node), repr(other)))
 
 
-def _wrong_path(handler: _Handler) -> Iterator[Mutant]:
+def _shorten_path(handler: _Handler) -> Iterator[Mutant]:
     node = handler.call.args[1]
     path = str(ast.literal_eval(node))
     what = f"`{path}` lost its end"
@@ -112,7 +112,7 @@ def _wrong_path(handler: _Handler) -> Iterator[Mutant]:
     yield handler.mutant("wrong-path", node, what, (*handler.span(node), repr(shorter)))
 
 
-def _unencoded_path(handler: _Handler) -> Iterator[Mutant]:
+def _format_path(handler: _Handler) -> Iterator[Mutant]:
     node, mapping = handler.call.args[1], handler.keyword("path_params")
     if isinstance(mapping, ast.Dict):
         path = handler.text(node)
@@ -123,7 +123,7 @@ def _unencoded_path(handler: _Handler) -> Iterator[Mutant]:
         yield handler.mutant("unencoded-path", node, "values go into the path as they are", *edits)
 
 
-def _items(handler: _Handler) -> Iterator[tuple[str, ast.Dict, ast.expr, ast.expr]]:
+def _list_items(handler: _Handler) -> Iterator[tuple[str, ast.Dict, ast.expr, ast.expr]]:
     """Each entry of the maps of parameters: its keyword, the map, its name and its value."""
     for name in _MAPS:
         node = handler.keyword(name)
@@ -133,8 +133,8 @@ def _items(handler: _Handler) -> Iterator[tuple[str, ast.Dict, ast.expr, ast.exp
                     yield name, node, key, value
 
 
-def _dropped_parameter(handler: _Handler) -> Iterator[Mutant]:
-    for place, mapping, key, _ in _items(handler):
+def _drop_parameter(handler: _Handler) -> Iterator[Mutant]:
+    for place, mapping, key, _ in _list_items(handler):
         left = [
             f"{handler.text(name)}: {handler.text(value)}"
             for name, value in zip(mapping.keys, mapping.values, strict=True)
@@ -145,14 +145,14 @@ def _dropped_parameter(handler: _Handler) -> Iterator[Mutant]:
         yield handler.mutant("dropped-parameter", key, what, edit)
 
 
-def _renamed_parameter(handler: _Handler) -> Iterator[Mutant]:
-    for place, _, key, _ in _items(handler):
+def _rename_parameter(handler: _Handler) -> Iterator[Mutant]:
+    for place, _, key, _ in _list_items(handler):
         other = repr(f"{ast.literal_eval(key)}_")
         what = f"{handler.text(key)} became {other} in `{place}`"
         yield handler.mutant("renamed-parameter", key, what, (*handler.span(key), other))
 
 
-def _moved_parameters(handler: _Handler) -> Iterator[Mutant]:
+def _move_parameters(handler: _Handler) -> Iterator[Mutant]:
     for each in handler.call.keywords:
         if each.arg in _ELSEWHERE and not handler.keyword(_ELSEWHERE[each.arg]):
             other = _ELSEWHERE[each.arg]
@@ -162,8 +162,8 @@ def _moved_parameters(handler: _Handler) -> Iterator[Mutant]:
             yield handler.mutant("moved-parameters", each.value, what, (begin, start, f"{other}="))
 
 
-def _swapped_parameters(handler: _Handler) -> Iterator[Mutant]:
-    for (_, _, key, one), (_, _, other_key, other) in pairwise(_items(handler)):
+def _swap_parameters(handler: _Handler) -> Iterator[Mutant]:
+    for (_, _, key, one), (_, _, other_key, other) in pairwise(_list_items(handler)):
         if handler.text(one) != handler.text(other):
             what = f"{handler.text(key)} and {handler.text(other_key)} have each other's values"
             edits = (
@@ -176,13 +176,13 @@ def _swapped_parameters(handler: _Handler) -> Iterator[Mutant]:
             yield handler.mutant("swapped-parameters", key, what, *edits)
 
 
-def _fixed_argument(handler: _Handler) -> Iterator[Mutant]:
-    for place, _, key, value in _items(handler):
+def _fix_argument(handler: _Handler) -> Iterator[Mutant]:
+    for place, _, key, value in _list_items(handler):
         what = f"{handler.text(key)} of `{place}` is `None`, whatever is given"
         yield handler.mutant("fixed-argument", key, what, (*handler.span(value), "None"))
 
 
-def _lost_body(handler: _Handler) -> Iterator[Mutant]:
+def _drop_body(handler: _Handler) -> Iterator[Mutant]:
     node = handler.keyword("body")
     if node is not None:
         start, end = handler.span(node)
@@ -194,7 +194,7 @@ def _lost_body(handler: _Handler) -> Iterator[Mutant]:
         yield handler.mutant("lost-body", node, "no body is sent", gone)
 
 
-def _lost_result(handler: _Handler) -> Iterator[Mutant]:
+def _drop_result(handler: _Handler) -> Iterator[Mutant]:
     node = handler.function.body[-1]
     if isinstance(node, ast.Return):
         start, end = handler.span(node)
@@ -202,7 +202,7 @@ def _lost_result(handler: _Handler) -> Iterator[Mutant]:
         yield handler.mutant("lost-result", node, "an empty object is returned", *edits)
 
 
-def _swallowed_error(handler: _Handler) -> Iterator[Mutant]:
+def _swallow_error(handler: _Handler) -> Iterator[Mutant]:
     node = handler.function.body[-1]
     start, end = handler.span(node)
     body = handler.source[start:end].replace("\n", "\n    ")
@@ -211,7 +211,7 @@ def _swallowed_error(handler: _Handler) -> Iterator[Mutant]:
     yield handler.mutant("ignored-status", node, what, (start, end, text))
 
 
-def _sent_twice(handler: _Handler) -> Iterator[Mutant]:
+def _send_twice(handler: _Handler) -> Iterator[Mutant]:
     node = handler.function.body[-1]
     start, _ = handler.span(node)
     call = handler.text(handler.call)
@@ -219,7 +219,7 @@ def _sent_twice(handler: _Handler) -> Iterator[Mutant]:
     yield handler.mutant("sent-twice", node, what, (start, start, f"await {call}\n    "))
 
 
-def _never_sent(handler: _Handler) -> Iterator[Mutant]:
+def _skip_request(handler: _Handler) -> Iterator[Mutant]:
     node = handler.function.body[-1]
     what = "nothing is sent"
     yield handler.mutant("never-sent", node, what, (*handler.span(node), "return {}"))
@@ -227,18 +227,18 @@ def _never_sent(handler: _Handler) -> Iterator[Mutant]:
 
 Make = Callable[[_Handler], Iterator[Mutant]]
 OPERATORS: dict[str, tuple[str, Make]] = {
-    "wrong-verb": ("another HTTP method", _wrong_verb),
-    "wrong-path": ("a path without its last segment", _wrong_path),
-    "unencoded-path": ("a path that is put together by hand", _unencoded_path),
-    "dropped-parameter": ("a parameter is not handed on", _dropped_parameter),
-    "renamed-parameter": ("a parameter under another name", _renamed_parameter),
-    "moved-parameters": ("parameters in another place of the request", _moved_parameters),
-    "swapped-parameters": ("two parameters with each other's values", _swapped_parameters),
-    "fixed-argument": ("null in place of what the caller gave", _fixed_argument),
-    "lost-body": ("an empty body, or none", _lost_body),
-    "lost-result": ("an empty object in place of what came back", _lost_result),
-    "ignored-status": ("errors of the API look like success", _swallowed_error),
-    "sent-twice": ("one call, two requests", _sent_twice),
-    "never-sent": ("a stub in place of the request", _never_sent),
+    "wrong-verb": ("another HTTP method", _change_verb),
+    "wrong-path": ("a path without its last segment", _shorten_path),
+    "unencoded-path": ("a path that is put together by hand", _format_path),
+    "dropped-parameter": ("a parameter is not handed on", _drop_parameter),
+    "renamed-parameter": ("a parameter under another name", _rename_parameter),
+    "moved-parameters": ("parameters in another place of the request", _move_parameters),
+    "swapped-parameters": ("two parameters with each other's values", _swap_parameters),
+    "fixed-argument": ("null in place of what the caller gave", _fix_argument),
+    "lost-body": ("an empty body, or none", _drop_body),
+    "lost-result": ("an empty object in place of what came back", _drop_result),
+    "ignored-status": ("errors of the API look like success", _swallow_error),
+    "sent-twice": ("one call, two requests", _send_twice),
+    "never-sent": ("a stub in place of the request", _skip_request),
 }
 """What each operator does, by its id, and how."""

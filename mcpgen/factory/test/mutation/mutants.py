@@ -30,7 +30,7 @@ class TextChange(Struct, frozen=True):
     end: int
     text: str
 
-    def applied(self, content: bytes) -> bytes:
+    def apply(self, content: bytes) -> bytes:
         """Give the file's content with the change."""
         source = content.decode()
         return (source[: self.start] + self.text + source[self.end :]).encode()
@@ -46,13 +46,13 @@ class JsonChange(Struct, frozen=True):
     tokens: Tokens
     value: Any
 
-    def applied(self, content: bytes) -> bytes:
+    def apply(self, content: bytes) -> bytes:
         """Give the file's content with the change."""
         if not self.file.endswith(".jsonl"):
-            return json.dumps(_with(json.loads(content), self.tokens, self.value)).encode()
+            return json.dumps(_replace_value(json.loads(content), self.tokens, self.value)).encode()
         lines = content.splitlines()
         number = int(self.tokens[0])
-        changed = _with(json.loads(lines[number]), self.tokens[1:], self.value)
+        changed = _replace_value(json.loads(lines[number]), self.tokens[1:], self.value)
         lines[number] = json.dumps(changed, separators=(",", ":")).encode()
         return b"\n".join(lines) + b"\n"
 
@@ -80,7 +80,7 @@ class Mutant(Struct, frozen=True):
         changed: dict[str, bytes] = {}
         for change in self.changes:
             before = changed.get(change.file, originals[change.file])
-            changed[change.file] = change.applied(before)
+            changed[change.file] = change.apply(before)
         return changed
 
 
@@ -96,7 +96,7 @@ def at(value: Any, tokens: Sequence[str]) -> Any:
     return value
 
 
-def _with(root: Any, tokens: Tokens, value: Any) -> Any:
+def _replace_value(root: Any, tokens: Tokens, value: Any) -> Any:
     root = copy.deepcopy(root)
     holder, last = at(root, tokens[:-1]), tokens[-1]
     key: Any = int(last) if isinstance(holder, list) else last

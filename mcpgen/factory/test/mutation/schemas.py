@@ -32,7 +32,7 @@ OPERATORS = {
 """What each operator does, by its id."""
 
 
-def schema_mutants(package: PackageFiles) -> Iterator[Mutant]:
+def make_schema_mutants(package: PackageFiles) -> Iterator[Mutant]:
     """Make every mutant of every argument schema, by tool."""
     for tool in package.tools:
         contract = Contract(package, tool)
@@ -40,11 +40,11 @@ def schema_mutants(package: PackageFiles) -> Iterator[Mutant]:
         full = contract.entry.get("input_schema")
         root: Tokens = listed if full is None else ("input_schema",)
         schema = contract.entry["listing"]["inputSchema"] if full is None else full
-        for tokens, node in _subschemas(schema, ()):
-            yield from _loosened(contract, root, tokens, node, schema)
+        for tokens, node in _walk_subschemas(schema, ()):
+            yield from _loosen(contract, root, tokens, node, schema)
 
 
-def _loosened(
+def _loosen(
     contract: Contract, root: Tokens, tokens: Tokens, node: JsonObject, schema: JsonObject
 ) -> Iterator[Mutant]:
     where = (*root, *tokens)
@@ -66,16 +66,16 @@ def _loosened(
         yield contract.mutant("extra-members", extra, True, what, rule)
 
 
-def _subschemas(schema: Any, tokens: Tokens) -> Iterator[tuple[Tokens, JsonObject]]:
+def _walk_subschemas(schema: Any, tokens: Tokens) -> Iterator[tuple[Tokens, JsonObject]]:
     """Give a schema and all within it; not what `not` and `if` hold, where less lets less pass."""
     if not isinstance(schema, dict):
         return
     yield tokens, schema
     for key in _MAPS:
         for name, node in schema.get(key, {}).items():
-            yield from _subschemas(node, (*tokens, key, name))
+            yield from _walk_subschemas(node, (*tokens, key, name))
     for key in _LISTS:
         for number, node in enumerate(schema.get(key, ())):
-            yield from _subschemas(node, (*tokens, key, str(number)))
+            yield from _walk_subschemas(node, (*tokens, key, str(number)))
     for key in _ONES:
-        yield from _subschemas(schema.get(key), (*tokens, key))
+        yield from _walk_subschemas(schema.get(key), (*tokens, key))

@@ -22,7 +22,7 @@ _OTHER_PLACE = {"cookie": "header", "header": "query", "query": "header"}
 _OTHER_SCHEME = {"basic": "bearer", "bearer": "basic"}
 
 
-def server_mutants(package: PackageFiles) -> Iterator[Mutant]:
+def make_server_mutants(package: PackageFiles) -> Iterator[Mutant]:
     """Make every mutant of the server's contract; of credentials, of those that a tool uses."""
     file = f"{package.generated}/contract.json"
     used = {

@@ -42,7 +42,7 @@ class Verdict(Struct, frozen=True):
 class Bench:
     """Tries mutants of one package, one after the other, in this process.
 
-    Each is imported afresh from memory; nothing is written. The cases of the tool that has the
+    Each is import_with afresh from memory; nothing is written. The cases of the tool that has the
     fault are run, or all of them where the fault is the server's, and then the checks of the whole.
     """
 
@@ -62,14 +62,14 @@ class Bench:
 
     def failure(self) -> str:
         """Give what fails without any fault; "" where all is well."""
-        with self._overlay.imported({}):
+        with self._overlay.import_with({}):
             return self._first_failure("")[0]
 
     def judge(self, mutant: Mutant) -> Verdict:
         """Run what could notice the fault, until something does."""
         if mutant.equivalent:
             return Verdict(mutant)
-        with self._overlay.imported(mutant.files(self._files.originals)):
+        with self._overlay.import_with(mutant.files(self._files.originals)):
             killer, is_call = self._first_failure(mutant.tool)
         return Verdict(mutant, killer, is_call)
 

@@ -75,8 +75,8 @@ def test_mutants_need_the_packages_in_both_environments(
         asked.append(python)
         return []
 
-    monkeypatch.setattr(runs, "_missing_modules", missing)
-    monkeypatch.setattr(runs, "_interpreter", lambda _: "own")
+    monkeypatch.setattr(runs, "_find_missing_modules", missing)
+    monkeypatch.setattr(runs, "_find_interpreter", lambda _: "own")
     runs.check_packages(petstore_copy, also_here=True)
     assert asked == ["own", sys.executable]
 

@@ -42,7 +42,7 @@ def test_sound_server_passes_and_leaves_evidence(
     assert found["inputs"] == inputs_of(petstore_copy)
     assert str(petstore_copy) not in json.dumps(found)
     assert "<testcase" in (petstore_copy / "junit.xml").read_text()
-    tools = {tool["name"] for tool in find_package(petstore_copy).generated_tools()}
+    tools = {tool["name"] for tool in find_package(petstore_copy).read_tools()}
     assert found["cases"].keys() == tools
     assert min(found["cases"].values()) >= 5
     least, most = min(found["cases"].values()), max(found["cases"].values())

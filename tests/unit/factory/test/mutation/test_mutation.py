@@ -11,8 +11,8 @@ from mcpgen.factory.test.mutation import equivalence
 from mcpgen.factory.test.mutation.campaign import (
     OPERATORS,
     UnsoundSuiteError,
-    all_mutants,
-    chosen,
+    choose_mutants,
+    list_mutants,
     run_campaign,
 )
 from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, TextChange
@@ -27,7 +27,7 @@ NOT_IN_EXAMPLES = {"escaped-reserved", "lost-alias", "lost-encoding", "wire-name
 
 @pytest.fixture(scope="module")
 def mutants() -> list[Mutant]:
-    return all_mutants(PackageFiles.read(PETSTORE))
+    return list_mutants(PackageFiles.read(PETSTORE))
 
 
 def one(mutants: list[Mutant], operator: str, tool: str, what: str = "") -> Mutant:
@@ -47,7 +47,7 @@ def tree(root: Path) -> dict[str, str]:
 
 
 def test_a_change_of_text_replaces_a_span_counted_in_characters() -> None:
-    assert TextChange("f.py", 2, 4, "x").applied("éabcd".encode()) == "éaxd".encode()
+    assert TextChange("f.py", 2, 4, "x").apply("éabcd".encode()) == "éaxd".encode()
 
 
 @pytest.mark.parametrize(
@@ -63,19 +63,19 @@ def test_a_change_of_json_replaces_or_removes_one_value(
 ) -> None:
     before = json.dumps({"a": [1, 2], "b/c": {}}).encode()
 
-    assert json.loads(JsonChange("f.json", tokens, value).applied(before)) == expected
+    assert json.loads(JsonChange("f.json", tokens, value).apply(before)) == expected
 
 
 def test_a_change_of_json_lines_leaves_the_other_lines_to_the_byte() -> None:
     before = b'{"a": 1}\n{"a": 2}\n'
 
-    assert JsonChange("f.jsonl", ("1", "a"), 3).applied(before) == b'{"a": 1}\n{"a":3}\n'
+    assert JsonChange("f.jsonl", ("1", "a"), 3).apply(before) == b'{"a": 1}\n{"a":3}\n'
 
 
 def test_the_mutants_of_a_package_are_the_same_in_every_run_and_differ_from_each_other(
     mutants: list[Mutant],
 ) -> None:
-    again = all_mutants(PackageFiles.read(PETSTORE))
+    again = list_mutants(PackageFiles.read(PETSTORE))
 
     assert again == mutants
     assert len({mutant.id for mutant in mutants}) == len(mutants)
@@ -101,7 +101,7 @@ def test_every_operator_finds_something_to_do_in_the_examples() -> None:
     made = {
         mutant.operator
         for name in ("bookshop-mcp", "petstore-mcp")
-        for mutant in all_mutants(PackageFiles.read(EXAMPLES / name))
+        for mutant in list_mutants(PackageFiles.read(EXAMPLES / name))
     }
 
     assert made <= OPERATORS.keys()
@@ -114,11 +114,13 @@ def test_a_choice_takes_of_every_operator_before_it_takes_more_of_one(
 ) -> None:
     operators = {mutant.operator for mutant in mutants}
 
-    picked = chosen(mutants, len(operators))
+    picked = choose_mutants(mutants, len(operators))
 
     assert {mutant.operator for mutant in picked} == operators
-    assert chosen(list(reversed(mutants)), 30) == list(reversed(chosen(mutants, 30)))
-    assert chosen(mutants, 0) == mutants
+    assert choose_mutants(list(reversed(mutants)), 30) == list(
+        reversed(choose_mutants(mutants, 30))
+    )
+    assert choose_mutants(mutants, 0) == mutants
 
 
 def test_a_fault_is_found_by_a_call_and_the_next_mutant_starts_afresh(

@@ -20,27 +20,27 @@ TOOLS_FILE = "tests/tools.json"
 _NOWHERE = "http://127.0.0.1:9"  # no API is called, and settings must be complete
 
 
-def tools_by_hand(package: GeneratedPackage) -> list[JsonObject]:
+def list_custom_tools(package: GeneratedPackage) -> list[JsonObject]:
     """Give the snapshot of each listed tool that was not generated, in the order of the list.
 
     Raises:
         RpcError, NoAnswerError, ConnectionLostError: the server does not list its tools.
     """
-    generated = {tool["name"] for tool in package.generated_tools()}.union(package.search_tools)
+    generated = {tool["name"] for tool in package.read_tools()}.union(package.search_tools)
     return [
         snapshot_entry(tool)
-        for tool in asyncio.run(_listed(package))
+        for tool in asyncio.run(_list_tools(package))
         if tool["name"] not in generated
     ]
 
 
-async def _listed(package: GeneratedPackage) -> list[JsonObject]:
+async def _list_tools(package: GeneratedPackage) -> list[JsonObject]:
     environment = package.environment(package.mock_environment(_NOWHERE))
     async with await Client.over_stdio(package.command, environment) as client:
         return await client.list_tools()
 
 
-def recorded_tools(content: bytes) -> list[JsonObject]:
+def read_record(content: bytes) -> list[JsonObject]:
     """Read a record.
 
     Raises:
@@ -52,13 +52,13 @@ def recorded_tools(content: bytes) -> list[JsonObject]:
         raise ValueError(f"it has no tools ({error})") from None
 
 
-def record_of(tools: Sequence[JsonObject]) -> bytes:
+def format_record(tools: Sequence[JsonObject]) -> bytes:
     """Write a record, a line a tool."""
     lines = ",\n".join(json.dumps(tool, sort_keys=True, ensure_ascii=False) for tool in tools)
     return f'{{"tools": [\n{lines}\n]}}\n'.encode()
 
 
-def compared(tools: Sequence[JsonObject], recorded: Sequence[JsonObject]) -> Group:
+def compare_tools(tools: Sequence[JsonObject], recorded: Sequence[JsonObject]) -> Group:
     """Tell of each tool whether it is as it was recorded."""
     group = Group(TOOLS_FILE)
     found = {tool["name"]: tool for tool in tools}
