@@ -106,7 +106,7 @@ def test_a_source_has_headers_of_its_own(fleet: Fleet) -> None:
         ("{Proxy-Foo: a}", "`Proxy-Foo` cannot be set"),
         ("{X-Api-Key: abc}", "the value of the header `X-Api-Key` is a secret"),
         (f"{{X-A: ghp_{'0' * 36}}}", "`X-A` is a secret"),
-        ("{X-A: a, x-a: b}", "the header `x-a` is set twice"),
+        ("{X-A: a, x-a: b}", "duplicate header `x-a`"),
     ],
 )
 @pytest.mark.parametrize("place", ["headers", "source"])
