@@ -23,12 +23,13 @@ NODE_PACKAGES := node@24 \
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OTHER_PYTHONS := 3.11 3.12 3.13 3.14
 
-.PHONY: help demo test bench bench-compare fuzz image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
+.PHONY: help demo test test-fast static bench bench-compare fuzz image peers wheelhouse pythons corpus corpus-compare suites judges docs update-docs update-examples clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             an OpenAPI document becomes a server, and its tools are called'
 	@echo 'make test             format, lint, strict types and all tests'
+	@echo 'make test-fast        format, lint, strict types and the tests of modules'
 	@echo 'make bench            server CPU per call, as ratios to the common SDKs'
 	@echo 'make fuzz             random frames, API responses and documents for an hour; a table'
 	@echo 'make bench-compare BASE=FOLDER  server CPU per call beside that of another source tree'
@@ -46,15 +47,22 @@ help:
 demo: $(INSTALLED)
 	@$(BIN)/python -m tests.examples.demo
 
-test: $(TEST_TOOLS) $(WHEELHOUSE) $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+test: static $(WHEELHOUSE) $(NODE_TOOLS) $(CLIENTS) $(PEERS)/schemathesis-4.32.5/installed.txt
+	@echo '== tests'
+	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-fast: static
+	@echo '== tests of modules'
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m 'not slow' tests/unit tests/cases
+
+# Format, lint and types.
+static: $(TEST_TOOLS)
 	@echo '== format'
 	@$(BIN)/ruff format --check .
 	@echo '== lint'
 	@$(BIN)/ruff check .
 	@echo '== types'
 	@$(BIN)/mypy
-	@echo '== tests'
-	@PATH="$(CURDIR)/.cache/node/node_modules/.bin:$$PATH" $(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: $(INSTALLED) $(PEERS)/mcp-2.3.0/installed.txt $(PEERS)/fastmcp-4.1.6/installed.txt
 	-@$(BIN)/python tests/benchmarks/run.py

@@ -10,6 +10,8 @@ import pytest
 
 from mcpgen.cli.app import run
 
+pytestmark = pytest.mark.slow
+
 MADE_UP: dict[str, Any] = {
     "no_example": {"type": "string", "format": "date-time"},
     "wrong_example": {"type": "integer", "maximum": 5, "examples": [80, "no number"]},

@@ -8,6 +8,8 @@ import pytest
 
 from mcpgen.cli.app import run
 
+pytestmark = pytest.mark.slow
+
 CASES = """\
 version: 1
 cases:

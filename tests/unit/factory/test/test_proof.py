@@ -12,6 +12,8 @@ from mcpgen.factory.packages import find_package
 from mcpgen.pipeline.project.evidence import inputs_of, write_evidence
 from mcpgen.pipeline.project.workspace import server_facts
 
+pytestmark = pytest.mark.slow
+
 HANDLERS = "src/petstore_mcp/_generated/tools/pets.py"
 EVIDENCE = ".mcpgen/evidence/tests.json"
 

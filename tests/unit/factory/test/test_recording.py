@@ -9,6 +9,8 @@ import pytest
 
 from mcpgen.cli.app import run
 
+pytestmark = pytest.mark.slow
+
 CASES = """\
 version: 1
 cases:

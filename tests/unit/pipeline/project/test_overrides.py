@@ -14,6 +14,8 @@ from mcpgen.pipeline import run as pipeline
 from mcpgen.pipeline.commands.override import TakeOver, ack
 from tests.support.projects import DOCUMENT, silent
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = "src/pet_shop_mcp"
 HANDLERS = f"{PACKAGE}/handlers/pets.py"
 GENERATED = f"{PACKAGE}/_generated/tools/pets.py"
