@@ -206,6 +206,8 @@ def _group_unconfirmed_origins(
     package: ServerPackage, environ: Mapping[str, str]
 ) -> tuple[UnconfirmedOrigin, ...]:
     """Group the tools whose destination is not confirmed by origin."""
+    from msgspec import convert
+
     from mcpgen.runtime.upstream.client import ApiClient  # slow to import
     from mcpgen.runtime.upstream.request.rules import RequestRules
 
@@ -214,7 +216,7 @@ def _group_unconfirmed_origins(
     for name, tool in package.tool_contracts().items():
         origin = ""
         if "request" in tool:
-            origin = client.find_unconfirmed_origin(RequestRules.from_json(tool["request"]))
+            origin = client.find_unconfirmed_origin(convert(tool["request"], RequestRules))
         if origin:
             found.setdefault(origin, []).append(name)
     return tuple(UnconfirmedOrigin(origin, tuple(found[origin])) for origin in sorted(found))

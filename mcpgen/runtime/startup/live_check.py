@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError

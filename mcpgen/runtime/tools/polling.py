@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from mcpgen.runtime.content import JsonObject
+from msgspec import Struct
+
 from mcpgen.runtime.protocol.jsonrpc import encode_json
 from mcpgen.runtime.tools.truncation import cut_to_bytes
 
@@ -17,19 +17,13 @@ if TYPE_CHECKING:
 _MAX_SHOWN: Final = 200  # characters of a state that is waited on
 
 
-@dataclass(frozen=True, slots=True)
-class Polling:
+class Polling(Struct, frozen=True):
     """The `poll` of a tool's contract; `until` are the members that lead to the awaited one."""
 
     until: tuple[str, ...]
     values: tuple[Any, ...]
     interval_seconds: float
     timeout_seconds: float
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> Polling:
-        """Read `poll` of `tools/<tag>.json`."""
-        return cls(**{**entry, "until": tuple(entry["until"]), "values": tuple(entry["values"])})
 
     async def wait(
         self, ctx: Context, ask: Callable[[], Awaitable[Any]], environment: Environment

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
+
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.protocol.jsonrpc import encode_json
 from mcpgen.runtime.tools.truncation import cut_to_bytes
@@ -20,22 +22,16 @@ class ProjectedValue:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Projection:
+class Projection(Struct, frozen=True):
     """The `result` of a tool's contract.
 
     `select` has the members to keep by name, each with those inside it, and {} for all of it.
     """
 
-    select: JsonObject
+    select: JsonObject = {}
     max_items: int | None = None
     max_bytes: int | None = None
     rest: str = ""  # how a caller gets what is cut
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> Projection:
-        """Read `result` of `tools/<tag>.json`."""
-        return cls(**{"select": {}, **entry})
 
     def apply(self, value: Any) -> ProjectedValue:
         """Return the projected value; values other than objects and lists are unchanged."""

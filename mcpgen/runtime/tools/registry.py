@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import convert
+from msgspec.structs import replace
 
 from mcpgen.runtime.content import JsonObject, ToolResult
 from mcpgen.runtime.errors import (
@@ -200,7 +202,7 @@ class ToolRegistry:
             self._handlers[tool.name], tool.name, entry, environment
         )
         if "result" in entry:
-            self._projections[tool.name] = Projection.from_json(entry["result"])
+            self._projections[tool.name] = convert(entry["result"], Projection)
 
     def _make_shape(self, tool: Tool) -> ResultShape:
         shape = self._shapes[tool.name] = tool.result_shape(self._client.name)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import convert
+
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ClientCannotError, ToolError
 from mcpgen.runtime.protocol.jsonrpc import encode_json
@@ -26,7 +28,7 @@ def apply_policies(
 ) -> Handler:
     """Wrap a handler in the policies of its contract."""
     if "poll" in entry:
-        handler = _add_polling(handler, Polling.from_json(entry["poll"]), environment)
+        handler = _add_polling(handler, convert(entry["poll"], Polling), environment)
     if "confirm" in entry:
         handler = _add_confirmation(handler, tool, entry["confirm"])
     return handler

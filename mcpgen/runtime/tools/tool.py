@@ -113,7 +113,7 @@ class Tool:
     def pagination(self) -> PaginationRule | None:
         """Pagination rule, if the caller may request several pages."""
         entry = self.contract.get("pagination")
-        return None if entry is None else PaginationRule.from_json(entry)
+        return None if entry is None else msgspec.convert(entry, PaginationRule)
 
     @cached_property
     def _argument_keywords(self) -> Mapping[str, str]:
@@ -143,7 +143,7 @@ class Tool:
         Raises:
             ConfigurationError: the contract asks for what cannot be sent.
         """
-        return RequestRules.from_json(self.contract.get("request", _NO_REQUEST))
+        return msgspec.convert(self.contract.get("request", _NO_REQUEST), RequestRules)
 
     def prepare_arguments(self, arguments: JsonObject) -> dict[str, Any]:
         """Validate arguments and map them to the handler's keywords.

@@ -251,7 +251,9 @@ class ApiClient:
             return requirement
         if any(not alternative for alternative in rules.security):
             requirement = {}
-        if requirement or not self._settings.secret_names.isdisjoint(rules.settings):
+        if requirement or not self._settings.secret_names.isdisjoint(
+            (*rules.needs_settings, *rules.uses_settings)
+        ):
             raise UnconfirmedOriginError(f"`{operation}`", base_url)
         return requirement
 

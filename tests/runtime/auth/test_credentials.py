@@ -6,6 +6,7 @@ from base64 import b64encode
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.upstream.http.messages import HttpResponse
@@ -44,8 +45,9 @@ def schemes(contract: dict[str, Any]) -> None:
 
 
 def secured(*security: dict[str, list[str]], parameters: tuple[Any, ...] = ()) -> RequestRules:
-    return RequestRules.from_json(
-        {"method": "GET", "path": "/pets", "security": security, "parameters": parameters}
+    return convert(
+        {"method": "GET", "path": "/pets", "security": security, "parameters": parameters},
+        RequestRules,
     )
 
 

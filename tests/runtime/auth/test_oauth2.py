@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from msgspec import convert
 
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.upstream.errors import ConnectError
@@ -77,8 +78,8 @@ def scheme(contract: dict[str, Any]) -> dict[str, Any]:
 
 
 def rules(*scopes: str) -> RequestRules:
-    return RequestRules.from_json(
-        {"method": "GET", "path": "/pets", "security": [{"login": list(scopes)}]}
+    return convert(
+        {"method": "GET", "path": "/pets", "security": [{"login": list(scopes)}]}, RequestRules
     )
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from mcpgen.runtime.tools.polling import Polling
 from mcpgen.runtime.upstream.environment import Environment
@@ -37,7 +38,7 @@ class Waiting:
     def wait(self, **rule: Any) -> Any:
         entry = {"until": ["state"], "values": ["done"], "interval_seconds": 2.0, **rule}
         around = Environment(clock=lambda: self.now, sleep=self.sleep)
-        polling = Polling.from_json({"timeout_seconds": 10.0, **entry})
+        polling = convert({"timeout_seconds": 10.0, **entry}, Polling)
         context: Any = self
         return asyncio.run(polling.wait(context, self.ask, around))
 

@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from mcpgen.runtime.tools.projection import Projection
 
 
 def narrowed(value: Any, **entry: Any) -> tuple[Any, tuple[str, ...]]:
-    found = Projection.from_json(entry).apply(value)
+    found = convert(entry, Projection).apply(value)
     return found.value, found.notes
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import convert
 
 from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.upstream.client import ApiClient
@@ -29,7 +30,7 @@ BUSY, GOOD = HttpResponse(503), HttpResponse(200, JSON, b"1")
 
 
 def rules(method: str = "GET", **more: Any) -> RequestRules:
-    return RequestRules.from_json({"method": method, "path": "/pets", **more})
+    return convert({"method": method, "path": "/pets", **more}, RequestRules)
 
 
 async def call(client: ApiClient, contract: RequestRules, **values: Any) -> Any:

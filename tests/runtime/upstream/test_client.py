@@ -8,6 +8,7 @@ import gc
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from mcpgen.absent import ABSENT
 from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
@@ -43,7 +44,7 @@ def parameter(location: str, name: str, style: str = "", explode: bool = False) 
 
 @pytest.fixture
 def rules() -> RequestRules:
-    return RequestRules.from_json(
+    return convert(
         {
             "method": "PATCH",
             "path": "/pets/{petId}",
@@ -63,15 +64,14 @@ def rules() -> RequestRules:
                 "content_type_argument": "content_type",
             },
             "accept": ["application/json"],
-        }
+        },
+        RequestRules,
     )
 
 
 @pytest.fixture
 def get_rules() -> RequestRules:
-    return RequestRules.from_json(
-        {"method": "GET", "path": "/pets", "accept": ["application/json"]}
-    )
+    return convert({"method": "GET", "path": "/pets", "accept": ["application/json"]}, RequestRules)
 
 
 def test_each_value_travels_in_its_own_place(make_client, upstream, rules, run) -> None:
@@ -191,8 +191,8 @@ def test_handler_that_departs_from_its_contract_is_a_configuration_error(
 )
 def test_header_that_steers_the_connection_is_refused_at_load(name: str) -> None:
     with pytest.raises(ConfigurationError):
-        RequestRules.from_json(
-            {"method": "GET", "path": "/", "parameters": [parameter("header", name)]}
+        convert(
+            {"method": "GET", "path": "/", "parameters": [parameter("header", name)]}, RequestRules
         )
 
 
@@ -292,8 +292,8 @@ def test_user_in_the_base_url_is_pointed_to_the_credentials(make_client) -> None
 
 
 def test_servers_of_an_operation_win_unless_one_is_configured(make_client, upstream, run) -> None:
-    own = RequestRules.from_json(
-        {"method": "GET", "path": "/up", "servers": [{"url": "https://up.example"}]}
+    own = convert(
+        {"method": "GET", "path": "/up", "servers": [{"url": "https://up.example"}]}, RequestRules
     )
     run(make_client().bind("up", own).request("GET", "/up", returns=dict))
     run(
@@ -311,8 +311,8 @@ def test_query_in_the_path_template_is_kept_and_its_fragment_is_not(
     make_client, upstream, run
 ) -> None:
     path = "/?action=list all&id={id}&acl#v2"
-    rules = RequestRules.from_json(
-        {"method": "GET", "path": path, "parameters": [parameter("query", "id")]}
+    rules = convert(
+        {"method": "GET", "path": path, "parameters": [parameter("query", "id")]}, RequestRules
     )
     run(make_client().bind("t", rules).request("GET", path, query={"id": 7}, returns=dict))
     assert upstream.only_request.url == "https://petstore.example/v1/?action=list%20all&acl&id=7"
@@ -353,7 +353,7 @@ def answer(make_client, upstream, run, rules, response, returns=dict) -> Any:
 def test_answer_is_decoded_by_its_media_type(
     make_client, upstream, run, headers, body, accept, expected
 ) -> None:
-    rules = RequestRules.from_json({"method": "GET", "path": "/pets", "accept": accept})
+    rules = convert({"method": "GET", "path": "/pets", "accept": accept}, RequestRules)
     value = answer(make_client, upstream, run, rules, HttpResponse(200, headers, body))
     assert value == expected
 
@@ -417,7 +417,7 @@ def test_error_text_is_cut_and_shows_neither_secrets_nor_terminal_codes(
 ) -> None:
     contract["security_schemes"] = {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}
     contract["environment"] = [{"name": "PETSTORE_KEY", "scheme": "key", "part": "value"}]
-    rules = RequestRules.from_json({"method": "GET", "path": "/", "security": [{"key": []}]})
+    rules = convert({"method": "GET", "path": "/", "security": [{"key": []}]}, RequestRules)
     echo = b"\x1b[31mkey hunter22-secret and eyJhbGciOiJI.eyJzdWIiOiIx.c2ln\x1b[0m " + b"x" * 5000
     upstream.outcomes = (HttpResponse(400, (("Content-Type", "text/plain"),), echo),)
     with pytest.raises(UpstreamStatusError) as error:
@@ -504,7 +504,7 @@ def test_get_is_repeated_after_the_wait_that_was_asked_for(
 
 
 def test_post_is_repeated_only_when_nothing_was_sent(make_client, upstream, run) -> None:
-    rules = RequestRules.from_json({"method": "POST", "path": "/pets"})
+    rules = convert({"method": "POST", "path": "/pets"}, RequestRules)
     upstream.outcomes = (ConnectError("could not be sent."), HttpResponse(503))
     with pytest.raises(UpstreamStatusError):
         run(make_client().bind("t", rules).request("POST", "/pets", returns=dict))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
@@ -25,68 +28,41 @@ from mcpgen.text.charsets import find_codec
 from mcpgen.text.media_types import JSON_LINES, essence_of, is_json, is_text
 
 
-@dataclass(frozen=True, slots=True)
-class MediaTypeRule:
+class MediaTypeRule(Struct, frozen=True):
     """One media type of a body. `schema` is set if the serializer needs it.
 
     `xml_root` is the element name for an object or an array; "" for XML that is passed as text.
     `is_binary` states that the body is a file argument. `prefix_encoding` and `item_encoding` are
     for multipart parts without names, and `root_part` is the member that becomes the first of
     them. `chosen` is the caller's media type within the range `media_type`.
+
+    Raises:
+        ConfigurationError: the media type is not supported.
     """
 
     media_type: str
-    encoding: Mapping[str, JsonObject] = field(default_factory=dict)
+    encoding: dict[str, JsonObject] = {}
     schema: JsonObject | bool | None = None
     xml_root: str = ""
     is_binary: bool = False
     prefix_encoding: tuple[JsonObject, ...] = ()
-    item_encoding: JsonObject = field(default_factory=dict)
+    item_encoding: JsonObject = {}
     root_part: str = ""
     chosen: str = ""
 
+    def __post_init__(self) -> None:
+        classify_body(self.media_type)
 
-@dataclass(frozen=True, slots=True)
-class BodyRule:
+
+class BodyRule(Struct, frozen=True):
     """The `request.body` of a tool's contract, with the preferred media type first."""
 
     argument: str
-    required: bool
     media_types: tuple[MediaTypeRule, ...]
+    required: bool = False
     content_type_argument: str = ""
     is_composed: bool = False  # the handler inserts arguments, which may be ABSENT
     reserved: tuple[str, ...] = ()  # fixed and hidden members, which no argument may set
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> BodyRule:
-        """Parse `body` of `tools/<tag>.json`.
-
-        Raises:
-            ConfigurationError: a media type is not supported.
-        """
-        rules = tuple(
-            MediaTypeRule(
-                media["media_type"],
-                media.get("encoding", {}),
-                media.get("schema"),
-                media.get("xml_root", ""),
-                media.get("is_binary", False),
-                tuple(media.get("prefix_encoding", ())),
-                media.get("item_encoding", {}),
-                media.get("root_part", ""),
-            )
-            for media in entry["media_types"]
-        )
-        for rule in rules:
-            classify_body(rule.media_type)
-        return cls(
-            argument=entry["argument"],
-            required=entry.get("required", False),
-            media_types=rules,
-            content_type_argument=entry.get("content_type_argument", ""),
-            is_composed=entry.get("is_composed", False),
-            reserved=tuple(entry.get("reserved", ())),
-        )
 
     def choose(self, content_type: str) -> MediaTypeRule:
         """Return the rule for the caller's media type; "" stands for the preferred one.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT, Absent
 from mcpgen.runtime.content import JsonObject
@@ -104,7 +106,7 @@ def build_parts(
 
 
 def _find_rule(tool: str, rules: RequestRules, location: str, name: str) -> ParameterRule:
-    rule = rules.parameters.get((location, name))
+    rule = rules.by_place.get((location, name))
     if rule is None:
         raise ConfigurationError(
             f"the handler of `{tool}` sends the {location} parameter `{name}`, "
@@ -131,8 +133,8 @@ def _check_exploded(
 
 
 def _find_querystring_rule(tool: str, rules: RequestRules) -> ParameterRule:
-    for (location, _), rule in rules.parameters.items():
-        if location == "querystring":
+    for rule in rules.parameters:
+        if rule.location == "querystring":
             return rule
     raise ConfigurationError(
         f"the handler of `{tool}` sends a query string, which its contract does not declare"

@@ -21,12 +21,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import quote, unquote
 
 import msgspec
+from msgspec import Struct, field
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.text.media_types import is_json
@@ -50,34 +50,18 @@ class UnsendableError(ValueError):
         return UnsendableError(str(self), f"/{token}{self.pointer}")
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterRule:
+class ParameterRule(Struct, frozen=True):
     """One entry of `request.parameters` in a tool's contract."""
 
-    location: str
+    location: str = field(name="in")
     name: str
-    argument: str
+    argument: str = ""
     style: str = ""
     explode: bool = False
     allow_reserved: bool = False
     allow_empty_value: bool = False
     content_type: str = ""  # for `content` instead of a style
     setting: str = ""  # the environment variable with the value, if it is not an argument
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> ParameterRule:
-        """Parse an entry of `tools/<tag>.json`."""
-        return cls(
-            location=entry["in"],
-            name=entry["name"],
-            argument=entry.get("argument", ""),
-            style=entry.get("style", ""),
-            explode=entry.get("explode", False),
-            allow_reserved=entry.get("allow_reserved", False),
-            allow_empty_value=entry.get("allow_empty_value", False),
-            content_type=entry.get("content_type", ""),
-            setting=entry.get("setting", ""),
-        )
 
 
 # Text of values

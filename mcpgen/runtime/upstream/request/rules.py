@@ -1,9 +1,11 @@
-"""Parsed `request` of a tool's contract: how a call is sent to the API."""
+"""Rules of a tool's contract for the request that a call sends to the API."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec import Struct
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
@@ -37,79 +39,64 @@ _NEVER_ARGUMENTS = frozenset(
 _NEVER_PREFIX = "proxy-"
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRules:
-    """Request rules of one operation. Parameters are keyed by location and wire name."""
+class RequestRules(Struct, frozen=True, dict=True):
+    """Request rules of one operation: `request` of a tool in `tools/<tag>.json`.
+
+    Raises:
+        ConfigurationError: a parameter, header or media type is not allowed.
+    """
 
     method: str
     path: str
-    parameters: Mapping[tuple[str, str], ParameterRule]
+    parameters: tuple[ParameterRule, ...] = ()
     body: BodyRule | None = None
-    security: tuple[Mapping[str, list[str]], ...] = ()
-    servers: tuple[JsonObject, ...] = field(default=())
+    security: tuple[dict[str, list[str]], ...] = ()
+    servers: tuple[JsonObject, ...] = ()
     accept: tuple[str, ...] = ()
     also_answered: tuple[str, ...] = ()  # media types that are declared but not in `Accept`
     timeout_seconds: float | None = None  # for the whole call; None for the client's default
     attempts: int | None = None  # maximum number; None for the client's default
     idempotency_header: str = ""  # gets a fresh key for each call; "" for none
     source: str = ""  # key of the contract's `sources`; "" if there is only one API
-    settings: frozenset[str] = frozenset()  # whose values the request contains if they are set
-    reserved: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    needs_settings: tuple[str, ...] = ()
+    uses_settings: tuple[str, ...] = ()  # whose values the request contains if they are set
+    reserved: dict[str, tuple[str, ...]] = {}
     """Names of hidden parameters and credentials by location; no exploded member may use them."""
-    template: PathTemplate = field(init=False, repr=False, compare=False)
-    template_query: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        path, _, query = self.path.partition("#")[0].partition("?")
-        object.__setattr__(self, "template", PathTemplate(path))
-        object.__setattr__(self, "template_query", _parse_fixed_pairs(query))
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> RequestRules:
-        """Parse `request` of `tools/<tag>.json`.
-
-        Raises:
-            ConfigurationError: a parameter, header or media type is not allowed.
-        """
-        rules = [ParameterRule.from_json(parameter) for parameter in entry.get("parameters", ())]
-        for rule in rules:
+        for rule in self.parameters:
             _check_parameter(rule)
-        body = entry.get("body")
-        return cls(
-            method=entry["method"],
-            path=entry["path"],
-            parameters={(rule.location, rule.name): rule for rule in rules},
-            body=None if body is None else BodyRule.from_json(body),
-            security=tuple(entry.get("security", ())),
-            servers=tuple(entry.get("servers", ())),
-            accept=tuple(entry.get("accept", ())),
-            also_answered=tuple(entry.get("also_answered", ())),
-            timeout_seconds=entry.get("timeout_seconds"),
-            attempts=entry.get("attempts"),
-            idempotency_header=_check_header_name(entry.get("idempotency_header", "")),
-            source=entry.get("source", ""),
-            reserved={name: tuple(names) for name, names in entry.get("reserved", {}).items()},
-            settings=frozenset((*entry.get("needs_settings", ()), *entry.get("uses_settings", ()))),
+        _check_header_name(self.idempotency_header)
+
+    @cached_property
+    def by_place(self) -> Mapping[tuple[str, str], ParameterRule]:
+        """The parameters by location and wire name."""
+        return {(rule.location, rule.name): rule for rule in self.parameters}
+
+    @cached_property
+    def template(self) -> PathTemplate:
+        """The path, without its query."""
+        return PathTemplate(self.path.partition("#")[0].partition("?")[0])
+
+    @cached_property
+    def template_query(self) -> tuple[str, ...]:
+        """The constant query pairs of the path; pairs with a variable are parameters."""
+        query = self.path.partition("#")[0].partition("?")[2]
+        return tuple(
+            percent_encode(pair, _LITERAL_IN_QUERY)
+            for pair in query.split("&")
+            if pair and "{" not in pair
         )
 
     def list_reserved_names(self, location: str, name: str) -> tuple[str, ...]:
         """Return the names that the members of this exploded parameter may not have."""
-        declared = (other for place, other in self.parameters if place == location)
+        declared = (other for place, other in self.by_place if place == location)
         in_path = [pair.partition("=")[0] for pair in self.template_query]
         return (
             *(other for other in declared if other != name),
             *(in_path if location == "query" else ()),
             *self.reserved.get(location, ()),
         )
-
-
-def _parse_fixed_pairs(query: str) -> tuple[str, ...]:
-    """Return the constant query pairs of a path template; pairs with a variable are parameters."""
-    return tuple(
-        percent_encode(pair, _LITERAL_IN_QUERY)
-        for pair in query.split("&")
-        if pair and "{" not in pair
-    )
 
 
 def _check_parameter(rule: ParameterRule) -> None:
@@ -132,17 +119,15 @@ def _check_may_be_argument(header: str) -> None:
         )
 
 
-def _check_header_name(name: str) -> str:
-    """Return `name` if the runtime may set this header; "" is allowed.
+def _check_header_name(name: str) -> None:
+    """Check that the runtime may set this header; "" is allowed.
 
     Raises:
         ConfigurationError: it is not an HTTP token, or controls the connection.
     """
-    if name:
-        if not _is_token(name):
-            raise ConfigurationError(f"idempotency header `{name}` is not an HTTP token")
-        _check_may_be_argument(name)
-    return name
+    if name and not _is_token(name):
+        raise ConfigurationError(f"idempotency header `{name}` is not an HTTP token")
+    _check_may_be_argument(name)
 
 
 def _is_token(text: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-from mcpgen.runtime.content import JsonObject
+from msgspec import Struct
+
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.runtime.upstream.request.parameters import percent_encode
@@ -28,8 +28,7 @@ Step: TypeAlias = "Mapping[str, Any] | tuple[str, ...]"
 Send: TypeAlias = Callable[[Step], Awaitable[tuple[HttpResponse, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class PaginationRule:
+class PaginationRule(Struct, frozen=True):
     """The `pagination` of a tool's contract.
 
     `kind` is "link", "cursor", "last_item" (the cursor is in the last item), "page" or "offset".
@@ -43,11 +42,6 @@ class PaginationRule:
     first: int = 0  # the number of the first page
     size: str = ""  # the wire name of the page size
     more: str = ""  # the member that is true if another page follows
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> PaginationRule:
-        """Parse `pagination` of `tools/<tag>.json`."""
-        return cls(**{**entry, "cursor": tuple(entry.get("cursor", ()))})
 
     def next_step(
         self, response: HttpResponse, value: Any, query: Mapping[str, Any]

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.request.bodies import BodyRule, MediaTypeRule, encode_body
@@ -267,7 +268,7 @@ def test_value_without_a_spelling_is_refused(media_type: str, value: Any, told: 
 @pytest.mark.parametrize("media_type", ["multipart/*", "nonsense"])
 def test_media_type_that_cannot_be_written_is_refused_at_load(media_type: str) -> None:
     with pytest.raises(ConfigurationError, match=media_type.partition("/")[0]):
-        BodyRule.from_json({"argument": "body", "media_types": [{"media_type": media_type}]})
+        convert({"argument": "body", "media_types": [{"media_type": media_type}]}, BodyRule)
 
 
 @pytest.mark.parametrize(
@@ -279,12 +280,12 @@ def test_media_type_that_cannot_be_written_is_refused_at_load(media_type: str) -
     ],
 )
 def test_range_of_media_types_is_sent_as_one_of_them(declared: str, sent: str) -> None:
-    rule = BodyRule.from_json({"argument": "body", "media_types": [{"media_type": declared}]})
+    rule = convert({"argument": "body", "media_types": [{"media_type": declared}]}, BodyRule)
     assert encode_body(rule.choose(""), "dGV4dA==", FileReader()).content_type == sent
 
 
 def test_media_type_within_a_range_is_that_of_the_caller_then_that_of_the_file() -> None:
-    rule = BodyRule.from_json({"argument": "body", "media_types": [{"media_type": "image/*"}]})
+    rule = convert({"argument": "body", "media_types": [{"media_type": "image/*"}]}, BodyRule)
     gif = "data:image/gif;base64,AAEC"
     assert encode_body(rule.choose("image/png"), gif, FileReader()).content_type == "image/png"
     assert encode_body(rule.choose(""), gif, FileReader()).content_type == "image/gif"
@@ -298,11 +299,11 @@ def test_media_type_within_a_range_is_that_of_the_caller_then_that_of_the_file()
 
 def test_media_type_within_a_range_of_one_suffix_is_that_of_the_caller() -> None:
     declared = [{"media_type": "application/*+xml"}]
-    rule = BodyRule.from_json({"argument": "body", "media_types": declared})
+    rule = convert({"argument": "body", "media_types": declared}, BodyRule)
     sent = encode_body(rule.choose("application/soap+xml"), "<a/>", FileReader())
     assert sent.content_type == "application/soap+xml"
     declared = [{"media_type": "application/*+json"}]
-    rule = BodyRule.from_json({"argument": "body", "media_types": declared})
+    rule = convert({"argument": "body", "media_types": declared}, BodyRule)
     sent = encode_body(rule.choose("application/hal+json"), {}, FileReader())
     assert (sent.content_type, sent.content) == ("application/hal+json", b"{}")
     for media_type in ("application/+json", "application/xml", "text/a+json"):

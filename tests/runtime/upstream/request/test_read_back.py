@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import convert
 
 from mcpgen.absent import ABSENT
 from mcpgen.jsonschema.schemas import Schemas
@@ -59,8 +60,9 @@ def read_back(location: str, style: str, explode: bool, schema: Any, value: Any)
     """Send a value and read it; None when the client refuses it."""
     path = "/x/{color}/y" if location == "path" else "/x"
     travel = {"in": location, "name": "color", "argument": "color", "style": style}
-    rules = RequestRules.from_json(
-        {"method": "GET", "path": path, "parameters": [{**travel, "explode": explode}]}
+    rules = convert(
+        {"method": "GET", "path": path, "parameters": [{**travel, "explode": explode}]},
+        RequestRules,
     )
     values: dict[str, dict[str, Any]] = {"path": {}, "query": {}, "header": {}, "cookie": {}}
     values[location]["color"] = value

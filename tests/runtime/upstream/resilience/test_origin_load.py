@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec import convert
 
 from mcpgen.runtime.upstream.errors import OverloadedError, UpstreamStatusError
 from mcpgen.runtime.upstream.http.messages import HttpResponse
@@ -285,7 +286,7 @@ def test_slot_that_comes_with_a_cancellation_goes_to_the_next(run) -> None:
 def test_broken_api_is_not_asked_again_for_a_while(make_client, upstream, environment, run) -> None:
     upstream.outcomes = (HttpResponse(500),)
     client = make_client()
-    rules = RequestRules.from_json({"method": "POST", "path": "/pets"})
+    rules = convert({"method": "POST", "path": "/pets"}, RequestRules)
 
     async def many() -> None:
         for _ in range(20):
@@ -301,7 +302,7 @@ def test_broken_api_is_not_asked_again_for_a_while(make_client, upstream, enviro
 def test_refusals_by_the_api_do_not_open_the_circuit(make_client, upstream, run) -> None:
     upstream.outcomes = (HttpResponse(422),)
     client = make_client()
-    rules = RequestRules.from_json({"method": "POST", "path": "/pets"})
+    rules = convert({"method": "POST", "path": "/pets"}, RequestRules)
 
     async def many() -> None:
         for _ in range(30):
