@@ -55,7 +55,7 @@ class ServerPackage:
     def load(cls, package: str, *, generated_only: bool = False) -> ServerPackage:
         """Find the importable package of this name and read what it serves.
 
-        `generated_only` leaves out all that `handlers/` adds and overrides.
+        `generated_only` ignores `handlers/`.
 
         Raises:
             ConfigurationError: a file of `_generated` is missing or damaged, or a module of
@@ -64,9 +64,9 @@ class ServerPackage:
         return cls(import_module(package), generated_only=generated_only)
 
     def list_toolsets(self, names: Iterable[str]) -> None:
-        """List the tools of these toolsets in place of those that are listed otherwise.
+        """List only the tools of these toolsets; `all` stands for every tool.
 
-        `all` means every tool. Tools that are not listed can be called nevertheless.
+        Tools that are not listed can still be called.
 
         Raises:
             UnknownToolsetError: there is no toolset of one of these names.
@@ -83,7 +83,7 @@ class ServerPackage:
         """The name of its command: "petstore-mcp"."""
         return self.name.removesuffix("_mcp").replace("_", "-") + "-mcp"
 
-    def tool_contracts(self) -> dict[str, JsonObject]:
+    def read_tool_contracts(self) -> dict[str, JsonObject]:
         """Read the contracts of the generated tools, by name, without their handlers."""
         return {
             name: tool
@@ -93,16 +93,27 @@ class ServerPackage:
             ].items()
         }
 
-    def tool_groups(self) -> list[ToolGroup]:
+    def import_tool_groups(self) -> list[ToolGroup]:
         """Import the generated handlers of the tools, by group."""
         return [
             import_module(f"{self.name}._generated.tools.{group}").tools
             for group in self.contract.get("groups", ())
         ]
 
-    def handler_sources(self) -> dict[str, bytes]:
-        """Read the modules of `handlers/`, by path in the package."""
-        return {f"handlers/{name}": self._read(f"handlers/{name}") for name in self._handlers()}
+    def read_handler_sources(self) -> dict[str, bytes]:
+        """Read the modules of `handlers/`, by path in the package, sorted."""
+        if self._generated_only:
+            return {}
+        folder = f"{self._module.__path__[0]}/handlers"
+        try:
+            names = sorted(os.listdir(folder))  # noqa: PTH208  (importing pathlib costs 9 ms)
+        except OSError:
+            return {}
+        return {
+            f"handlers/{name}": self._read(f"handlers/{name}")
+            for name in names
+            if name.endswith(".py") and os.path.isfile(f"{folder}/{name}")  # noqa: PTH113
+        }
 
     def load_hot(
         self, environ: Mapping[str, str] | None = None, *, send: Sender | None = None
@@ -117,11 +128,11 @@ class ServerPackage:
         from mcpgen.runtime.tools.registry import ToolRegistry
         from mcpgen.runtime.upstream.client import ApiClient
 
-        groups = self.tool_groups()
+        groups = self.import_tool_groups()
         if self.contract.get("workflows"):
             groups.append(import_module(f"{self.name}._generated.workflows").tools)
         client = ApiClient(self.contract, os.environ if environ is None else environ, send=send)
-        hooks = list_hooks(map(_import_handlers, self._handler_modules(_HOOK_WORDS)))
+        hooks = list_hooks(map(_import_handlers, self._list_handler_modules(_HOOK_WORDS)))
         aliases = self.contract.get("aliases", {})
         if self.declared is None:
             return ToolRegistry(groups, client, hooks, aliases=aliases, features=self.features)
@@ -144,7 +155,7 @@ class ServerPackage:
 
         environ = os.environ if environ is None else environ
         registry = self.load_hot(environ, send=send)
-        tools = self.with_search(registry)
+        tools = self.add_search(registry)
         keys = f"{self.contract.get('env_prefix', '')}STATE_KEYS"
         state_cipher = KeyRingCipher.from_environment(keys, environ)
         hide_in_log(lambda text: registry.redactor().clean(text))
@@ -157,7 +168,7 @@ class ServerPackage:
         """Whether clients search for tools instead of listing them."""
         return "search" in self.contract
 
-    def with_search(self, registry: ToolRegistry) -> ToolProvider:
+    def add_search(self, registry: ToolRegistry) -> ToolProvider:
         """Wrap the registry in tool search, if the server has it."""
         if not self.has_search:
             return registry
@@ -205,39 +216,20 @@ class ServerPackage:
 
     def _load_features(self) -> Features | None:
         """Import the modules of `handlers/` that add features; most servers have none."""
-        modules = self._handler_modules(_FEATURE_WORDS)
+        modules = self._list_handler_modules(_FEATURE_WORDS)
         if not modules:
             return None
         from mcpgen.runtime.handlers.features import Features
 
         return Features.join(map(_import_handlers, modules))
 
-    def _handler_modules(self, words: tuple[bytes, ...]) -> list[str]:
+    def _list_handler_modules(self, words: tuple[bytes, ...]) -> list[str]:
         """Name the modules of `handlers/` whose source has one of these words, sorted."""
         return [
-            f"{self.name}.handlers.{name.removesuffix('.py')}".removesuffix(".__init__")
-            for name in self._handlers()
-            if self._has_word(f"handlers/{name}", words)
+            f"{self.name}.{path.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
+            for path, source in self.read_handler_sources().items()
+            if any(word in source for word in words)
         ]
-
-    def _handlers(self) -> list[str]:
-        """List the Python files of `handlers/`, sorted; a link to nowhere is not one of them."""
-        if self._generated_only:
-            return []
-        folder = f"{self._module.__path__[0]}/handlers"
-        try:
-            names = sorted(os.listdir(folder))  # noqa: PTH208  (importing pathlib costs 9 ms)
-        except OSError:
-            return []
-        return [
-            name
-            for name in names
-            if name.endswith(".py") and os.path.isfile(f"{folder}/{name}")  # noqa: PTH113
-        ]
-
-    def _has_word(self, name: str, words: tuple[bytes, ...]) -> bool:
-        source = self._read(name)
-        return any(word in source for word in words)
 
     def _read_contract(self) -> dict[str, Any]:
         name = "_generated/contract.json"

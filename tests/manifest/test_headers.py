@@ -54,7 +54,7 @@ def test_default_headers_are_sent_with_every_request(fleet: Fleet) -> None:
     with pytest.raises(ConfigurationError, match="invalid FLEET_TENANT: it must have only visible"):
         ServerPackage.load("fleet_mcp").load_hot({"FLEET_TENANT": "t\u00e4"})
     registry = ServerPackage.load("fleet_mcp").load_hot({"FLEET_TOKEN": "secret-1234"})
-    assert registry._client.redactor().clean("secret-1234") == "***"
+    assert registry._client.get_redactor().clean("secret-1234") == "***"
     done = fleet.run("fleet_mcp", "--check-env")
     assert done.returncode == 1
     assert "until FLEET_TENANT is set." in done.stdout

@@ -107,7 +107,7 @@ def test_a_secret_setting_is_masked_and_others_are_not(fleet: Fleet) -> None:
     assert secrets == {name: name == "FLEET_QUERY_KEY" for name in secrets}
     assert {*SET, "FLEET_REGION", "FLEET_TENANT"} == secrets.keys()
     registry = ServerPackage.load("fleet_mcp").load_hot(SET)
-    redactor = registry._client.redactor()
+    redactor = registry._client.get_redactor()
     assert redactor.clean("AC1234 k-0123456789") == "AC1234 ***"
 
 

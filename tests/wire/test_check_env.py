@@ -197,7 +197,7 @@ def test_the_report_agrees_with_the_client_that_sends(make: Make) -> None:
     )
     served = make(*(operation(f"/{number}", text) for number, text in enumerate(schemes)))
     secret = [setting.name for setting in served.plan.environment if setting.scheme]
-    tools = served.package.tool_contracts()
+    tools = served.package.read_tool_contracts()
 
     for chosen in itertools.product((False, True), repeat=len(secret)):
         environ = {name: "x" for name, is_chosen in zip(secret, chosen, strict=True) if is_chosen}

@@ -175,7 +175,7 @@ def _list_tool_needs(package: ServerPackage) -> list[ToolNeeds]:
     requests = RequestNeeds(package.contract)
     found = [
         requests.of(name, tool["request"])
-        for name, tool in package.tool_contracts().items()
+        for name, tool in package.read_tool_contracts().items()
         if "request" in tool
     ]
     known = {name for tool in found for need in tool.needs for way in need for name in way}
@@ -213,7 +213,7 @@ def _group_unconfirmed_origins(
 
     client = ApiClient(package.contract, environ)
     found: dict[str, list[str]] = {}
-    for name, tool in package.tool_contracts().items():
+    for name, tool in package.read_tool_contracts().items():
         origin = ""
         if "request" in tool:
             origin = client.find_unconfirmed_origin(convert(tool["request"], RequestRules))

@@ -108,7 +108,7 @@ async def _send_request(
 ) -> LiveOutcome:
     simple = [
         tool
-        for group in package.tool_groups()
+        for group in package.import_tool_groups()
         for tool in group.tools.values()
         if _is_harmless(tool)
     ]
@@ -149,11 +149,11 @@ def _is_harmless(tool: Tool) -> bool:
 def _has_settings(tool: Tool, client: ApiClient) -> bool:
     try:
         client.credentials.choose(tool.operation, tool.rules.security)
-        client.base_url(tool.rules)
+        client.find_base_url(tool.rules)
     except (ConfigurationError, ToolError):
         return False
     needed = tool.contract["request"].get("needs_settings", ())
-    return all(client.setting(name) is not ABSENT for name in needed)
+    return all(client.get_setting(name) is not ABSENT for name in needed)
 
 
 def _needs_credentials(tool: Tool) -> bool:
@@ -185,7 +185,7 @@ async def _record_outcome(
         if tool is not None:
             chosen = client.credentials.choose(tool.operation, tool.rules.security)
             variables = client.credentials.list_variables(chosen)
-        message = client.redactor().clean(str(error))
+        message = client.get_redactor().clean(str(error))
         advice = _suggest_fix(error, variables)
         return LiveOutcome(False, operation, recorder.host, recorder.status, message, advice)
     return LiveOutcome(True, operation, recorder.host, recorder.status)

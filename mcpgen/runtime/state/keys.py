@@ -17,7 +17,8 @@ _ASKS: Final = re.compile(rf"\bctx\.(?:{'|'.join(ASKING_METHODS)})\(".encode())
 
 def find_asking_handlers(package: ServerPackage) -> list[str]:
     """Return the modules of `handlers/` that ask clients for input, by path in the package."""
-    return [module for module, source in package.handler_sources().items() if _ASKS.search(source)]
+    sources = package.read_handler_sources()
+    return [path for path, source in sources.items() if _ASKS.search(source)]
 
 
 def check_shared_keys(

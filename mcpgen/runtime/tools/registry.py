@@ -47,53 +47,44 @@ class ToolRegistry:
         aliases: Mapping[str, str] = MappingProxyType({}),
         features: FeatureProvider | None = None,
     ) -> None:
-        """Join groups, and put the hooks of `handlers/` around their handlers.
+        """Join groups, and wrap their handlers in the hooks of `handlers/`.
 
-        `aliases` lead from former names of tools to the ones that they have. A resource of
-        `features` may be given as a file argument.
+        `aliases` map former names of tools to the current ones. A resource of `features` may be
+        passed as a file argument.
 
         Raises:
-            ConfigurationError: a tool has no handler, two groups have one of the same name, or a
-                hook does not fit.
+            ConfigurationError: a tool has no handler, two groups have a tool of the same name, or
+                a hook does not fit.
         """
         self._client = client
-        self.redactor = client.redactor
-        """Returns what masks the secrets that the server has at the moment."""
+        self.redactor = client.get_redactor
+        """Returns a redactor of the secrets that the server currently has."""
         self.features = features
-        self._tools: dict[str, Tool] = {}
+        self.tools: dict[str, Tool] = {}
         self._shapes: dict[str, ResultShape] = {}
         for group in groups:
             group.check_complete()
             for name, tool in group.tools.items():
-                if name in self._tools:
+                if name in self.tools:
                     raise ConfigurationError(f"two groups have a tool called `{name}`")
-                self._tools[name] = tool
-        self._handlers = wrap_handlers(self._tools.values(), hooks)
+                self.tools[name] = tool
+        self._handlers = wrap_handlers(self.tools.values(), hooks)
         self._projections: dict[str, Projection] = {}
-        for tool in self._tools.values():
+        for tool in self.tools.values():
             if "shaping" in tool.contract:
                 self._apply_policies(tool)
-        self._listed = {
-            name: tool for name, tool in self._tools.items() if "exposed_as" not in tool.contract
+        self.listed = {
+            name: tool for name, tool in self.tools.items() if "exposed_as" not in tool.contract
         }
-        self._aliases = {alias: self._tools[name] for alias, name in aliases.items()}
-
-    @property
-    def tools(self) -> Mapping[str, Tool]:
-        """The tools, by name."""
-        return self._tools
-
-    @property
-    def listed(self) -> Mapping[str, Tool]:
-        """Those of the tools that clients may call: what is exposed otherwise is not among them."""
-        return self._listed
+        """The tools that clients may call: those that are not exposed as a resource or a prompt."""
+        self._aliases = {alias: self.tools[name] for alias, name in aliases.items()}
 
     async def call(
         self, name: str, arguments: JsonObject, context: Context, *, is_listed: bool = True
     ) -> ToolResult:
         """Validate the arguments, run the handler, and return the result.
 
-        What is exposed as a resource or a prompt is not listed, and no client can call it.
+        A tool that is exposed as a resource or a prompt is not listed, and no client can call it.
 
         Raises:
             UnknownToolError: there is no such tool.
@@ -101,7 +92,7 @@ class ToolRegistry:
             ProtocolError: the handler ended the request itself.
             ClientCannotError: the client lacks what the handler asked of it.
         """
-        tool = self.find(name) if is_listed else self._tools[name]
+        tool = self.find(name) if is_listed else self.tools[name]
         try:
             handling = self._start_handler(tool, arguments, context)
             api = context.api
@@ -112,8 +103,8 @@ class ToolRegistry:
             # A workflow has no response of its own, and its value may hold those of its steps.
             is_long = response is None and "request" not in tool.contract
             if is_long or (response is not None and len(response.body) > LONG_BYTES):
-                return await run_in_worker(self._result, tool, value, response, api.notes)
-            return self._result(tool, value, response, api.notes)
+                return await run_in_worker(self._make_result, tool, value, response, api.notes)
+            return self._make_result(tool, value, response, api.notes)
         except (ClientCannotError, InvalidArgumentsError, ProtocolError):
             raise
         except RecursionError:
@@ -122,7 +113,7 @@ class ToolRegistry:
         except Exception as error:  # noqa: BLE001  (the boundary: nothing may end the server)
             return make_error_result(error, tool=name)
 
-    def _result(
+    def _make_result(
         self, tool: Tool, value: Any, response: HttpResponse | None, notes: tuple[str, ...]
     ) -> ToolResult:
         """Return the result of a tool for what its handler returned."""
@@ -134,17 +125,17 @@ class ToolRegistry:
         result = make_result(value, shape, is_cut_off=is_cut_off)
         if not notes:
             return result
-        return add_notes(result, map(self._client.redactor().clean, notes))
+        return add_notes(result, map(self._client.get_redactor().clean, notes))
 
     async def run(self, name: str, arguments: JsonObject, context: Context) -> ToolOutcome:
-        """Call a tool from within another one: checked, hooked and sent as if a client had.
+        """Call a tool for another one: validated, hooked and sent as for a client.
 
         Raises:
             CallRefusedError: there is no such tool, or the arguments break its schema.
             ToolError: it failed.
         """
         try:
-            tool = self._tools.get(name) or self.find(name)
+            tool = self.tools.get(name) or self.find(name)
             handling = self._start_handler(tool, arguments, context, context.attempts)
             api = context.api
             value = await handling
@@ -163,9 +154,9 @@ class ToolRegistry:
         """Find a listed tool by its name or a former name.
 
         Raises:
-            UnknownToolError: there is none; what is exposed otherwise is no tool.
+            UnknownToolError: there is none, or it is exposed as a resource or a prompt.
         """
-        tool = self._listed.get(name) or self._aliases.get(name)
+        tool = self.listed.get(name) or self._aliases.get(name)
         if tool is None:
             raise UnknownToolError(name)
         return tool
@@ -175,8 +166,8 @@ class ToolRegistry:
     ) -> Awaitable[Any]:
         """Validate the arguments and start a tool's handler, with `context.api` set.
 
-        Where it gives None, what the API answered counts: the document did not promise it, and it
-        is not thrown away.
+        If the handler returns None, callers use the response of the API: the document does not
+        describe it, but it is not dropped.
 
         Raises:
             InvalidArgumentsError: the arguments break the schema.
@@ -188,7 +179,7 @@ class ToolRegistry:
         if self.features is not None:
             api.read_resource = partial(self.features.read_resource, context=context)
         if tool.pagination is not None:
-            api.paging = self._client.paging(tool.pagination, arguments)
+            api.paging = self._client.start_paging(tool.pagination, arguments)
         return self._handlers[tool.name](context, **keywords)
 
     def _apply_policies(self, tool: Tool) -> None:
@@ -205,7 +196,7 @@ class ToolRegistry:
             self._projections[tool.name] = convert(entry["result"], Projection)
 
     def _make_shape(self, tool: Tool) -> ResultShape:
-        shape = self._shapes[tool.name] = tool.result_shape(self._client.name)
+        shape = self._shapes[tool.name] = tool.make_result_shape(self._client.name)
         return shape
 
     async def aclose(self) -> None:

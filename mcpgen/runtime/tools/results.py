@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,23 +37,23 @@ DEPARTURES_KEY = "mcpgen/schemaDepartures"
 class ResultShape:
     """Result shape from a tool's contract.
 
-    `uri` names bytes that have no name of their own. `output` gives the validator of the listed
-    output schema; None where the tool lists none.
+    `uri` names bytes that have no name of their own. `output` validates against the listed output
+    schema; None if the tool lists none.
     """
 
     operation: str
     result_key: str = ""
     uri: str = ""
-    output: Callable[[], SchemaValidator] | None = None
+    output: SchemaValidator | None = None
 
 
 def make_result(value: Any, shape: ResultShape, *, is_cut_off: bool = False) -> ToolResult:
     """Convert a handler's value to a result.
 
-    A `ToolResult` stands as it is, and so does a content block. JSON becomes structured content,
-    under the result key where the contract has one, with text that says the same; text, pictures,
-    sounds and other bytes become content of their kind. `is_cut_off` says that the response went
-    on.
+    A `ToolResult` and a content block are returned unchanged. JSON becomes structured content,
+    under the result key if the contract has one, with the same JSON as text; text, images, audio
+    and other bytes become content of their kind. `is_cut_off` states that the response was not
+    read to its end.
     """
     if isinstance(value, str) and not shape.result_key:
         return _make_text_result(value, shape, is_cut_off=is_cut_off)
@@ -79,9 +79,9 @@ def add_notes(result: ToolResult, notes: Iterable[str]) -> ToolResult:
 
 
 def _make_empty_content(shape: ResultShape) -> JsonObject | None:
-    """Return placeholder structured content for a response that has none.
+    """Return empty structured content if the tool lists an output schema.
 
-    Clients insist on some where a schema promises it, and no member of a listed one is required.
+    Clients require structured content then, and no member of a listed schema is required.
     """
     return None if shape.output is None else {}
 
@@ -95,7 +95,7 @@ def _make_media_content(media: Media, uri: str) -> Content:
 
 
 def _make_text_result(text: str, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
-    if len(text) <= MAX_CHARACTERS and not is_cut_off:  # by far the most frequent
+    if len(text) <= MAX_CHARACTERS and not is_cut_off:
         return ToolResult((Text(text),), _make_empty_content(shape))
     note = _CUT_OFF_NOTE
     if len(text) > MAX_CHARACTERS:
@@ -125,7 +125,7 @@ def _make_json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> To
     else:
         structured = {shape.result_key or "result": short.value}
     if shape.output is not None:
-        structured, departures = fit_to_schema(structured, shape.output())
+        structured, departures = fit_to_schema(structured, shape.output)
         if departures:
             meta[DEPARTURES_KEY] = list(departures)
             what = "has null in these places" if structured else "is empty"
@@ -140,11 +140,11 @@ def _make_json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> To
 def fit_to_schema(
     structured: JsonObject, validator: SchemaValidator
 ) -> tuple[JsonObject, tuple[str, ...]]:
-    """Replace the parts of structured content that break its schema by null; return the violations.
+    """Replace invalid parts of structured content with null; return it and the violations.
 
-    Clients refuse a result that breaks its schema, whole; so what breaks it becomes null, which
-    every member of a listed output schema may be, and the text still has all of it. It is empty
-    if the places are too many to find.
+    Clients reject a result that violates its schema as a whole. Every member of a listed output
+    schema may be null, and the text still has all values. The content is empty if there are too
+    many violations to locate.
     """
     if validator.is_valid(structured):
         return structured, ()
@@ -161,7 +161,7 @@ def fit_to_schema(
 def _put_null(value: Any, path: list[str | int]) -> None:
     for step in path[:-1]:
         if value is None:
-            return  # what holds this place gave way already
+            return  # a parent was replaced before
         value = value[step]
     if path and value is not None:
         value[path[-1]] = None

@@ -33,13 +33,17 @@ class Tool:
     def __init__(self, name: str, contract: JsonObject) -> None:
         self.name = name
         self.contract = contract
-        self.handler: Handler | None = None
-
-    @property
-    def operation(self) -> str:
+        self.operation: str = contract["operation"]
         """The operation that the tool calls: "GET /pets/{petId}"."""
-        operation: str = self.contract["operation"]
-        return operation
+        self.input_schema: JsonObject = (
+            contract.get("input_schema") or contract["listing"]["inputSchema"]
+        )
+        """Schema that arguments are validated against; may be stricter than the listed one."""
+        self.keywords: Mapping[str, str] = contract.get("arguments", {})
+        """The handler's keyword for each argument."""
+        self.defaults: Mapping[str, Any] = contract.get("defaults", {})
+        """Values of arguments that a call omits."""
+        self.handler: Handler | None = None
 
     @property
     def generated_handler(self) -> Handler:
@@ -52,8 +56,8 @@ class Tool:
             raise ConfigurationError(f"no handler for `{self.name}`")
         return self.handler
 
-    def as_listed(self) -> Tool:
-        """Return a copy that clients can call, of a tool that is exposed as something else."""
+    def make_listed(self) -> Tool:
+        """Return a copy that is listed, even if the tool is exposed as a resource or a prompt."""
         contract = {key: value for key, value in self.contract.items() if key != "exposed_as"}
         tool = Tool(self.name, contract)
         tool.handler = self.handler
@@ -69,8 +73,8 @@ class Tool:
     ) -> None:
         """Compare a function's parameters with the arguments of the contract.
 
-        `positional` is what it takes before them, and `described` begins the message. With
-        `in_part` it may name some, and take the others by `**`.
+        `positional` are the parameters before them, and `described` begins the message. With
+        `in_part` it may name some arguments, and accept the others by `**`.
 
         Raises:
             ConfigurationError: they differ.
@@ -98,18 +102,6 @@ class Tool:
         )
 
     @cached_property
-    def keywords(self) -> Mapping[str, str]:
-        """The handler's keyword for each argument."""
-        arguments: Mapping[str, str] = self.contract.get("arguments", {})
-        return arguments
-
-    @cached_property
-    def defaults(self) -> Mapping[str, Any]:
-        """Values of arguments that a call omits."""
-        defaults: Mapping[str, Any] = self.contract.get("defaults", {})
-        return defaults
-
-    @cached_property
     def pagination(self) -> PaginationRule | None:
         """Pagination rule, if the caller may request several pages."""
         entry = self.contract.get("pagination")
@@ -117,7 +109,7 @@ class Tool:
 
     @cached_property
     def _argument_keywords(self) -> Mapping[str, str]:
-        """The keyword for each argument; "" for the one that no handler gets."""
+        """The keyword for each argument; "" for the one that is not passed to the handler."""
         if self.pagination is None:
             return self.keywords
         return {**self.keywords, self.pagination.argument: ""}
@@ -127,14 +119,6 @@ class Tool:
         """Whether a handler's keywords equal the argument names and values need no conversion."""
         are_alike = all(name == keyword for name, keyword in self._argument_keywords.items())
         return are_alike and "wire_names" not in self.contract
-
-    @property
-    def input_schema(self) -> JsonObject:
-        """Schema that arguments are validated against; may be stricter than the listed one."""
-        schema: JsonObject = (
-            self.contract.get("input_schema") or self.contract["listing"]["inputSchema"]
-        )
-        return schema
 
     @cached_property
     def rules(self) -> RequestRules:
@@ -149,7 +133,7 @@ class Tool:
         """Validate arguments and map them to the handler's keywords.
 
         Raises:
-            InvalidArgumentsError: they do not; one sentence for each violation.
+            InvalidArgumentsError: they are invalid; one sentence for each violation.
         """
         keywords = self._argument_keywords
         if self.defaults:
@@ -192,25 +176,19 @@ class Tool:
                 raise InvalidArgumentsError(self.name, (f"`/{name}` {error}",)) from None
         return given
 
-    def result_shape(self, server: str) -> ResultShape:
+    def make_result_shape(self, server: str) -> ResultShape:
         """Return the result shape of the contract."""
+        schema = self.contract["listing"].get("outputSchema")
         return ResultShape(
             operation=self.operation,
             result_key=self.contract.get("result_key", ""),
             uri=f"{server}:/{self.name}",
-            output=self._output if "outputSchema" in self.contract["listing"] else None,
+            output=_make_validator(schema) if schema is not None else None,
         )
 
     @cached_property
     def _input_validator(self) -> SchemaValidator:
         return _make_validator(self.input_schema)
-
-    @cached_property
-    def _output_validator(self) -> SchemaValidator:
-        return _make_validator(self.contract["listing"]["outputSchema"])
-
-    def _output(self) -> SchemaValidator:
-        return self._output_validator
 
 
 def _make_validator(schema: JsonObject) -> SchemaValidator:
@@ -234,10 +212,10 @@ class ToolGroup:
 
     @classmethod
     def load(cls, module_name: str, file_name: str) -> ToolGroup:
-        """Read the contract that lies beside the module: `ToolGroup.load(__name__, "pets.json")`.
+        """Read the contract beside the module: `ToolGroup.load(__name__, "pets.json")`.
 
         Raises:
-            ConfigurationError: there is none, or it is damaged.
+            ConfigurationError: the file is missing or damaged.
         """
         spec = sys.modules[module_name].__spec__
         if spec is None or spec.origin is None:

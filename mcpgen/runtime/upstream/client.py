@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from mcpgen.absent import ABSENT, Absent
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
 from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
-from mcpgen.runtime.auth.credentials import Credentials, read_credentials
+from mcpgen.runtime.auth.credentials import read_credentials
 from mcpgen.runtime.content import JsonObject, ResourceResult
 from mcpgen.runtime.errors import (
     ConfigurationError,
@@ -77,17 +77,17 @@ class ApiClient:
         Raises:
             ConfigurationError: a setting has an invalid value.
         """
-        self._name: str = contract["name"]
-        self._environment = environment or Environment()
+        self.name: str = contract["name"]
+        self.environment = environment or Environment()
         self._base_urls = {
             source: BaseUrls(contract, environ, source=source)
             for source in ("", *contract.get("sources", ()))
         }
-        self._credentials = read_credentials(
+        self.credentials = read_credentials(
             contract,
             environ,
             base_urls=self._base_urls,
-            clock=self._environment.clock,
+            clock=self.environment.clock,
         )
         self._settings = Settings(contract, environ)
         keys = environ.get(f"{contract['env_prefix']}STATE_KEYS", "").split(",")
@@ -106,39 +106,24 @@ class ApiClient:
         )
         self._send = send
         self._owned_sender: Callable[[], Awaitable[None]] | None = None
-        self._has_fixed_secrets = not self._credentials.find_token_scheme()
-        self._redacted: tuple[str, ...] = self._credentials.secrets
+        self._has_fixed_secrets = not self.credentials.find_token_scheme()
+        self._redacted: tuple[str, ...] = self.credentials.secrets
         self._redactor = Redactor((*self._redacted, *self._fixed_secrets))
         self._policy = RetryPolicy()
-        self._limits = LimitsByOrigin(self._environment.clock, self._environment.chance)
+        self._limits = LimitsByOrigin(self.environment.clock, self.environment.chance)
         self._deadline_seconds = deadline_seconds
 
-    @property
-    def name(self) -> str:
-        """The server's name, as in its contract."""
-        return self._name
-
-    @property
-    def credentials(self) -> Credentials:
-        """The credentials of the security schemes, from the environment."""
-        return self._credentials
-
-    @property
-    def environment(self) -> Environment:
-        """The clock, randomness and sleep of this client."""
-        return self._environment
-
-    def redactor(self) -> Redactor:
+    def get_redactor(self) -> Redactor:
         """Return a redactor of the current secrets, including fetched tokens."""
         if self._has_fixed_secrets:  # every message of a call asks for this
             return self._redactor
-        secrets = self._credentials.secrets  # with the tokens that were fetched so far
+        secrets = self.credentials.secrets  # with the tokens that were fetched so far
         if secrets != self._redacted:
             self._redacted = secrets
             self._redactor = Redactor((*secrets, *self._fixed_secrets))
         return self._redactor
 
-    def setting(self, name: str) -> Any:
+    def get_setting(self, name: str) -> Any:
         """Return the value of a setting, typed as its schema says; ABSENT if it is not set.
 
         Raises:
@@ -146,11 +131,11 @@ class ApiClient:
         """
         return self._settings.get(name)
 
-    def paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
+    def start_paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
         """Start the pagination that the arguments of a tool call request."""
         return Paging(rule, arguments.get(rule.argument), self._credential_queries)
 
-    def base_url(self, rules: RequestRules) -> str:
+    def find_base_url(self, rules: RequestRules) -> str:
         """Return the base URL of an operation, without a trailing slash.
 
         Raises:
@@ -165,12 +150,12 @@ class ApiClient:
         """
         operation = f"{rules.method} {rules.path}"
         try:
-            requirement = self._requirement(operation, self.base_url(rules), rules)
+            requirement = self._choose_credentials(operation, self.find_base_url(rules), rules)
         except UnconfirmedOriginError as error:
             return error.origin
         except (ConfigurationError, ToolError):
             return ""
-        return origin_of(self._credentials.find_unconfirmed_url(requirement))
+        return origin_of(self.credentials.find_unconfirmed_url(requirement))
 
     def bind(self, tool: str, rules: RequestRules) -> ToolApi:
         """Return the view of this client that is `ctx.api` in the handler of one tool."""
@@ -194,10 +179,10 @@ class ApiClient:
             ConfigurationError: the base URL is not configured.
         """
         parts = self._headers[rules.source].add_to(parts)
-        parts, has_key = with_idempotency_key(parts, rules, self._environment.idempotency_key)
+        parts, has_key = with_idempotency_key(parts, rules, self.environment.idempotency_key)
         operation = f"{parts.method} {parts.path}"
-        base_url = self.base_url(rules)
-        requirement = self._requirement(operation, base_url, rules)
+        base_url = self.find_base_url(rules)
+        requirement = self._choose_credentials(operation, base_url, rules)
         private_setting = self._base_urls[rules.source].private_addresses_setting(rules.servers)
         policy = self._policy
         if rules.attempts is not None:
@@ -205,13 +190,13 @@ class ApiClient:
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
         deadline = asyncio.timeout(timeout_seconds)
         caller = "" if owner is None else owner.caller
-        call = ApiCall(self._sender(), self._limits, self._environment, deadline, caller)
+        call = ApiCall(self._get_sender(), self._limits, self.environment, deadline, caller)
         try:
             async with deadline:
                 response = await call.run(
                     base_url,
                     requirement,
-                    self._credentials,
+                    self.credentials,
                     partial(
                         assemble,
                         base_url,
@@ -222,19 +207,19 @@ class ApiClient:
                     has_key=has_key,
                 )
                 if 200 <= response.status < 300:
-                    return await _decode(response, accept, self.redactor(), owner)
+                    return await _decode(response, accept, self.get_redactor(), owner)
             raise make_status_error(
                 response,
-                self.redactor(),
-                retry_after=parse_retry_after(response, self._environment.now()),
-                credential_variables=self._credentials.list_variables(requirement),
+                self.get_redactor(),
+                retry_after=parse_retry_after(response, self.environment.now()),
+                credential_variables=self.credentials.list_variables(requirement),
             )
         except TimeoutError:
-            raise _timeout_error(operation, timeout_seconds, call.course) from None
+            raise _make_timeout_error(operation, timeout_seconds, call.course) from None
         except UpstreamError as error:
             raise error.with_operation(operation) from None
 
-    def _requirement(
+    def _choose_credentials(
         self, operation: str, base_url: str, rules: RequestRules
     ) -> Mapping[str, Sequence[str]]:
         """Choose the credentials of a request. Only confirmed origins may receive credentials.
@@ -245,7 +230,7 @@ class ApiClient:
             ToolError: no alternative is configured.
             ConfigurationError: the request would carry credentials to an unconfirmed origin.
         """
-        requirement = self._credentials.choose(operation, rules.security)
+        requirement = self.credentials.choose(operation, rules.security)
         own = rules.servers
         if not own or self._base_urls[rules.source].is_confirmed(base_url, own):
             return requirement
@@ -257,14 +242,14 @@ class ApiClient:
             raise UnconfirmedOriginError(f"`{operation}`", base_url)
         return requirement
 
-    def _sender(self) -> Sender:
+    def _get_sender(self) -> Sender:
         if self._send is None:
             # Imported here because `tools/list` does not need it.
             from mcpgen.runtime.upstream.http.sender import HttpSender
             from mcpgen.runtime.upstream.http.trust import Authority
 
             authority = Authority(self._ca_setting, self._ca_file)
-            sender = HttpSender(f"{self._name}-mcp", authority=authority)
+            sender = HttpSender(f"{self.name}-mcp", authority=authority)
             self._send, self._owned_sender = sender.send, sender.aclose
         return self._send
 
@@ -298,7 +283,7 @@ class ToolApi:
         Raises:
             ToolError: it is not set, and there is no default.
         """
-        value = self._client.setting(name)
+        value = self._client.get_setting(name)
         if value is not ABSENT:
             return value
         if default is not _REQUIRED:
@@ -389,7 +374,7 @@ class ToolApi:
                         files=self._client.files,
                     )
                 except ResourceNeededError as needed:
-                    file = await self._file_of_resource(needed.uri)
+                    file = await self._read_resource_file(needed.uri)
                     self._client.files = self._client.files.with_resource(needed.uri, file)
 
         exchange = partial(self._client.exchange, rules, accept=accept, owner=self.owner)
@@ -409,7 +394,7 @@ class ToolApi:
         self.last_response, self.last_value = response, value
         return None if returns is None else value
 
-    async def _file_of_resource(self, uri: str) -> FileContent | None:
+    async def _read_resource_file(self, uri: str) -> FileContent | None:
         """Read one of the server's own resources; return None if none has this URI."""
         if self.read_resource is None:
             return None
@@ -422,7 +407,7 @@ class ToolApi:
         return FileContent(content, unquote(name), found.mime_type)
 
 
-def _timeout_error(operation: str, seconds: float, course: Course) -> UpstreamError:
+def _make_timeout_error(operation: str, seconds: float, course: Course) -> UpstreamError:
     if course.requests_sent:
         return TimeoutExceededError(
             f"`{operation}` returned no complete answer within {seconds:g} seconds. "

@@ -176,7 +176,7 @@ class Suite:
         api = ApiClient(self._server.contract, environ, send=send, environment=environment)
         tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
         registry = ToolRegistry([ToolGroup("", tools)], api)
-        dispatcher = Dispatcher(self._server.with_search(registry) if has_search else registry)
+        dispatcher = Dispatcher(self._server.add_search(registry) if has_search else registry)
         connection = MemoryConnection(self._definition, dispatcher)
         return Client(
             connection, MODERN, answers=_ACCEPTING_USER, timeout_seconds=_PATIENCE_SECONDS
@@ -191,7 +191,7 @@ class Suite:
         """The tools of one operation each, all to be called; `WorkflowSuite` is for the others."""
         tools = self._registry.tools
         return {
-            name: tool.as_listed() for name, tool in tools.items() if "request" in tool.contract
+            name: tool.make_listed() for name, tool in tools.items() if "request" in tool.contract
         }
 
     def _check_requests(self, case: Case, mock: MockUpstream) -> Iterator[str]:

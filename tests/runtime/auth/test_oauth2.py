@@ -234,5 +234,5 @@ def test_the_credential_that_was_refused_is_named(
 def test_fetched_token_is_masked_in_what_is_shown(make_client, issuer, run) -> None:
     client = make_client(CLIENT)
     run(call(client))
-    assert client.redactor().clean("x token-1 y s3cret:+") == "x *** y ***"
+    assert client.get_redactor().clean("x token-1 y s3cret:+") == "x *** y ***"
     assert "token-1" not in repr(client.credentials._schemes["login"])
