@@ -91,10 +91,6 @@ class ClientRequest:
     method: str
     params: JsonObject
 
-    def to_json(self) -> JsonObject:
-        """Return the request as JSON."""
-        return {"method": self.method, "params": self.params}
-
 
 def ask_form(message: str, schema: JsonObject) -> ClientRequest:
     """Ask the user to fill in a form; `schema` is a flat object schema. Never for secrets."""

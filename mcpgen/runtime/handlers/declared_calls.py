@@ -21,6 +21,7 @@ from mcpgen.runtime.content import (
     ToolResult,
 )
 from mcpgen.runtime.errors import InvalidArgumentsError, ProtocolError, ResourceNotFoundError
+from mcpgen.runtime.handlers.features import Features
 from mcpgen.runtime.handlers.text_values import parse_text_value
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcpgen.runtime.tools.results import STATUS_KEY
@@ -29,7 +30,6 @@ from mcpgen.text.uri_template import UriTemplate
 if TYPE_CHECKING:
     from mcpgen.runtime.handlers.context import Context
     from mcpgen.runtime.handlers.declared import Declared
-    from mcpgen.runtime.handlers.features import Features
     from mcpgen.runtime.tools.registry import ToolRegistry
 
 _NOT_FOUND: Final = 404
@@ -44,17 +44,16 @@ class DeclaredFeatures:
     ) -> None:
         """Serve `declared`, and the rest from `features`; `read` reads a file of the package."""
         self._declared = declared
-        self._features = features
+        self._features = features or Features()
         self._read = read
-        self.registry: ToolRegistry  # set once it is there; it reads resources in its turn
+        self.registry: ToolRegistry  # set later: the registry reads resources of these features
 
     def has_tool(self, name: str) -> bool:
         """Return whether `handlers/` has this tool."""
-        return self._features is not None and self._features.has_tool(name)
+        return self._features.has_tool(name)
 
     async def call_tool(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
-        """Call a tool of `handlers/`; as `Features.call_tool`."""
-        assert self._features is not None  # noqa: S101  (`has_tool` said so)
+        """Call a tool of `handlers/`, as `Features.call_tool`."""
         return await self._features.call_tool(name, arguments, context)
 
     async def get_prompt(
@@ -68,8 +67,6 @@ class DeclaredFeatures:
         """
         entry = self._declared.prompts.get(name)
         if entry is None:
-            if self._features is None:
-                raise ProtocolError(INVALID_PARAMS, f"unknown prompt {name[:100]!r}")
             return await self._features.get_prompt(name, arguments, context)
         description = entry["listing"].get("description", "")
         if "tool" in entry:
@@ -92,8 +89,6 @@ class DeclaredFeatures:
         """
         entry, variables = self._find(uri)
         if entry is None:
-            if self._features is None:
-                raise ResourceNotFoundError(uri)
             return await self._features.read_resource(uri, context)
         media_type = entry["listing"].get("mimeType", "")
         if "text" in entry:
@@ -121,7 +116,7 @@ class DeclaredFeatures:
         """Return the suggestions of `handlers/`, else the declared values with the typed prefix."""
         reference, argument = params["ref"], params["argument"]
         owner = reference.get("name") or reference.get("uri")
-        if self._features is not None and self._features.has_completion(owner, argument["name"]):
+        if self._features.has_completion(owner, argument["name"]):
             return await self._features.complete(params, context)
         entry = self._declared.prompts.get(owner) or self._declared.templates.get(owner) or {}
         typed = argument["value"].casefold()

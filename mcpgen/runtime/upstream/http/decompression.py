@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from mcpgen.runtime.upstream.errors import DisconnectedError, MalformedResponseError
 
 PIECE_BYTES: Final = 64 * 1024
 
 
-class Decompressor(Protocol):
-    """Decoder of one content coding."""
+class Decompressor:
+    """Decoder of one content coding; the base class decodes a body without one."""
 
     def feed(self, data: bytes) -> Iterable[bytes]:
         """Decompress the next bytes of the body, in pieces of at most `PIECE_BYTES`."""
+        return (data,)
 
     def finish(self) -> None:
         """Check that the body is complete."""
@@ -29,7 +30,7 @@ def make_decompressor(content_encoding: str) -> Decompressor:
     """
     coding = content_encoding.strip().lower()
     if coding in {"", "identity"}:
-        return _Identity()
+        return Decompressor()
     if coding in {"gzip", "x-gzip", "deflate"}:
         return _Inflater(coding.removeprefix("x-"))
     raise MalformedResponseError(
@@ -37,15 +38,7 @@ def make_decompressor(content_encoding: str) -> Decompressor:
     )
 
 
-class _Identity:
-    def feed(self, data: bytes) -> Iterable[bytes]:
-        return (data,)
-
-    def finish(self) -> None:
-        pass
-
-
-class _Inflater:
+class _Inflater(Decompressor):
     """gzip, with one or several members, and deflate."""
 
     def __init__(self, coding: str) -> None:
@@ -56,7 +49,7 @@ class _Inflater:
         is_full = False
         while data or is_full:
             if self._stream is None:
-                self._stream = zlib.decompressobj(self._bits(data))
+                self._stream = zlib.decompressobj(self._find_window_bits(data))
             try:
                 piece = self._stream.decompress(data, PIECE_BYTES)
             except zlib.error:
@@ -70,7 +63,7 @@ class _Inflater:
             if self._stream.eof:
                 self._stream = None
 
-    def _bits(self, data: bytes) -> int:
+    def _find_window_bits(self, data: bytes) -> int:
         if self._window_bits is None:
             # "deflate" means zlib's format, and some servers send it without that envelope.
             self._window_bits = 15 if data[0] & 0x0F == 8 else -15

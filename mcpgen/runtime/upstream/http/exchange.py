@@ -19,12 +19,14 @@ from mcpgen.runtime.upstream.http.connection import (
     make_truncation_error,
 )
 from mcpgen.runtime.upstream.http.decompression import make_decompressor
-from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, is_stream
-from mcpgen.runtime.upstream.http.response_head import (
-    ResponseHead,
-    find_head_end,
-    parse_head,
+from mcpgen.runtime.upstream.http.messages import (
+    HttpRequest,
+    HttpResponse,
+    find_field,
+    is_stream,
+    join_fields,
 )
+from mcpgen.runtime.upstream.http.response_head import ResponseHead, find_head_end, parse_head
 
 MAX_INFORMATIONAL: Final = 8  # 1xx responses before the final one
 MAX_RATIO: Final = 100
@@ -37,7 +39,7 @@ _COMPRESSED_SLICE_BYTES: Final = 16 * 1024  # may hold hundreds of empty gzip me
 
 async def exchange(
     connection: Connection, head: bytes, request: HttpRequest
-) -> tuple[HttpResponse, ResponseHead, bool]:
+) -> tuple[HttpResponse, bool]:
     """Send a request, read its response, and return also whether the connection is reusable.
 
     `head` is the encoded head of the request. The caller sets the deadline.
@@ -59,14 +61,14 @@ async def exchange(
         raise
     reader = BodyReader(connection, response_head, request.max_response_bytes)
     is_cut_off = False
-    if is_stream(response_head.header("content-type")):
+    if is_stream(find_field(response_head.headers, "content-type")):
         is_cut_off = await reader.listen(request.stream_seconds)
     else:
         await reader.read()
     response = HttpResponse(
         response_head.status, response_head.headers, bytes(reader.content), is_cut_off
     )
-    return response, response_head, is_sent and not is_cut_off and response_head.is_persistent
+    return response, is_sent and not is_cut_off and response_head.is_persistent
 
 
 def _check_is_fresh(connection: Connection) -> None:
@@ -120,7 +122,7 @@ class BodyReader:
         self._connection = connection
         self._head = head
         self._max_bytes = max_bytes
-        encoding = head.all_values("content-encoding") if head.has_body else ""
+        encoding = join_fields(head.headers, "content-encoding") if head.has_body else ""
         self._is_plain = encoding.strip().lower() in {"", "identity"}
         self._decompressor = make_decompressor(encoding)
         self._chunks = ChunkedDecoder() if head.is_chunked else None
@@ -137,7 +139,7 @@ class BodyReader:
         """
         announced = self._left
         if self._is_plain and announced is not None and announced > self._max_bytes:
-            raise _too_large(self._max_bytes, f"it announced {announced:,} bytes")
+            raise _make_size_error(self._max_bytes, f"it announced {announced:,} bytes")
         if self._is_plain and announced is not None:
             await self._reserve(announced, announced)
         if self._head.has_body:
@@ -210,7 +212,7 @@ class BodyReader:
                 if self._lines_left < 0:
                     raise _TooManyLinesError
             if len(self.content) > self._max_bytes:
-                raise _too_large(self._max_bytes, "the rest was not read")
+                raise _make_size_error(self._max_bytes, "the rest was not read")
             if len(self.content) > max(self._wire_bytes * MAX_RATIO, _SMALLEST_BOMB):
                 raise ResponseTooLargeError(
                     f"answered with {self._wire_bytes:,} compressed bytes that unpack to more than "
@@ -227,7 +229,7 @@ class _TooManyLinesError(Exception):
     """Raised when a stream has more lines than the limit."""
 
 
-def _too_large(bound: int, detail: str) -> ResponseTooLargeError:
+def _make_size_error(bound: int, detail: str) -> ResponseTooLargeError:
     return ResponseTooLargeError(
         f"answered with more than {bound:,} bytes; {detail}. Request less: a smaller page, fewer "
         "fields or a filter."

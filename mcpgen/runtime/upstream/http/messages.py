@@ -59,8 +59,18 @@ class HttpResponse:
 
     def header(self, name: str) -> str:
         """Return the first field with this name, in any case; "" if there is none."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), "")
+        return find_field(self.headers, name)
+
+
+def find_field(fields: HeaderFields, name: str) -> str:
+    """Return the first field with this name, in any case; "" if there is none."""
+    wanted = name.lower()
+    return next((value for key, value in fields if key.lower() == wanted), "")
+
+
+def join_fields(fields: HeaderFields, name: str) -> str:
+    """Return the values of all fields with this lower-case name, joined with commas."""
+    return ", ".join(value for key, value in fields if key.lower() == name)
 
 
 _STREAMS = frozenset(

@@ -32,14 +32,6 @@ class ResponseHead:
     has_body: bool
     is_persistent: bool  # another request may follow on the connection once the body was read
 
-    def header(self, name: str) -> str:
-        """Return the value of the first field with this lower-case name; "" if there is none."""
-        return next((value for key, value in self.headers if key.lower() == name), "")
-
-    def all_values(self, name: str) -> str:
-        """Return the values of all fields with this lower-case name, joined with commas."""
-        return ", ".join(value for key, value in self.headers if key.lower() == name)
-
 
 def find_head_end(received: bytearray, searched: int) -> int:
     """Return the length of the head with its empty line; -1 if it is not complete yet.

@@ -61,18 +61,18 @@ class HttpSender:
             not request.private_addresses_setting,
             request.client_certificate if is_secure else None,
         )
-        head = self._head(request, target or "/", host_field)
+        head = self._encode_head(request, target or "/", host_field)
         connection = await self._pool.acquire(origin, request.private_addresses_setting)
         seconds = 0.0
         try:
-            response, response_head, is_reusable = await exchange(connection, head, request)
+            response, is_reusable = await exchange(connection, head, request)
             if is_reusable:
-                seconds = parse_idle_seconds(response_head.header("keep-alive"))
+                seconds = parse_idle_seconds(response.header("keep-alive"))
         finally:
             self._pool.release(origin, connection, idle_seconds=seconds)
         return response
 
-    def _head(self, request: HttpRequest, target: str, host_field: str) -> bytes:
+    def _encode_head(self, request: HttpRequest, target: str, host_field: str) -> bytes:
         """Return the request line and header fields with the empty line.
 
         Raises:

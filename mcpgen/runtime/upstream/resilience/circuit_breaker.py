@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from mcpgen.runtime.upstream.errors import OverloadedError
 
 MAX_CALLERS = 1000  # that an open circuit breaker tells apart
 
 
-class Admission:
-    """A request that the circuit breaker admitted; `settle` reports its outcome."""
+class Admission(Struct, frozen=True):
+    """A request that the circuit breaker admitted."""
 
-    __slots__ = ("_breaker", "_period", "caller", "is_probe")
-
-    def __init__(self, breaker: CircuitBreaker, period: int, caller: str, is_probe: bool) -> None:
-        self._breaker = breaker
-        self._period = period
-        self.caller = caller
-        self.is_probe = is_probe
-
-    def settle(self, *, failed: bool | None) -> None:
-        """Report the outcome once; None if the request ended without one (cancelled)."""
-        if self._period == self._breaker.period:
-            self._breaker.record(self, failed=failed)
+    caller: str
+    is_probe: bool
+    period: int
 
 
 class CircuitBreaker:
@@ -54,8 +47,7 @@ class CircuitBreaker:
         self._open_until: float | None = None  # None while the circuit is closed
         self._refused: set[str] = set()  # the callers for whom it is open
         self._has_probe = False  # under way
-        self.period = 0
-        """Changes when the circuit opens, so that outcomes of earlier requests are ignored."""
+        self._period = 0  # changes when the circuit opens
 
     def check(self, caller: str = "") -> None:
         """Check whether a request may be sent, before it waits for a slot.
@@ -73,7 +65,7 @@ class CircuitBreaker:
             )
 
     def admit(self, caller: str = "") -> Admission:
-        """Admit a request that is sent now; the caller must settle its outcome.
+        """Admit a request that is sent now; the caller must `record` its outcome.
 
         Raises:
             OverloadedError: the circuit is open for the caller.
@@ -81,10 +73,15 @@ class CircuitBreaker:
         self.check(caller)
         is_probe = self._open_until is not None and caller in self._refused
         self._has_probe = self._has_probe or is_probe
-        return Admission(self, self.period, caller, is_probe)
+        return Admission(caller, is_probe, self._period)
 
     def record(self, request: Admission, *, failed: bool | None) -> None:
-        """Record an outcome; a 4xx status is not a failure."""
+        """Record the outcome of a request, once; None if it ended without one (cancelled).
+
+        A 4xx status is not a failure. Requests from before the circuit opened do not count.
+        """
+        if request.period != self._period:
+            return
         if request.is_probe:
             self._has_probe = False  # after a probe without an outcome, the next request is one
             if failed:
@@ -116,7 +113,7 @@ class CircuitBreaker:
         return {caller for caller, surplus in balance.items() if surplus > 0}
 
     def _open(self) -> None:
-        self.period += 1
+        self._period += 1
         self._window.clear()
         self._failures = 0
         self._open_until = self._clock() + self._rest_seconds * (0.8 + 0.4 * self._chance())

@@ -55,7 +55,7 @@ class OriginLimits:
                 failed = True if course.deadline.expired() else None
                 raise
             finally:
-                admission.settle(failed=failed)
+                self.circuit.record(admission, failed=failed)
         finally:
             self.slots.release(caller)
         return response

@@ -10,7 +10,7 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 from msgspec import Struct
 
 from mcpgen.runtime.upstream.errors import UpstreamError
-from mcpgen.runtime.upstream.http.messages import HttpResponse
+from mcpgen.runtime.upstream.http.messages import HttpResponse, join_fields
 from mcpgen.runtime.upstream.request.parameters import percent_encode
 
 MAX_BYTES = 1024 * 1024  # of all pages; a model receives less than that anyway
@@ -80,8 +80,7 @@ class PaginationRule(Struct, frozen=True):
 
 def _follow_link(response: HttpResponse) -> Step | None:
     """Return the query of the link to the next page (RFC 8288); its other parts are ignored."""
-    fields = ", ".join(value for name, value in response.headers if name.lower() == "link")
-    for url, parameters in _LINK.findall(fields[:_MAX_LINK]):
+    for url, parameters in _LINK.findall(join_fields(response.headers, "link")[:_MAX_LINK]):
         if _NEXT.search(parameters):
             query = urlsplit(url).query
             return tuple(percent_encode(pair, _LEGAL_IN_QUERY) for pair in query.split("&") if pair)

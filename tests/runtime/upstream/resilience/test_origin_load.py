@@ -41,7 +41,7 @@ def is_open(breaker: CircuitBreaker, caller: str = "") -> bool:
 
 def outcomes(breaker: CircuitBreaker, failed: list[bool], caller: str = "") -> None:
     for outcome in failed:
-        breaker.admit(caller).settle(failed=outcome)
+        breaker.record(breaker.admit(caller), failed=outcome)
 
 
 def test_circuit_opens_when_most_of_twenty_failed(breaker: CircuitBreaker) -> None:
@@ -70,13 +70,13 @@ def test_half_open_circuit_lets_one_probe_through(breaker: CircuitBreaker, clock
     assert is_open(breaker)
     with pytest.raises(OverloadedError):
         breaker.admit()
-    probe.settle(failed=True)
+    breaker.record(probe, failed=True)
     clock.seconds = 9.9
     assert is_open(breaker)
     clock.seconds = 10.2
     probe = breaker.admit()
     assert is_open(breaker)
-    probe.settle(failed=False)
+    breaker.record(probe, failed=False)
     outcomes(breaker, [True] * 10)
     assert not is_open(breaker)
 
@@ -86,8 +86,8 @@ def test_probe_without_an_outcome_leaves_its_place_to_the_next(
 ) -> None:
     outcomes(breaker, [True] * 20)
     clock.seconds = 5.1
-    breaker.admit().settle(failed=None)
-    breaker.admit().settle(failed=False)
+    breaker.record(breaker.admit(), failed=None)
+    breaker.record(breaker.admit(), failed=False)
     assert not is_open(breaker)
 
 
@@ -96,11 +96,11 @@ def test_outcome_of_a_request_from_before_decides_nothing(
 ) -> None:
     late = [breaker.admit() for _ in range(30)]
     outcomes(breaker, [True] * 20)
-    late.pop().settle(failed=False)
+    breaker.record(late.pop(), failed=False)
     assert is_open(breaker)
     clock.seconds = 5.1
     for request in late:
-        request.settle(failed=True)
+        breaker.record(request, failed=True)
     assert not is_open(breaker)
     outcomes(breaker, [False])
     assert not is_open(breaker)
