@@ -1,15 +1,16 @@
-"""The API as the mock upstream knows it: `tests/generated/upstream.json`, read into small types.
+"""The API as the mock sees it: `tests/generated/upstream.json`, converted to small types.
 
-It describes what the document says, and nothing of what a tool does with it.
+It contains what the document says, and nothing of what a tool does with it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from urllib.parse import urlsplit
+
+from msgspec import Struct, convert, field
+from msgspec.structs import force_setattr, replace
 
 from mcpgen.contract.part_headers import CONTENT_ID, read_fixed_value
 from mcpgen.jsonschema.direction import for_requests, for_responses
@@ -19,61 +20,37 @@ from mcpgen.testing.mock.routes import Routes
 from mcpgen.text.media_types import essence_of
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A Parameter Object; `style` is "" where `content_type` says how the value travels."""
+class Parameter(Struct, frozen=True):
+    """A Parameter Object or Header Object; `style` is "" if it has a `content_type`."""
 
     name: str
     location: str  # "path", "query", "header", "cookie" or "querystring"
-    required: bool
-    schema: JsonSchema
-    style: str
-    explode: bool
+    required: bool = False
+    schema: JsonSchema = True
+    style: str = ""
+    explode: bool = False
     content_type: str = ""
     allow_reserved: bool = False
     allow_empty_value: bool = False
-    is_generated: bool = False  # the server supplies an idempotency key where a call has none
-
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> Parameter:
-        """Read an entry of `operations[].parameters`."""
-        return cls(
-            name=entry["name"],
-            location=entry["location"],
-            required=entry.get("required", False),
-            schema=entry.get("schema", True),
-            style=entry.get("style", ""),
-            explode=entry.get("explode", False),
-            content_type=entry.get("content_type", ""),
-            allow_reserved=entry.get("allow_reserved", False),
-            allow_empty_value=entry.get("allow_empty_value", False),
-            is_generated=entry.get("is_generated", False),
-        )
+    is_generated: bool = False  # the server adds an idempotency key to calls without one
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """How one property of a form or multipart body travels; "" and None: not said."""
+class Encoding(Struct, frozen=True):
+    """The Encoding Object of one property of a form or multipart body; "" and None: absent."""
 
     content_type: str = ""
     style: str = ""
     explode: bool | None = None
-    content_id: str = ""  # that the part has, by which others refer to it
+    headers: tuple[JsonObject, ...] = ()
 
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> Encoding:
-        """Read an Encoding Object."""
-        ids = [
-            read_fixed_value(header["schema"])
-            for header in entry.get("headers", ())
-            if header["name"].lower() == CONTENT_ID
-        ]
-        return cls(
-            entry.get("content_type", ""),
-            entry.get("style", ""),
-            entry.get("explode"),
-            str(ids[0]) if ids and ids[0] is not None else "",
-        )
+    @property
+    def content_id(self) -> str:
+        """The `Content-ID` of the part, by which other parts refer to it."""
+        for header in self.headers:
+            if header["name"].lower() == CONTENT_ID:
+                value = read_fixed_value(header["schema"])
+                return "" if value is None else str(value)
+        return ""
 
     @property
     def is_styled(self) -> bool:
@@ -81,29 +58,19 @@ class Encoding:
         return bool(self.style) or self.explode is not None
 
 
-@dataclass(frozen=True, slots=True)
-class MediaType:
-    """One entry of a `content` map; `schema` is True where the document gives none."""
+class MediaType(Struct, frozen=True):
+    """One entry of a `content` map; `schema` is True if the document has none."""
 
     media_type: str
-    schema: JsonSchema
-    encoding: Mapping[str, Encoding] = field(default_factory=dict)
+    schema: JsonValue = True  # a JSON Schema
+    encoding: dict[str, Encoding] = field(default_factory=dict)
     examples: tuple[JsonValue, ...] = ()
-    item_schema: JsonSchema | None = None  # of each line, where the body is one value a line
+    item_schema: JsonSchema | None = None  # of each line, if the body has one value per line
 
-    @classmethod
-    def from_json(cls, entry: JsonObject) -> MediaType:
-        """Read an entry of `content`."""
-        schema = entry.get("schema")
-        return cls(
-            media_type=entry["media_type"],
-            schema=True if schema is None else schema,
-            encoding={
-                name: Encoding.from_json(value) for name, value in entry.get("encoding", {}).items()
-            },
-            examples=tuple(entry.get("examples", ())),
-            item_schema=entry.get("item_schema"),
-        )
+    def __post_init__(self) -> None:
+        """Replace a null schema."""
+        if self.schema is None:
+            force_setattr(self, "schema", True)
 
     @property
     def essence(self) -> str:
@@ -111,17 +78,15 @@ class MediaType:
         return essence_of(self.media_type)
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """A Response Object. `status` is "200", "4XX" or "default"."""
 
     status: str
-    content: tuple[MediaType, ...]
+    content: tuple[MediaType, ...] = ()
     headers: tuple[Parameter, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SecurityScheme:
+class SecurityScheme(Struct, frozen=True):
     """A Security Scheme Object."""
 
     id: str
@@ -131,8 +96,7 @@ class SecurityScheme:
     http_scheme: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """One method of one path, and everything that a request to it must satisfy."""
 
     method: str
@@ -141,18 +105,18 @@ class Operation:
     body: tuple[MediaType, ...]
     body_required: bool
     responses: tuple[Response, ...]
-    security: tuple[tuple[str, ...], ...]  # alternatives of scheme ids; empty: none is asked for
-    base_urls: tuple[str, ...]  # placeholders filled with their defaults
+    security: tuple[tuple[str, ...], ...]  # alternatives of scheme ids; empty: no credentials
+    base_urls: tuple[str, ...]  # with the defaults of their variables
     key: str  # names the operation: "GET /pets/{petId}"
-    source: str = ""  # of several APIs, the one that it belongs to
+    source: str = ""  # the API that it belongs to, if there are several
 
     def parameters_in(self, location: str) -> tuple[Parameter, ...]:
-        """Give the parameters of one location, in their order."""
+        """Return the parameters of one location, in their order."""
         return tuple(item for item in self.parameters if item.location == location)
 
 
 class Description:
-    """A whole API: its operations by key, its schemas read for requests and for responses."""
+    """A whole API: its operations by key, and its schemas for requests and for responses."""
 
     def __init__(self, data: JsonObject) -> None:
         schemas = Schemas(data.get("schemas", {}))
@@ -160,21 +124,15 @@ class Description:
         self.responses = for_responses(schemas)
         self.base_urls = _read_base_urls(data.get("servers", ()))
         self.security_schemes = {
-            entry["id"]: SecurityScheme(
-                entry["id"],
-                entry["type"],
-                entry.get("location", ""),
-                entry.get("name", ""),
-                entry.get("http_scheme", "").lower(),
-            )
-            for entry in data.get("security_schemes", ())
+            scheme.id: scheme
+            for scheme in convert(data.get("security_schemes", ()), tuple[SecurityScheme, ...])
         }
         operations = [self._operation(entry) for entry in data.get("operations", ())]
         self.operations = {operation.key: operation for operation in operations}
         self.all_base_urls = tuple(
             dict.fromkeys(base for operation in operations for base in operation.base_urls or ("",))
         )
-        self.answers: dict[int, JsonValue] = {}  # made up so far, by the identity of a media type
+        self.answers: dict[int, JsonValue] = {}  # generated values, by the identity of a media type
 
     @cached_property
     def routes(self) -> Routes:
@@ -182,7 +140,7 @@ class Description:
         return Routes((it.method, it.path, it.key) for it in self.operations.values())
 
     def _operation(self, entry: JsonObject) -> Operation:
-        """Read an entry of `operations`; what is sent has its schemas read for requests."""
+        """Read an entry of `operations`; parameters and bodies get the schemas for requests."""
         body = entry.get("request_body") or {}
         sent = self.requests.of
         return Operation(
@@ -190,22 +148,15 @@ class Description:
             path=entry["path"],
             parameters=tuple(
                 replace(parameter, schema=sent(parameter.schema))
-                for parameter in map(Parameter.from_json, entry.get("parameters", ()))
+                for parameter in convert(entry.get("parameters", ()), tuple[Parameter, ...])
                 if not _is_ignored(parameter)
             ),
             body=tuple(
                 replace(media_type, schema=sent(media_type.schema))
-                for media_type in map(MediaType.from_json, body.get("content", ()))
+                for media_type in convert(body.get("content", ()), tuple[MediaType, ...])
             ),
             body_required=body.get("required", False),
-            responses=tuple(
-                Response(
-                    response["status"],
-                    tuple(map(MediaType.from_json, response.get("content", ()))),
-                    tuple(map(Parameter.from_json, response.get("headers", ()))),
-                )
-                for response in entry.get("responses", ())
-            ),
+            responses=convert(entry.get("responses", ()), tuple[Response, ...]),
             security=tuple(
                 tuple(use["scheme"] for use in alternative)
                 for alternative in entry.get("security", ())
@@ -217,7 +168,7 @@ class Description:
 
 
 def _is_ignored(parameter: Parameter) -> bool:
-    """OpenAPI 3 gives these headers no meaning as parameters (Parameter Object, `name`)."""
+    """Return whether OpenAPI ignores a parameter (Parameter Object, `name`)."""
     return parameter.location == "header" and parameter.name.lower() in {
         "accept",
         "authorization",
@@ -230,10 +181,7 @@ def _read_base_urls(servers: list[JsonObject]) -> tuple[str, ...]:
 
 
 def _fill_in_defaults(server: JsonObject) -> str:
-    """Put the defaults of its variables into a server's URL, where they have one.
-
-    It has no slash at its end.
-    """
+    """Return a server's URL with the defaults of its variables, without a slash at the end."""
     defaults = {variable["name"]: variable["default"] for variable in server.get("variables", ())}
     url = re.sub(
         r"\{([^{}]*)\}", lambda match: defaults.get(match[1]) or match[0], str(server["url"])
@@ -242,5 +190,5 @@ def _fill_in_defaults(server: JsonObject) -> str:
 
 
 def base_path(url: str) -> str:
-    """Give the path of a base URL, without a slash at the end: "/v1", or "" for none."""
+    """Return the path of a base URL, without a slash at the end: "/v1", or "" for none."""
     return urlsplit(url).path.rstrip("/")

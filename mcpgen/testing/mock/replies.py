@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
+
+from msgspec.structs import replace
 
 from mcpgen.jsonschema.samples import CannotSampleError, exemplary, sample
 from mcpgen.jsonschema.schemas import JsonSchema, JsonValue

@@ -124,7 +124,7 @@ def _find_problem(scheme: SecurityScheme, sent: str | None, known: Secrets) -> s
         return f"no credential was sent in {location} `{name}`"
     if scheme.type == "apiKey":
         return _compare_credential(sent, secrets.get("value"))
-    kind = scheme.http_scheme if scheme.type == "http" else "bearer"
+    kind = scheme.http_scheme.lower() if scheme.type == "http" else "bearer"
     found, _, credential = sent.partition(" ")
     if found.lower() != kind or not credential:
         return f"`Authorization` is not of the scheme `{kind}`"

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import convert
 
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.testing.mock.bodies import read_body, split_multipart
@@ -28,12 +29,13 @@ SCHEMA = {
 
 
 def read(content_type: str, body: bytes, schema: Any = SCHEMA, **encoding: Any) -> tuple[Any, str]:
-    described = MediaType.from_json(
+    described = convert(
         {
             "media_type": content_type.partition(";")[0],
             "schema": schema,
             "encoding": encoding,
-        }
+        },
+        MediaType,
     )
     reading, problem = read_body((described,), content_type, body, Schemas({}))
     return None if reading is None else reading.value, problem
