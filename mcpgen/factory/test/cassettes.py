@@ -1,15 +1,16 @@
-"""Cassettes: what was said between a server and its API, kept as JSON without its secrets.
+"""Cassettes: recorded requests of a server and responses of its API, as JSON without secrets.
 
-`Recorder` stands between the two and writes along; `Player` stands in for the API and says again
-what was written. A request that the cassette does not have is answered with 501, so the call fails.
+`Recorder` is a proxy between the two; `Player` replaces the API and replays a recording. A request
+that the cassette does not contain gets the status 501, so that the call fails.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from aiohttp import ClientSession, web
@@ -17,6 +18,7 @@ from msgspec import Struct, field
 
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.testing.mock.description import base_path
+from mcpgen.testing.mock.local_server import Handler, LocalServer
 
 _VERSION: Final = 1
 _KEPT_HEADERS: Final = ("Content-Type", "Link", "Location", "Retry-After")
@@ -27,7 +29,7 @@ JsonObject = dict[str, Any]
 
 
 class CassetteError(Exception):
-    """A file is no cassette; says why."""
+    """A file is not a valid cassette."""
 
 
 class Cassette(Struct):
@@ -40,7 +42,7 @@ class Cassette(Struct):
         """Read a cassette.
 
         Raises:
-            CassetteError: it is none.
+            CassetteError: the file is not a valid cassette.
             OSError: it cannot be read.
         """
         content = file.read_bytes()
@@ -59,50 +61,24 @@ class Cassette(Struct):
         file.write_text(text, "utf-8", newline="\n")
 
 
-class _Between:
-    """An HTTP server on 127.0.0.1 in the API's place."""
-
-    def __init__(self, base_url: str, answer: Callable[[web.BaseRequest], Awaitable[web.Response]]):
-        self._base_url = base_url
-        self._runner = web.ServerRunner(web.Server(answer), handle_signals=False)
-
-    async def start(self) -> str:
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        host, port = self._runner.addresses[0][:2]
-        return f"http://{host}:{port}{base_path(self._base_url)}"
-
-    async def stop(self) -> None:
-        await self._runner.cleanup()
-
-
 class Recorder:
-    """Hands requests on to the API at `base_url`, and keeps what both said, masked."""
+    """Forwards requests to the API at `base_url` and records both sides without secrets."""
 
     def __init__(self, base_url: str, redactor: Redactor) -> None:
         self.cassette = Cassette()
         self._base_url = base_url
         self._redactor = redactor
-        self._between = _Between(base_url, self._hand_on)
-        self._session: ClientSession | None = None
 
-    async def __aenter__(self) -> str:
-        self._session = ClientSession(auto_decompress=True)
-        return await self._between.start()
+    @asynccontextmanager
+    async def start(self) -> AsyncIterator[str]:
+        """Serve on 127.0.0.1 and yield the base URL."""
+        async with (
+            ClientSession() as session,
+            _serve(self._base_url, partial(self._forward, session)) as url,
+        ):
+            yield url
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._between.stop()
-        if self._session is not None:
-            await self._session.close()
-
-    async def _hand_on(self, request: web.BaseRequest) -> web.Response:
-        if self._session is None:
-            raise RuntimeError("the recorder was not started")
+    async def _forward(self, session: ClientSession, request: web.BaseRequest) -> web.Response:
         body = await request.read()
         headers = [
             (name, value)
@@ -111,26 +87,25 @@ class Recorder:
         ]
         path = request.raw_path.removeprefix(base_path(self._base_url))
         url = f"{self._base_url.rstrip('/')}{path}"
-        async with self._session.request(
+        async with session.request(
             request.method, url, headers=headers, data=body or None, allow_redirects=False
-        ) as answer:
-            content = await answer.read()
-            kept = {name: answer.headers[name] for name in _KEPT_HEADERS if name in answer.headers}
+        ) as response:
+            content = await response.read()
+            kept = {
+                name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers
+            }
+        clean = self._redactor.clean
         self.cassette.exchanges.append(
             {
-                "request": {
-                    "method": request.method,
-                    "path": self._redactor.clean(path),
-                    "body": self._redactor.clean(body.decode("utf-8", "replace")),
-                },
+                "request": _describe_request(request.method, path, body, self._redactor),
                 "response": {
-                    "status": answer.status,
-                    "headers": {name: self._redactor.clean(it) for name, it in kept.items()},
-                    "body": self._redactor.clean(content.decode("utf-8", "replace")),
+                    "status": response.status,
+                    "headers": {name: clean(value) for name, value in kept.items()},
+                    "body": clean(content.decode("utf-8", "replace")),
                 },
             }
         )
-        return web.Response(status=answer.status, headers=kept, body=content)
+        return web.Response(status=response.status, headers=kept, body=content)
 
 
 class Player:
@@ -138,35 +113,39 @@ class Player:
 
     def __init__(self, base_url: str, cassette: Cassette, redactor: Redactor) -> None:
         self._base_url = base_url
-        self._left = list(cassette.exchanges)
+        self._remaining = list(cassette.exchanges)
         self._redactor = redactor
-        self._between = _Between(base_url, self._say_again)
 
-    async def __aenter__(self) -> str:
-        return await self._between.start()
+    def start(self) -> AbstractAsyncContextManager[str]:
+        """Serve on 127.0.0.1 and yield the base URL."""
+        return _serve(self._base_url, self._replay)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._between.stop()
-
-    async def _say_again(self, request: web.BaseRequest) -> web.Response:
+    async def _replay(self, request: web.BaseRequest) -> web.Response:
         path = request.raw_path.removeprefix(base_path(self._base_url))
-        body = (await request.read()).decode("utf-8", "replace")
-        asked = {
-            "method": request.method,
-            "path": self._redactor.clean(path),
-            "body": self._redactor.clean(body),
-        }
-        for exchange in self._left:
-            if exchange["request"] == asked:
-                self._left.remove(exchange)
-                said = exchange["response"]
+        described = _describe_request(request.method, path, await request.read(), self._redactor)
+        for exchange in self._remaining:
+            if exchange["request"] == described:
+                self._remaining.remove(exchange)
+                response = exchange["response"]
                 return web.Response(
-                    status=said["status"], headers=said["headers"], body=said["body"].encode()
+                    status=response["status"],
+                    headers=response["headers"],
+                    body=response["body"].encode(),
                 )
-        text = f"the cassette has no `{asked['method']} {asked['path']}` left"
+        text = f"the cassette has no `{described['method']} {described['path']}` left"
         return web.Response(status=_NO_SUCH_REQUEST, text=text)
+
+
+@asynccontextmanager
+async def _serve(base_url: str, handler: Handler) -> AsyncIterator[str]:
+    """Serve on 127.0.0.1; yield the URL that replaces `base_url`."""
+    server = LocalServer(handler)
+    try:
+        yield await server.start() + base_path(base_url)
+    finally:
+        await server.stop()
+
+
+def _describe_request(method: str, path: str, body: bytes, redactor: Redactor) -> JsonObject:
+    text = body.decode("utf-8", "replace")
+    return {"method": method, "path": redactor.clean(path), "body": redactor.clean(text)}

@@ -56,10 +56,10 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
     async with AsyncExitStack() as stack:
         if live.replay is not None:
             player = Player(_base_url(package), Cassette.read(live.replay), redactor)
-            settings = package.mock_environment(await stack.enter_async_context(player))
+            settings = package.mock_environment(await stack.enter_async_context(player.start()))
         elif live.record is not None:
             recorder = Recorder(_base_url(package), redactor)
-            settings = package.base_urls(await stack.enter_async_context(recorder))
+            settings = package.base_urls(await stack.enter_async_context(recorder.start()))
         command, environment = package.command, package.environment(settings)
         client = await stack.enter_async_context(await Client.over_stdio(command, environment))
         tools = {tool["name"]: tool for tool in await client.list_tools()}

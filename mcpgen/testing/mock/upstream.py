@@ -22,6 +22,7 @@ from mcpgen.testing.mock.decode import (
     parse_literal_query,
 )
 from mcpgen.testing.mock.description import Description, Operation, base_path
+from mcpgen.testing.mock.local_server import LocalServer
 from mcpgen.testing.mock.pairs import Pairs
 from mcpgen.testing.mock.replies import (
     Reply,
@@ -118,7 +119,7 @@ class MockUpstream:
         self.state = StatefulApi(self.api) if stateful else None
         self._mounts: dict[str, str] = {}  # the base URLs of sources, once it serves them
         self._replies: dict[str, Reply] = {}
-        self._server: _Server | None = None
+        self._server: LocalServer | None = None
 
     def reply_with(self, reply: Reply, operation: str = "") -> None:
         """Answer requests to one operation (its key), or to all others, in this way from now on."""
@@ -158,7 +159,7 @@ class MockUpstream:
 
         Port 0 takes a free one. Of several APIs, `mount_url` says where each of them is.
         """
-        self._server = _Server(self)
+        self._server = LocalServer(self._serve)
         origin = await self._server.start(port)
         self._mounts = {
             operation.source: mount_url(origin, operation.source, operation.base_urls)
@@ -192,7 +193,24 @@ class MockUpstream:
     def _reply(self, operation: str) -> Reply:
         return self._replies.get(operation, self._replies.get("", _NO_REPLY))
 
-    # Judging
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        from aiohttp import web
+
+        arrival = _Arrival(
+            request.method,
+            f"{request.scheme}://{request.host}{request.raw_path}",
+            tuple((name.decode("latin-1"), _decode(value)) for name, value in request.raw_headers),
+            await request.content.read(),
+            has_certificate=None,
+        )
+        response, fault = await self._answer(arrival)
+        if fault == "cut":
+            return await _send_half(request, response)
+        if fault in {"connection", "refused"}:
+            _abort(request)
+        return web.Response(status=response.status, headers=response.headers, body=response.body)
+
+    # Validation
 
     def _judge(self, arrival: _Arrival) -> RecordedRequest:
         found = self._find(arrival)
@@ -327,48 +345,6 @@ def _rank_literal(template: str) -> tuple[tuple[int, ...], int]:
     return kinds, -len(parse_literal_query(template))
 
 
-class _Server:
-    """The mock behind a real socket."""
-
-    def __init__(self, mock: MockUpstream) -> None:
-        self._mock = mock
-        self._runner: web.ServerRunner | None = None
-
-    async def start(self, port: int) -> str:
-        """Listen on 127.0.0.1; gives the origin."""
-        from aiohttp import web  # takes longer to import than everything else here
-
-        self._runner = web.ServerRunner(
-            web.Server(self._serve), handle_signals=False, shutdown_timeout=1.0
-        )
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", port)
-        await site.start()
-        host, bound = self._runner.addresses[0][:2]
-        return f"http://{host}:{bound}"
-
-    async def stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-
-    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        from aiohttp import web
-
-        arrival = _Arrival(
-            request.method,
-            f"{request.scheme}://{request.host}{request.raw_path}",
-            tuple((name.decode("latin-1"), _text(value)) for name, value in request.raw_headers),
-            await request.content.read(),
-            has_certificate=None,
-        )
-        response, fault = await self._mock._answer(arrival)  # noqa: SLF001  (the other half of one class)
-        if fault == "cut":
-            return await _send_half(request, response)
-        if fault in {"connection", "refused"}:
-            _abort(request)
-        return web.Response(status=response.status, headers=response.headers, body=response.body)
-
-
 async def _send_half(request: web.BaseRequest, response: HttpResponse) -> web.StreamResponse:
     """Send half of a body under the length of all of it, and leave."""
     from aiohttp import web
@@ -386,5 +362,5 @@ def _abort(request: web.BaseRequest) -> None:
         request.transport.abort()
 
 
-def _text(value: bytes) -> str:
+def _decode(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
