@@ -1,4 +1,4 @@
-"""The former place of `mcpgen.testing`; the tests of packages made before 0.5 import from it."""
+"""The former place of `mcpgen.testing`; tests of packages made before 0.5 import from it."""
 
 from mcpgen.testing import LEGACY as LEGACY
 from mcpgen.testing import MODERN as MODERN
