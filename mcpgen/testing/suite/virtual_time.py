@@ -1,31 +1,31 @@
-"""An event loop whose time passes at once: what would sleep for a minute is done now."""
+"""An event loop with a virtual clock: timers fire immediately, in order."""
 
 from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """A loop whose clock stands still while there is work, and jumps to the next timer when not.
+    """A loop whose clock stands still while there is work, and else jumps to the next timer.
 
-    For code that waits for timers alone. What waits for a socket or a thread beside a timer would
-    see the timer first; work for an executor is therefore done at once.
+    For code that waits only for timers. Code that waits for a socket or a thread beside a timer
+    would see the timer first; work for an executor is therefore done immediately.
     """
 
     def __init__(self) -> None:
-        self._now = 0.0
+        self.now = 0.0
         super().__init__(_JumpingSelector(self))
 
     def time(self) -> float:
-        """Give the seconds that have passed, had anybody waited for them."""
-        return self._now
+        """Return the virtual time in seconds."""
+        return self.now
 
     def run_in_executor(
         self,
@@ -33,39 +33,23 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         func: Callable[[*Arguments], Result],
         *args: *Arguments,
     ) -> asyncio.Future[Result]:
-        """Run a function at this very time, in the thread of the loop."""
+        """Run a function in the thread of the loop, without advancing the clock."""
 
         async def run() -> Result:
             return func(*args)
 
         return self.create_task(run())
 
-    def jump(self, seconds: float) -> None:
-        """Let time pass."""
-        self._now += seconds
 
-
-class _JumpingSelector(selectors.BaseSelector):
-    """Waits for nothing: tells the loop that the time is over instead."""
+class _JumpingSelector(selectors.DefaultSelector):
+    """A selector that advances the clock of its loop by the timeout instead of waiting."""
 
     def __init__(self, loop: VirtualTimeLoop) -> None:
+        super().__init__()
         self._loop = loop
-        self._real = selectors.DefaultSelector()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = self._real.select(None if timeout is None else 0)
+        ready = super().select(None if timeout is None else 0)
         if not ready and timeout is not None:
-            self._loop.jump(timeout)
+            self._loop.now += timeout
         return ready
-
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._real.register(fileobj, events, data)
-
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._real.unregister(fileobj)
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._real.get_map()
-
-    def close(self) -> None:
-        self._real.close()
