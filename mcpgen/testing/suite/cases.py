@@ -1,79 +1,70 @@
-"""The cases of a package's tools: `tests/generated/cases.json`, an entry a tool, read into calls.
+"""Test cases of a package's tools: `tests/generated/cases.json`, one entry per tool.
 
-An entry has the smallest call in full, and of everything else only how it differs from that:
+An entry contains the smallest call in full. Everything else is stored as the difference from it:
 
-- `calls`: what is given and what must be sent; the first is the smallest one;
-- `pages`: what a list that comes in pages answers in turn, and what must ask for each page;
-- `refused`: arguments that must stop a call, so that nothing is sent;
-- `failures`: what the API does wrong, by the names of `mcpgen.contract.failures`;
-- `credentials`: which security schemes are configured, and what comes of it;
-- `settings`: the environment variables that the tool reads parameters from, with their values;
-  `needed_settings` are those that it cannot be called without;
+- `calls`: arguments and expected requests; the first is the smallest call;
+- `pages`: the replies of a paginated list, and the request expected for each page;
+- `refused`: arguments that the server must reject without sending a request;
+- `failures`: failures of the API, by the names of `mcpgen.contract.failures`;
+- `credentials`: the configured security schemes, and the expected outcome;
+- `settings`: environment variables with parameter values; `needed_settings` are the required ones;
 - `untested`: what has no generated sample, and why;
-- `attempts`, `timeout_seconds`, `kept`: what the manifest says of requests and results;
-- `has_key`: whether requests carry an idempotency key, so that they are repeated.
+- `attempts`, `timeout_seconds`, `kept`: request and result settings of the manifest;
+- `has_key`: whether requests have an idempotency key, so that they are retried.
 
-An entry with an `id` is one case, written out.
+An entry with an `id` is one complete case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec import convert
 
 from mcpgen.contract.failures import RetryLimits, build_failure
 from mcpgen.runtime.content import JsonObject
 
-_PATIENCE = ("variables", "attempts", "timeout_seconds", "has_key")
+_RETRY_KEYS = ("variables", "attempts", "timeout_seconds", "has_key")
 _MORE_FOLLOW = "more follow"
 PLACES = ("path", "query", "header", "cookie")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: what is called, what the API answers, and what must come of it.
+    """One tool call: its arguments, the replies of the API, and the expected outcome.
 
-    `expect` has `operation`, `is_error` and `request` (null: none is sent), and where it matters
-    `text` (`contains`, `not_contains`), `status` (of the API, as the result tells it), `attempts`
-    (requests that are sent, else one), `waits_seconds` (at least, between them) and `kept` (what
-    of a response is in the result, else all of it). Of several pages there are the `requests` for
-    each, and the member `joined` that has the items of all in the result ("": it is their list).
+    `expect` has `operation`, `is_error` and `request` (null: none is sent), and optionally `text`
+    (`contains`, `not_contains`), `status` (of the API, in the result), `attempts` (the number of
+    requests, by default one), `waits_seconds` (the minimum wait between them) and `kept` (the part
+    of a response that is in the result, by default all). A paginated list has `requests`, one per
+    page, and `joined`, the member with the items of all pages ("": the result is their list).
     """
 
     id: str
     tool: str
-    group: str  # "calls", "refused", "failures", "credentials", "settings" or "untested"
-    arguments: JsonObject
-    reply: JsonObject | None  # how the API's answer differs from the usual one
-    expect: JsonObject
+    group: str = "calls"  # or "refused", "failures", "credentials", "settings", "untested"
+    arguments: JsonObject = field(default_factory=dict)
+    reply: JsonObject | None = None  # difference of the API's reply from the usual one
+    expect: JsonObject = field(default_factory=dict)
     untested: str = ""  # why there is no call: no sample was generated
     configured: tuple[str, ...] | None = None  # security schemes; None: all of them
-    replies: Sequence[JsonObject] = ()  # what the API answers in turn, in place of `reply`
+    replies: Sequence[JsonObject] = ()  # consecutive replies of the API, instead of `reply`
     settings: Mapping[str, str] = field(default_factory=dict)  # environment variables
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> Case:
-        """Read a case that is written out."""
-        untested = entry.get("untested", "")
-        configured = entry.get("configured")
-        return cls(
-            entry["id"],
-            entry["tool"],
-            "untested" if untested else entry.get("group", "calls"),
-            entry.get("arguments", {}),
-            entry.get("reply"),
-            entry.get("expect", {}),
-            untested,
-            None if configured is None else tuple(configured),
-            settings=entry.get("settings", {}),
-        )
+        """Read a complete case."""
+        group = {"group": "untested"} if entry.get("untested") else {}
+        return convert({**entry, **group}, cls)
 
     def __str__(self) -> str:
         return self.id
 
 
 def read_cases(entries: Iterable[JsonObject]) -> list[Case]:
-    """Give every case of the entries of a `cases.json`, in their order."""
+    """Return the cases of all entries of a `cases.json`, in order."""
     cases: list[Case] = []
     for entry in entries:
         cases += [Case.from_json(entry)] if "id" in entry else _Entry(entry).cases()
@@ -85,29 +76,28 @@ class _Entry:
 
     def __init__(self, entry: JsonObject) -> None:
         self._entry = entry
-        self._tool: str = entry["tool"]
         self._operation: str = entry["operation"]
         self._calls: list[JsonObject] = entry.get("calls", [])
 
     def cases(self) -> Iterator[Case]:
-        for told in self._entry.get("untested", ()):
-            yield self._make_case(told["what"], "untested", {}, None, {}, untested=told["why"])
+        for gap in self._entry.get("untested", ()):
+            yield self._make_case(gap["what"], "untested", {}, arguments={}, untested=gap["why"])
         if not self._calls:
             return
-        usual = self._entry.get("reply")
         for call in self._calls:
             arguments = {**self._calls[0]["arguments"], **call["arguments"]}
-            expect = {"is_error": False, "request": self._merge_request(call), **self._kept}
-            yield self._make_case(call["what"], "calls", arguments, usual, expect)
+            yield self._make_success(
+                call["what"], "calls", self._merge_request(call), arguments=arguments
+            )
         yield from self._make_page_cases()
         yield from self._make_refused_cases()
         for name in self._entry.get("failures", ()):
             reply, expect = build_failure(name, self._method, self._retry_limits)
             expect = {"request": self._merge_request(self._calls[0]), **expect}
             what = f"the API answers {name}" if name.isdigit() else name
-            yield self._make_case(what, "failures", self._calls[0]["arguments"], reply, expect)
+            yield self._make_case(what, "failures", expect, reply=reply)
         for setting in self._entry.get("credentials", ()):
-            yield self._make_credential_case(setting, usual)
+            yield self._make_credential_case(setting)
         yield from self._make_settings_cases()
 
     @property
@@ -117,100 +107,90 @@ class _Entry:
 
     @property
     def _retry_limits(self) -> RetryLimits:
-        given = {key: self._entry[key] for key in _PATIENCE if key in self._entry}
-        return RetryLimits(**given)
-
-    @property
-    def _kept(self) -> JsonObject:
-        return {"kept": self._entry["kept"]} if "kept" in self._entry else {}
+        return RetryLimits(**{key: self._entry[key] for key in _RETRY_KEYS if key in self._entry})
 
     def _make_page_cases(self) -> Iterator[Case]:
-        """All pages of a list, and the first one alone though others follow."""
+        """Yield a call for all pages of a list, and one for the first page only."""
         pages = self._entry.get("pages")
         if pages is None:
             return
-        smallest = self._calls[0]["arguments"]
         requests = [self._merge_request({"request": request}) for request in pages["requests"]]
         for what, count, most in (
             ("all pages, joined", len(requests), len(requests) + 1),
             ("one page, though more follow", 1, 1),
         ):
-            expect = {
-                "is_error": False,
-                "request": requests[0],
-                "requests": requests[:count],
-                "joined": pages["items"],
-                "text": {"contains" if count < len(requests) else "not_contains": [_MORE_FOLLOW]},
-                **self._kept,
-            }
-            arguments = {**smallest, pages["argument"]: most}
-            case = self._make_case(what, "calls", arguments, None, expect)
-            yield replace(case, replies=pages["replies"][:count])
+            yield self._make_success(
+                what,
+                "calls",
+                requests[0],
+                {
+                    "requests": requests[:count],
+                    "joined": pages["items"],
+                    "text": {
+                        "contains" if count < len(requests) else "not_contains": [_MORE_FOLLOW]
+                    },
+                },
+                arguments={**self._calls[0]["arguments"], pages["argument"]: most},
+                reply=None,
+                replies=pages["replies"][:count],
+            )
 
     def _make_refused_cases(self) -> Iterator[Case]:
         for refusal in self._entry.get("refused", ()):
             arguments = {**self._calls[0]["arguments"], **refusal.get("arguments", {})}
             for name in refusal.get("without", ()):
                 arguments.pop(name, None)
-            expect = {
-                "is_error": True,
-                "request": None,
-                "text": {"contains": [refusal["says"]]},
-            }
-            yield self._make_case(refusal["what"], "refused", arguments, None, expect)
+            yield self._make_refusal(
+                refusal["what"], "refused", [refusal["says"]], arguments=arguments
+            )
 
-    def _make_credential_case(self, setting: JsonObject, usual: JsonObject | None) -> Case:
+    def _make_credential_case(self, setting: JsonObject) -> Case:
         configured = tuple(setting["configured"])
         what = f"with {' and '.join(configured) or 'no credential'}"
-        arguments = self._calls[0]["arguments"]
         if "needs" in setting:
-            text = {"contains": setting["needs"]}
-            expect: JsonObject = {"is_error": True, "request": None, "text": text}
-        else:
-            request = {**self._merge_request(self._calls[0]), "security": setting["sends"]}
-            expect = {"is_error": False, "request": request, **self._kept}
-        return self._make_case(what, "credentials", arguments, usual, expect, configured=configured)
+            usual = self._entry.get("reply")
+            return self._make_refusal(
+                what, "credentials", setting["needs"], reply=usual, configured=configured
+            )
+        request = {**self._merge_request(self._calls[0]), "security": setting["sends"]}
+        return self._make_success(what, "credentials", request, configured=configured)
 
     def _make_settings_cases(self) -> Iterator[Case]:
-        """Leave out each setting that the tool needs: nothing is sent, and it is named."""
+        """Omit each required setting: no request is sent, and the result names the setting."""
+        settings = self._entry.get("settings", {})
         for name in self._entry.get("needed_settings", ()):
-            text = {"contains": [name]}
-            expect: JsonObject = {"is_error": True, "request": None, "text": text}
-            arguments = self._calls[0]["arguments"]
-            case = self._make_case(f"without {name}", "settings", arguments, None, expect)
-            rest = {key: value for key, value in case.settings.items() if key != name}
-            yield replace(case, settings=rest)
+            others = {key: value for key, value in settings.items() if key != name}
+            yield self._make_refusal(f"without {name}", "settings", [name], settings=others)
 
     def _merge_request(self, call: JsonObject) -> JsonObject:
-        """What a call must send: what the smallest one does, with the differences."""
+        """Return the request expected of a call: that of the smallest call with the differences."""
         smallest: JsonObject = self._calls[0]["request"]
         request = {**smallest, **call["request"]}
         for place in PLACES:
             request[place] = {**smallest.get(place, {}), **call["request"].get(place, {})}
         return request
 
-    def _make_case(
+    def _make_success(
         self,
         what: str,
         group: str,
-        arguments: JsonObject,
-        reply: JsonObject | None,
-        expect: JsonObject,
-        *,
-        untested: str = "",
-        configured: tuple[str, ...] | None = None,
+        request: JsonObject,
+        expect: JsonObject | None = None,
+        **fields: Any,
     ) -> Case:
+        kept = {"kept": self._entry["kept"]} if "kept" in self._entry else {}
+        expect = {"is_error": False, "request": request, **(expect or {}), **kept}
+        return self._make_case(what, group, expect, **{"reply": self._entry.get("reply"), **fields})
+
+    def _make_refusal(self, what: str, group: str, contains: Sequence[str], **fields: Any) -> Case:
+        expect = {"is_error": True, "request": None, "text": {"contains": contains}}
+        return self._make_case(what, group, expect, **fields)
+
+    def _make_case(self, what: str, group: str, expect: JsonObject, **fields: Any) -> Case:
+        """Make a case; by default with the arguments of the smallest call."""
+        tool = self._entry["tool"]
+        usual = {"settings": self._entry.get("settings", {})}
+        if self._calls:
+            usual["arguments"] = self._calls[0]["arguments"]
         expect = {"operation": self._operation, **expect}
-        identity = f"{self._tool}: {what}"
-        settings = self._entry.get("settings", {})
-        return Case(
-            identity,
-            self._tool,
-            group,
-            arguments,
-            reply,
-            expect,
-            untested,
-            configured,
-            settings=settings,
-        )
+        return Case(f"{tool}: {what}", tool, group, expect=expect, **{**usual, **fields})
