@@ -20,7 +20,7 @@ from mcpgen.testing.client.connections import ConnectionLostError
 from mcpgen.testing.mock.replies import Reply
 from mcpgen.testing.mock.upstream import MockUpstream, RecordedRequest
 from mcpgen.testing.suite.cases import PLACES
-from mcpgen.testing.suite.compare import compare_request, same, text_of
+from mcpgen.testing.suite.compare import compare_request, compare_text, is_same, text_of
 
 
 class Observed(Struct, frozen=True):
@@ -89,7 +89,7 @@ def _check_requests(case: CaseEntry, requests: Sequence[RecordedRequest]) -> Ite
     if expected is UNSET:
         return
     if expected is None:
-        yield from (f"`{request}` was sent, expected nothing to be" for request in requests)
+        yield from (f"`{request}` was sent, expected no request" for request in requests)
     elif len(requests) != 1:
         yield f"{len(requests)} requests were sent, expected one"
     else:
@@ -122,11 +122,8 @@ def result_problems(case: CaseEntry, result: JsonObject) -> Iterator[str]:
     expect, text = case.expect, text_of(result)
     if result.get("isError", False) is not expect.is_error:
         yield f"isError is {not expect.is_error}, expected {expect.is_error}; it says: {text[:500]}"
-    yield from (
-        f"the text has no `{p}`: {text[:500]}" for p in expect.text.contains if p not in text
-    )
-    yield from (f"the text has `{p}`: {text[:500]}" for p in expect.text.not_contains if p in text)
+    yield from compare_text(to_builtins(expect.text), text)
     if expect.structured is not UNSET:
         structured = result.get("structuredContent")
-        if not same(expect.structured, structured):
+        if not is_same(expect.structured, structured):
             yield f"structured content: {structured}, expected {expect.structured}"

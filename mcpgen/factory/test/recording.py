@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from mcpgen.factory.test.own_cases import Observed, decode_values, request_problems
 from mcpgen.ir.tests_file import CaseEntry, RequestEntry
-from mcpgen.testing.suite.compare import same
+from mcpgen.testing.suite.compare import is_same
 
 _PLACES: Final = ("path", "query", "header", "cookie", "body")
 _LONGEST_LINE: Final = 100
@@ -37,7 +37,7 @@ def renew(observed: Observed) -> Iterator[tuple[Place, Any]]:
     if any(request.problems for request in observed.requests):
         return
     structured = observed.result.get("structuredContent")
-    if expect.structured is not UNSET and not same(expect.structured, structured):
+    if expect.structured is not UNSET and not is_same(expect.structured, structured):
         yield ("structured",), structured
     if isinstance(expect.request, RequestEntry) and len(observed.requests) == 1:
         yield from _renew_request(expect.request, observed)

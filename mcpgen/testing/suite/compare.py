@@ -1,4 +1,4 @@
-"""What was sent and answered against what was expected, told so that a reader can act."""
+"""Comparison of requests and results with the expectations of a test case."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 300
 
 
 def compare_request(expected: JsonObject, sent: RecordedRequest) -> Iterator[str]:
-    """Say how a request differs from the `request` of a case; nothing where it is the same."""
+    """Yield the differences between a request and the `request` of a case."""
     decoded = sent.decoded
     for place in PLACES:
         found = getattr(decoded, place)
@@ -73,22 +73,23 @@ def _compare_whole(
 
 
 def _is_among(expected: JsonValue, reading: Reading, *, is_exact: bool) -> bool:
-    return any(same(expected, value, is_exact=is_exact) for value in reading.values)
+    return any(is_same(expected, value, is_exact=is_exact) for value in reading.values)
 
 
-def same(expected: JsonValue, found: JsonValue, *, is_exact: bool = True) -> bool:
-    """Tell whether two JSON values are equal; `true` is not 1, and 1 is 1.0.
+def is_same(expected: JsonValue, found: JsonValue, *, is_exact: bool = True) -> bool:
+    """Return whether two JSON values are equal; `true` is not 1, and 1 is 1.0.
 
-    Where a value travelled as text (`is_exact` false), two scalars are also equal when they are
-    spelled alike: only the schema tells 7 from "7" there, and it does not always.
+    If a value travelled as text (`is_exact` is false), two scalars with the same spelling are also
+    equal: only the schema distinguishes 7 from "7" there, and not always.
     """
     if isinstance(expected, dict) and isinstance(found, dict):
         return expected.keys() == found.keys() and all(
-            same(value, found[name], is_exact=is_exact) for name, value in expected.items()
+            is_same(value, found[name], is_exact=is_exact) for name, value in expected.items()
         )
     if isinstance(expected, list) and isinstance(found, list):
         return len(expected) == len(found) and all(
-            same(one, other, is_exact=is_exact) for one, other in zip(expected, found, strict=True)
+            is_same(one, other, is_exact=is_exact)
+            for one, other in zip(expected, found, strict=True)
         )
     if isinstance(expected, bool) is isinstance(found, bool) and expected == found:
         return True
@@ -100,7 +101,7 @@ def _has_same_spelling(expected: JsonValue, found: JsonValue) -> bool:
         return isinstance(expected, str) and _has_same_spelling(found, expected)
     if isinstance(expected, dict | list):
         try:
-            return same(expected, json.loads(found))
+            return is_same(expected, json.loads(found))
         except ValueError:
             return False
     if isinstance(expected, int | float) and not isinstance(expected, bool):
@@ -126,11 +127,10 @@ def _dump(value: JsonValue) -> str:
 def compare_result(
     response: HttpResponse, result: JsonObject, *, is_wrapped: bool
 ) -> Iterator[str]:
-    """Say how a tool's result differs from the response that it was made of.
+    """Yield the differences between a tool's result and the API's response.
 
-    JSON must be the structured content, under "result" where it is no object or the tool always
-    wraps it; text and bytes must be content as they are. A result that says it was cut is not
-    compared.
+    JSON must be the structured content, under "result" if it is not an object or the tool always
+    wraps it; text and bytes must be unchanged in the content. A truncated result is not compared.
     """
     if result.get("_meta", {}).get("mcpgen/truncated") or not response.body:
         return
@@ -140,12 +140,12 @@ def compare_result(
         if is_wrapped or not isinstance(value, dict):
             value = {"result": value}
         structured = result.get("structuredContent")
-        if not same(value, structured):
+        if not is_same(value, structured):
             yield f"structured content: {_dump(structured)}, the API answered {_dump(value)}"
         return
     if is_stream(kind):
         items = {"result": read_stream(kind, response.body)}
-        if not same(items, result.get("structuredContent")):
+        if not is_same(items, result.get("structuredContent")):
             yield f"structured content: not the items that the API answered: {_dump(items)}"
         return
     if response.body not in list(_list_contents(result)):
@@ -167,7 +167,17 @@ def _list_contents(result: JsonObject) -> Iterator[bytes]:
 
 
 def text_of(result: JsonObject) -> str:
-    """Give all text of a result, for messages and for what a case wants it to contain."""
+    """Return all text of a result."""
     return "\n".join(
         block["text"] for block in result.get("content", ()) if block.get("type") == "text"
     )
+
+
+def compare_text(expected: JsonObject, text: str) -> Iterator[str]:
+    """Yield the differences between a text and `contains` and `not_contains` of a test case."""
+    for part in expected.get("contains", ()):
+        if part not in text:
+            yield f"the text does not contain `{part}`: {text[:500]}"
+    for part in expected.get("not_contains", ()):
+        if part in text:
+            yield f"the text contains `{part}`: {text[:500]}"

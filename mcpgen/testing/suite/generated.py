@@ -1,4 +1,4 @@
-"""The proof that a generated package carries: its cases, run against the mock upstream."""
+"""The generated tests of a package: its cases, run against the mock API."""
 
 from __future__ import annotations
 
@@ -43,11 +43,12 @@ from mcpgen.testing.suite.cases import Case, read_cases
 from mcpgen.testing.suite.compare import (
     compare_request,
     compare_result,
+    compare_text,
     idempotency_key,
-    same,
+    is_same,
     text_of,
 )
-from mcpgen.testing.suite.hand_written import demand
+from mcpgen.testing.suite.hand_written import require
 from mcpgen.testing.suite.projected_results import compare_projection
 from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
 from mcpgen.text.hosts import is_private
@@ -59,34 +60,34 @@ _DEFAULT_ORIGIN = "https://upstream.example"
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came of a case; `differences` is empty where all was as it must be."""
+    """The result of a case; `differences` is empty if the case passed or was not run."""
 
     case: Case
     differences: tuple[str, ...]
 
     @property
     def has_passed(self) -> bool:
-        """Whether the case was run, and nothing was off."""
+        """Whether the case was run without differences."""
         return not self.differences and not self.case.untested
 
 
 class Suite:
-    """The generated tests of one package. A check raises AssertionError and says what is off."""
+    """The generated tests of one package. Failing checks raise AssertionError."""
 
     def __init__(self, package: str, folder: Path) -> None:
-        """Take the importable package and the folder with `cases.json` and `upstream.json`."""
+        """Test an importable package; `folder` contains `cases.json` and `upstream.json`."""
         self.package = package
         self.folder = folder
 
     @property
     def revisions(self) -> tuple[str, ...]:
-        """One revision of MCP of each era that the server serves: they begin differently."""
+        """The served revisions of MCP that are tested: one with a handshake, one without."""
         served = {revision.name for revision in self._server.definition.revisions}
         return tuple(revision for revision in (LEGACY, MODERN) if revision in served)
 
     @cached_property
     def cases(self) -> Sequence[Case]:
-        """The calls of `cases.json`, in its order."""
+        """The cases of `cases.json`, in its order."""
         return read_cases(json.loads((self.folder / "cases.json").read_bytes()))
 
     @cached_property
@@ -95,7 +96,7 @@ class Suite:
 
     @cached_property
     def _server(self) -> ServerPackage:
-        # Alone: whoever overrides a handler tests in `tests/` what comes of it.
+        # Overrides of handlers are tested by the user, in `tests/`.
         server = ServerPackage.load(self.package, generated_only=True)
         # The mock is every origin of the document, so no credential leaves this process.
         for about in (server.contract, *server.contract.get("sources", {}).values()):
@@ -109,7 +110,7 @@ class Suite:
 
     @cached_property
     def _loop(self) -> VirtualTimeLoop:
-        """What runs all calls, since making a loop for each takes a fifth of the time."""
+        """The event loop of all calls: a new one for each would take a fifth of the time."""
         loop = VirtualTimeLoop()
         weakref.finalize(self, loop.close)
         return loop
@@ -117,17 +118,16 @@ class Suite:
     # Calls
 
     def run(self, case: Case) -> None:
-        """Call the tool, and compare what was sent and what came back with the case."""
+        """Call the tool, and compare the requests and the result with the case."""
         differences = self._try_case(case)
-        demand(not differences, "\n  ".join([f"{case.id}:", *differences]))
+        require(not differences, "\n  ".join([f"{case.id}:", *differences]))
 
     def results(
         self, tools: Collection[str] | None = None, *, cases: Iterable[Case] | None = None
     ) -> Iterator[CaseResult]:
-        """Run the cases of some tools, or all of them, one after the other in this process.
+        """Run the cases of some tools, or of all, one after the other in this process.
 
-        A case without a generated sample has no differences and has not passed. `cases` are run in
-        place of those of `cases.json`.
+        `cases` replaces the cases of `cases.json`.
         """
         for case in self.cases if cases is None else cases:
             if tools is None or case.tool in tools:
@@ -153,7 +153,7 @@ class Suite:
                 result = await client.call_tool(*self._choose_call(case, is_searched=is_searched))
                 waited = round(loop.time() - started, 3)
         except RpcError as error:
-            return [f"the call was refused by the protocol: {error}"]
+            return [f"the call failed with a protocol error: {error}"]
         least = case.expect.get("waits_seconds", 0.0)
         return [
             *self._check_requests(case, mock),
@@ -162,7 +162,7 @@ class Suite:
         ]
 
     def _choose_call(self, case: Case, *, is_searched: bool) -> tuple[str, JsonObject]:
-        """What a client calls, itself or by the tool that calls those which are not listed."""
+        """Return the name and the arguments of the call, directly or through the search tools."""
         if not is_searched:
             return case.tool, case.arguments
         arguments = {"name": case.tool, "arguments": case.arguments}
@@ -171,7 +171,7 @@ class Suite:
     def _client(
         self, case: Case, environ: Mapping[str, str], send: Sender, *, has_search: bool
     ) -> Client:
-        """A client of a server of one tool, which a call is answered by as by the whole one."""
+        """Return a client of a server that has only the tool of this case, which is faster."""
         environment = Environment(clock=asyncio.get_running_loop().time, chance=lambda: 0.5)
         api = ApiClient(self._server.contract, environ, send=send, environment=environment)
         tools = {case.tool: self._tools[case.tool]} if case.tool in self._tools else {}
@@ -188,7 +188,7 @@ class Suite:
 
     @cached_property
     def _tools(self) -> Mapping[str, Tool]:
-        """The tools of one operation each, all to be called; `WorkflowSuite` is for the others."""
+        """The tools of one operation each; `WorkflowSuite` tests the others."""
         tools = self._registry.tools
         return {
             name: tool.make_listed() for name, tool in tools.items() if "request" in tool.contract
@@ -198,7 +198,7 @@ class Suite:
         expected = case.expect.get("request")
         if expected is None:
             if mock.requests:
-                yield f"`{mock.requests[0]}` was sent, expected nothing to be"
+                yield f"`{mock.requests[0]}` was sent, expected no request"
             return
         wanted = case.expect.get("requests") or [expected] * case.expect.get("attempts", 1)
         if len(mock.requests) != len(wanted):
@@ -218,21 +218,15 @@ class Suite:
         wanted = case.expect["is_error"]
         if is_error != wanted:
             yield f"isError is {is_error}, expected {wanted}; it says: {text_of(result)[:500]}"
-        told = case.expect.get("text", {})
-        for part in told.get("contains", ()):
-            if part not in text_of(result):
-                yield f"the text has no `{part}`: {text_of(result)[:500]}"
-        for part in told.get("not_contains", ()):
-            if part in text_of(result):
-                yield f"the text has `{part}`: {text_of(result)[:500]}"
+        yield from compare_text(case.expect.get("text", {}), text_of(result))
         status = result.get("_meta", {}).get(STATUS_KEY)
         if "status" in case.expect and status != case.expect["status"]:
-            yield f"the result tells of the status {status}, expected {case.expect['status']}"
+            yield f"the result has the status {status}, expected {case.expect['status']}"
         yield from self._find_leaks(result, case.settings)
         response = join_pages(case, mock.requests)
         if not is_error and not wanted and response is not None:
             tool = self._registry.tools[case.tool]
-            # By what is listed, where that says it: what decides it may be at fault.
+            # Derived from the listed schema: the result key itself may be at fault.
             listed = tool.contract["listing"].get("outputSchema", {}).get("properties", {})
             is_wrapped = bool(tool.contract.get("result_key")) and listed.keys() <= {"result"}
             if "kept" in case.expect and is_json(essence_of(response.header("Content-Type"))):
@@ -241,25 +235,25 @@ class Suite:
                 yield from compare_result(response, result, is_wrapped=is_wrapped)
 
     def _find_leaks(self, result: JsonObject, settings: Mapping[str, str]) -> Iterator[str]:
-        """What no result may show: credentials, and how the server is made inside."""
+        """Yield credentials, secret settings and tracebacks that the result contains."""
         shown = json.dumps(result, ensure_ascii=False)
         for name in settings.keys() & self._secret_settings:
             if settings[name].startswith(PLACEHOLDER) and settings[name] in shown:
-                yield f"the result shows the value of {name}"
+                yield f"the result contains the value of {name}"
         for scheme, parts in self._secrets.items():
             pair = f"{parts.get('username', '')}:{parts.get('password', '')}"
             spellings = [*parts.values(), b64encode(pair.encode()).decode()]
             if any(secret in shown for secret in spellings):
-                yield f"the result shows the credential of `{scheme}`"
+                yield f"the result contains the credential of `{scheme}`"
         if _TRACEBACK.search(shown):
-            yield f"the result shows a traceback: {shown[:500]}"
+            yield f"the result contains a traceback: {shown[:500]}"
 
     # The server as a whole
 
     def check_tool_list(self) -> None:
-        """Both eras list exactly the tools of the prepared list and of the tools' contracts.
+        """Check that `tools/list` contains exactly the tools of the contracts, in each era.
 
-        A server whose tools are searched for lists them when it is asked for all of them.
+        A server with search tools lists the others with the toolset `all`.
         """
         server = ServerPackage.load(self.package, generated_only=True)
         if server.has_search:
@@ -274,12 +268,12 @@ class Suite:
             listed = {
                 tool["name"]: tool for tool in asyncio.run(self._list_tools(server, revision))
             }
-            demand(
+            require(
                 list(listed) == sorted(expected),
                 f"{revision} lists {list(listed)}, the contracts have {sorted(expected)}",
             )
             for name, tool in listed.items():
-                demand(same(expected[name], tool), f"`{name}` is listed unlike its contract")
+                require(is_same(expected[name], tool), f"`{name}` is not listed as in its contract")
 
     async def _list_tools(self, server: ServerPackage, revision: str) -> list[JsonObject]:
         client = Client.in_memory(server, self._environ(""), revision=revision)
@@ -287,7 +281,7 @@ class Suite:
             return await client.list_tools()
 
     def check_search(self) -> None:
-        """The tools that are listed in place of the others find, show and call each of them."""
+        """Check that the search tools find, describe and call each tool."""
         called: dict[str, Case] = {}
         for case in self.cases:
             if case.expect.get("request") and not case.untested:
@@ -295,7 +289,7 @@ class Suite:
         wrong = self._loop.run_until_complete(self._find_search_problems())
         for case in called.values():
             wrong += self._try_case(case, is_searched=True)
-        demand(not wrong, "\n  ".join(["through the search:", *wrong]))
+        require(not wrong, "\n  ".join(["through the search:", *wrong]))
 
     async def _find_search_problems(self) -> list[str]:
         names = self._server.contract["search"]
@@ -309,55 +303,59 @@ class Suite:
                 if [entry["name"] for entry in found["tools"]] != [name]:
                     wrong.append(f"`{name}` is not found by its name")
                 shown = await client.call_tool(names["describe"], {"name": name})
-                if not same(json.loads(text_of(shown)), {"name": name, **tool.contract["listing"]}):
-                    wrong.append(f"`{name}` is described unlike its contract")
+                if not is_same(
+                    json.loads(text_of(shown)), {"name": name, **tool.contract["listing"]}
+                ):
+                    wrong.append(f"`{name}` is not described as in its contract")
         return wrong
 
     def check_operations(self) -> None:
-        """Every operation is called by one tool, and every tool calls one of the operations."""
+        """Check that every operation is called by one tool, and every tool calls an operation."""
         called: dict[str, list[str]] = {key: [] for key in self._api.operations}
         for name, tool in self._tools.items():
             request = tool.contract["request"]
-            demand(tool.operation in called, f"`{name}` calls an unknown `{tool.operation}`")
+            require(
+                tool.operation in called, f"`{name}` calls an unknown operation `{tool.operation}`"
+            )
             described = self._api.operations[tool.operation]
-            demand(
+            require(
                 (described.method, described.path) == (request["method"], request["path"]),
                 f"`{name}` is for `{tool.operation}` and calls another operation",
             )
             called[tool.operation].append(name)
         for key, names in called.items():
-            demand(len(names) == 1, f"`{key}` is called by {names or 'no tool'}")
+            require(len(names) == 1, f"`{key}` is called by {names or 'no tool'}")
 
     def check_docstrings(self) -> None:
-        """Each handler's docstring names its operation."""
+        """Check that the docstring of each handler names its operation."""
         for name, tool in self._registry.tools.items():
             said = getattr(tool.handler, "__doc__", None) or ""
-            demand(
+            require(
                 f"`{tool.operation}`" in said,
                 f"the docstring of `{name}` does not name `{tool.operation}`",
             )
 
     def check_cases(self) -> None:
-        """Every tool has a call that sends something, or a case that says why it has none."""
+        """Check that every tool has a case with a request, or a reason why it has none."""
         covered = {case.tool for case in self.cases if case.untested or case.expect.get("request")}
         missing = sorted(self._tools.keys() - covered)
-        demand(not missing, f"no case calls {', '.join(missing)}")
+        require(not missing, f"no case calls {', '.join(missing)}")
 
     def check_snapshot(self) -> None:
-        """What is told of each tool, and in which order, is what `tools.json` was reviewed with."""
+        """Check that the tools and their order are those of the reviewed `tools.json`."""
         listed = [
             {"name": name, **tool.contract["listing"]}
             for name, tool in sorted(self._registry.tools.items())
             if "exposed_as" not in tool.contract
         ]
-        for told, expected in zip_longest(map(snapshot_entry, listed), self._snapshot):
-            found = {**(told or {}), "departs": (expected or {}).get("departs", [])}
+        for actual, expected in zip_longest(map(snapshot_entry, listed), self._snapshot):
+            found = {**(actual or {}), "departs": (expected or {}).get("departs", [])}
             off = {key for key in found | (expected or {}) if _at(found, key) != _at(expected, key)}
             name = (expected or found).get("name")
-            demand(not off, f"`{name}` is not as in tools.json: {', '.join(sorted(off))}")
+            require(not off, f"`{name}` is not as in tools.json: {', '.join(sorted(off))}")
 
     def check_annotations(self) -> None:
-        """What a tool says that it does is what its method does, but for what a manifest says."""
+        """Check the annotations of each tool against its HTTP method and the manifest."""
         declared = {entry["name"]: entry.get("departs", []) for entry in self._snapshot}
         for name, tool in self._tools.items():
             annotations = tool.contract["listing"].get("annotations", {})
@@ -367,7 +365,7 @@ class Suite:
                 for it in find_contradicting_hints(method, annotations)
                 if it not in declared[name]
             ]
-            demand(not off, f"`{name}` calls {method} and has other {', '.join(off)}")
+            require(not off, f"`{name}` calls {method}, and its {', '.join(off)} contradicts it")
 
     @cached_property
     def _snapshot(self) -> list[JsonObject]:
@@ -375,21 +373,21 @@ class Suite:
         return tools
 
     def check_stdio(self, revision: str) -> None:
-        """Started over stdio, the server answers what is asked before its input ends, and leaves.
+        """Check that the server answers over stdio, and exits with 0 at the end of its input.
 
-        Its standard output has messages alone.
+        Its standard output must contain only messages.
         """
         server = ServerPackage.load(self.package)
         expected = {tool["name"] for tool in asyncio.run(self._list_tools(server, revision))}
         asked = list_tools_at_end_of_input(self.package, self._no_credentials, revision)
         names, are_all = asyncio.run(asked)
         missing = expected.difference(names) if are_all else set(names) - expected
-        demand(bool(names) and not missing, f"over stdio the tools are {names}")
+        require(bool(names) and not missing, f"over stdio, the server lists {names}")
 
     def check_http(self) -> None:
-        """Started over HTTP, the server serves both eras and turns strangers away."""
+        """Check that the server serves both eras over HTTP and rejects foreign origins."""
         wrong = asyncio.run(self._find_http_problems())
-        demand(not wrong, "\n  ".join(["over HTTP:", *wrong]))
+        require(not wrong, "\n  ".join(["over HTTP:", *wrong]))
 
     async def _find_http_problems(self) -> list[str]:
         wrong: list[str] = []
@@ -399,17 +397,19 @@ class Suite:
                 expected = {tool["name"] for tool in await self._list_tools(server, revision)}
                 async with Client.over_http(url, revision=revision) as client:
                     names = [tool["name"] for tool in await client.list_tools()]
-                wrong += [f"{revision} has no `{name}`" for name in expected.difference(names)]
+                wrong += [
+                    f"{revision} does not list `{name}`" for name in expected.difference(names)
+                ]
             return wrong + await find_accepted_foreign_requests(url)
 
     def check_handlers(self) -> None:
-        """What `handlers/` adds and overrides fits the tools that are generated."""
+        """Check that the additions and overrides in `handlers/` fit the generated tools."""
         ServerPackage.load(self.package).load_hot(self._environ(""))
 
     # Settings
 
     def _base_url(self, operation: str) -> str:
-        """Where the API must be configured to be; "" where the document says it in full."""
+        """Return the base URL to configure; "" if that of the document is usable."""
         described = self._api.operations.get(operation)
         bases = self._api.base_urls if described is None else described.base_urls
         return _choose_base_url(next(iter(bases), ""))
@@ -428,7 +428,7 @@ class Suite:
     def _no_credentials(self) -> dict[str, str]:
         """Settings of a process that only lists its tools.
 
-        With a placeholder for the file of a certificate it would not start.
+        It would not start with a placeholder for a certificate file.
         """
         return self._environ("", configured=())
 
@@ -440,9 +440,9 @@ class Suite:
     def _environ(
         self, base_url: str, configured: Collection[str] | None = None, operation: str = ""
     ) -> dict[str, str]:
-        """Settings with the credentials of some security schemes, or of all of them.
+        """Return settings with credentials for some security schemes, or for all.
 
-        `base_url` is where the API of the operation is.
+        `base_url` is that of the operation's API.
         """
         contract = self._server.contract
         environ = {
@@ -462,14 +462,14 @@ class Suite:
 _ACCEPTING_USER: Mapping[str, Answer] = {
     "elicitation/create": lambda _: {"action": "accept", "content": {}}
 }
-"""A user who agrees to everything."""
+"""A user who accepts everything."""
 
 _PARTS = frozenset(
     {"access_token", "certificate_file", "key_file", "password", "username", "value"}
 )
 
 
-_PATIENCE_SECONDS = 3600.0  # of the clock that jumps, beyond whatever a server waits for
+_PATIENCE_SECONDS = 3600.0  # in virtual time; longer than any wait of a server
 _TRACEBACK = re.compile(r'Traceback \(most recent|File \\?"[^"]*\.py|[\w/.-]+\.py:\d+')
 
 

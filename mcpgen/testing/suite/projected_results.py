@@ -1,7 +1,7 @@
-"""A result that keeps a part of its response, held against the response leaf by leaf.
+"""Comparison of a projected result with its response, leaf by leaf.
 
-The runtime walks down from what is wanted; this compares every scalar of both sides by its place,
-so that the two cannot be wrong in the same way.
+The runtime walks down the projection; this compares every scalar of both sides by its path, so that
+a fault of one does not hide in the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ITEMS = "[]"
 def compare_projection(
     kept: JsonObject, response: HttpResponse, result: JsonObject
 ) -> Iterator[str]:
-    """Say how a result differs from what the `kept` of a case leaves of a JSON response."""
+    """Yield the differences between a result and the part of a response that `kept` selects."""
     value = json.loads(response.body)
     structured = result.get("structuredContent", {})
     found = dict(_list_leaves(structured if isinstance(value, dict) else structured.get("result")))
@@ -30,7 +30,7 @@ def compare_projection(
     answered = dict(_list_leaves(value))
     wanted = {place: leaf for place, leaf in answered.items() if _is_kept(place, kept)}
     for place in sorted(found.keys() - wanted.keys(), key=repr):
-        yield f"`{json_pointer(place)}` is in the result, expected not to be kept"
+        yield f"`{json_pointer(place)}` is in the result, expected to be removed"
     if "max_bytes" in kept and len(response.body) > kept["max_bytes"]:
         if size > kept["max_bytes"]:
             yield f"the result has {size} bytes, expected at most {kept['max_bytes']}"
@@ -42,7 +42,7 @@ def compare_projection(
 
 
 def _list_leaves(value: JsonValue, place: _Place = ()) -> Iterator[tuple[_Place, JsonValue]]:
-    """Give every scalar of a value, with its place."""
+    """Yield every scalar of a value, with its path."""
     if isinstance(value, dict):
         for name, member in value.items():
             yield from _list_leaves(member, (*place, name))

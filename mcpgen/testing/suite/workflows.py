@@ -1,4 +1,4 @@
-"""The proof of a package's workflows: run on the mock upstream, to the end and into a failure."""
+"""Tests of a package's workflows against the mock API: complete runs and runs with a failure."""
 
 from __future__ import annotations
 
@@ -8,52 +8,45 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from msgspec import convert
+
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 from mcpgen.testing.client.client import Client
 from mcpgen.testing.mock.replies import Reply
 from mcpgen.testing.mock.upstream import MockUpstream
-from mcpgen.testing.suite.compare import compare_request, same, text_of
+from mcpgen.testing.suite.compare import compare_request, compare_text, is_same, text_of
 from mcpgen.testing.suite.generated import Suite
-from mcpgen.testing.suite.hand_written import demand
+from mcpgen.testing.suite.hand_written import require
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowCase:
     """One run of a workflow: an entry of `workflows.json`, or one of its `detours`.
 
-    `replies` are what the API answers, by operation; `requests` what it must be sent, in order.
-    `fault` says which of them are answered with an error. `failure` is such a fault that ends the
-    run, with what took effect before. `untested` is "" or why there is no run.
+    `replies` are the replies of the API by operation, `requests` the expected requests in order.
+    `fault` selects requests that get an error. `failure` is a fault that ends the run, with the
+    steps that took effect before it. `untested` is "" or the reason why there is no run.
     """
 
     tool: str
-    arguments: JsonObject
-    replies: JsonObject
-    requests: Sequence[JsonObject]
-    result: JsonObject
-    failure: JsonObject
-    untested: str
+    arguments: JsonObject = field(default_factory=dict)
+    replies: JsonObject = field(default_factory=dict)
+    requests: Sequence[JsonObject] = ()
+    result: JsonObject = field(default_factory=dict)
+    failure: JsonObject = field(default_factory=dict)
+    untested: str = ""
     waits_seconds: float = 0.0
     fault: JsonObject = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)  # environment variables
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> WorkflowCase:
-        """Read an entry."""
-        return cls(
-            entry["tool"],
-            entry.get("arguments", {}),
-            entry.get("replies", {}),
-            entry.get("requests", []),
-            entry.get("result", {}),
-            entry.get("failure", {}),
-            entry.get("untested", ""),
-            settings=entry.get("settings", {}),
-        )
+        """Read an entry of `workflows.json`."""
+        return convert(entry, cls)
 
     def detour(self, entry: JsonObject) -> WorkflowCase:
-        """The run that goes another way: after an error, or other answers."""
+        """Return the variant of this run with an error or with other replies."""
         return replace(
             self,
             arguments=entry.get("arguments", self.arguments),
@@ -72,7 +65,7 @@ class WorkflowCase:
 
 @dataclass(frozen=True, slots=True)
 class _WorkflowRun:
-    """What came of a call: what the API was sent, the result, and how long was waited."""
+    """The requests and the result of a call, and the time that it waited."""
 
     mock: MockUpstream
     result: JsonObject
@@ -89,7 +82,7 @@ class WorkflowSuite(Suite):
 
     @cached_property
     def detours(self) -> Sequence[WorkflowCase]:
-        """The runs that go another way than the first of their workflow."""
+        """The variants of the runs, with an error or with other replies."""
         return [
             case.detour(detour)
             for case, entry in zip(self.workflows, self._entries, strict=True)
@@ -102,21 +95,21 @@ class WorkflowSuite(Suite):
         return entries
 
     def run_through(self, case: WorkflowCase) -> None:
-        """Run all steps, and compare what was sent, what came back and the waits with the case."""
+        """Run all steps; compare the requests, the result and the waits with the case."""
         run = self._run_workflow(case, case.fault)
         differences = [*self._compare_requests(case.requests, run.mock)]
         if run.result.get("isError"):
-            differences.append(f"it failed: {text_of(run.result)[:500]}")
-        elif not same(case.result, run.result.get("structuredContent")):
+            differences.append(f"the workflow failed: {text_of(run.result)[:500]}")
+        elif not is_same(case.result, run.result.get("structuredContent")):
             found = json.dumps(run.result.get("structuredContent"))
-            differences.append(f"gave {found[:500]}, expected {json.dumps(case.result)[:500]}")
+            differences.append(f"returned {found[:500]}, expected {json.dumps(case.result)[:500]}")
         if run.waited_seconds != case.waits_seconds:
             waited = f"waited {run.waited_seconds} seconds"
             differences.append(f"{waited}, expected {case.waits_seconds}")
-        demand(not differences, "\n  ".join([f"{case}:", *differences]))
+        require(not differences, "\n  ".join([f"{case}:", *differences]))
 
     def run_into_failure(self, case: WorkflowCase) -> None:
-        """Let one step fail: nothing follows it, and the result tells what took effect."""
+        """Let one step fail: no step follows it, and the result names those that took effect."""
         failure = case.failure
         run = self._run_workflow(case, failure)
         at = failure["at"]
@@ -124,23 +117,21 @@ class WorkflowSuite(Suite):
         differences = [*self._compare_requests(expected, run.mock)]
         text = text_of(run.result)
         if not run.result.get("isError"):
-            differences.append(f"it did not fail: {text[:500]}")
-        told = [f"step `{failure['step']}` failed", str(failure["status"])]
-        told += [f"- `{step}` (" for step in failure["took_effect"]]
-        differences += [
-            f"the text has no `{part}`: {text[:500]}" for part in told if part not in text
-        ]
-        demand(not differences, "\n  ".join([f"{case.tool}:", *differences]))
+            differences.append(f"the workflow did not fail: {text[:500]}")
+        parts = [f"step `{failure['step']}` failed", str(failure["status"])]
+        parts += [f"- `{step}` (" for step in failure["took_effect"]]
+        differences += compare_text({"contains": parts}, text)
+        require(not differences, "\n  ".join([f"{case.tool}:", *differences]))
 
     def check_workflows(self) -> None:
-        """Every workflow has a run, or says why it has none."""
+        """Check that every workflow has a run or a reason why it has none."""
         tools = self._registry.tools
         planned = {name for name, tool in tools.items() if "steps" in tool.contract}
         missing = sorted(planned - {case.tool for case in self.workflows})
-        demand(not missing, f"nothing runs {', '.join(missing)}")
+        require(not missing, f"no case runs {', '.join(missing)}")
 
     def _run_workflow(self, case: WorkflowCase, fault: JsonObject) -> _WorkflowRun:
-        """Call it; from its request `at` on, `times` requests are answered with `status`."""
+        """Call the workflow; from request `at` on, `times` requests get the status of `fault`."""
         base_url = self._base_url(case.requests[0]["operation"])
         mock = MockUpstream(self._api, secrets=self._secrets, base_url=base_url)
         first = fault.get("at", 0)

@@ -71,7 +71,7 @@ def test_no_secret_is_printed(
     assert run(["test", str(petstore_copy), "--live"]) == 1
 
     said = capsys.readouterr()
-    assert "the text has no `***`" in said.out
+    assert "the text does not contain `***`" in said.out
     assert SECRET not in said.out + said.err
 
 

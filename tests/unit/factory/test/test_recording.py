@@ -85,7 +85,7 @@ def test_only_what_was_selected_is_recorded(
     [
         ("is_error: false", "is_error: true", "isError is False, expected True"),
         ('GET /pets/{petId}", path', 'GET /pets", path', "was called, expected `GET /pets`"),
-        ("contains: [Rex]", "contains: [Max]", "the text has no `Max`"),
+        ("contains: [Rex]", "contains: [Max]", "the text does not contain `Max`"),
     ],
 )
 def test_what_a_person_decides_is_left_and_fails(

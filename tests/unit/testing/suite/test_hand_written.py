@@ -58,9 +58,9 @@ def test_a_good_server_passes(serve: Callable[..., Served]) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "count all"}, "`count all` is no name for a tool"),
+        ({"name": "count all"}, "`count all` is not a valid tool name"),
         ({"inputSchema": {}}, "inputSchema of `count`"),
-        ({"inputSchema": {"type": "object", "properties": []}}, "is no JSON Schema"),
+        ({"inputSchema": {"type": "object", "properties": []}}, "is not a valid JSON Schema"),
         ({"outputSchema": {"type": "array"}}, "outputSchema of `count`"),
     ],
 )
