@@ -257,12 +257,14 @@ class EnvironmentVariable(Struct, frozen=True):
 class ModelModule(Struct, frozen=True):
     """The schemas of one generated module of `TypedDict`s.
 
-    `definitions` maps class names to self-contained schemas whose `$ref`s are `#/$defs/<class>`.
-    The module "shared" has the classes that several tags use.
+    `definitions` maps class names to objects with `properties` by name and `required`. A property
+    is one of: a simple `type`, an `enum`, an array with `items`, an object with only
+    `additionalProperties`, a flat `anyOf` with null last, a `$ref` to `#/$defs/<class>` of any
+    module, or {} for any value. The module "shared" has the classes that several tags use.
     """
 
     module: Identifier
-    definitions: Mapping[Identifier, JsonSchema]
+    definitions: Mapping[Identifier, JsonObject]
 
 
 def source_prefix(env_prefix: str, source: ApiSource) -> str:

@@ -6,15 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from mcpgen.jsonschema.schemas import (
-    KEYWORDS_WITH_DATA,
-    JsonSchema,
-    JsonValue,
-    Schemas,
-    UnusableSchemaError,
-)
-
-_MAPS_OF_SCHEMAS = frozenset({"$defs", "dependentSchemas", "patternProperties"})
+from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, MAPS_OF_SCHEMAS
+from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas, UnusableSchemaError
 
 
 def for_requests(schemas: Schemas) -> Direction:
@@ -84,7 +77,7 @@ class Direction:
             return [name for name in value if name not in dropped]
         if keyword in KEYWORDS_WITH_DATA:
             return value
-        if keyword in _MAPS_OF_SCHEMAS:
+        if keyword in MAPS_OF_SCHEMAS:
             return {name: self.of(part) for name, part in value.items()}
         if isinstance(value, dict):
             return self.of(value)

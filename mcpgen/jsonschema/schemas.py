@@ -9,12 +9,12 @@ import jsonschema_rs
 import msgspec
 
 from mcpgen.jsonschema.cost import CostModel, SchemaCosts
+from mcpgen.jsonschema.references import definition_name, iterate_references
 from mcpgen.jsonschema.types import JsonObject
 
 JsonValue: TypeAlias = Any
 JsonSchema: TypeAlias = dict[str, Any] | bool
 
-_PREFIX = "#/$defs/"
 _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
 _BACKTRACKS = 1_000  # in one string
 _MAX_VISITS = 300_000  # to compute the costs of all evaluations of one schema: about a second
@@ -237,7 +237,7 @@ class Schemas:
     def closure(self, schema: JsonSchema) -> JsonObject:
         """Give the named schemas that `schema` refers to, directly or not."""
         found: JsonObject = {}
-        waiting = list(references(schema))
+        waiting = list(iterate_references(schema))
         while waiting:
             reference = waiting.pop()
             name = definition_name(reference)
@@ -245,39 +245,9 @@ class Schemas:
                 continue
             found[name] = self.target(reference)
             if name not in self._references:
-                self._references[name] = tuple(references(found[name]))
+                self._references[name] = tuple(iterate_references(found[name]))
             waiting.extend(self._references[name])
         return found
-
-
-def definition_name(reference: str) -> str:
-    """Give the name in `#/$defs/<name>`, unescaped; the whole reference where it is another."""
-    if not reference.startswith(_PREFIX):
-        return reference
-    return reference.removeprefix(_PREFIX).replace("~1", "/").replace("~0", "~")
-
-
-_MAPS_OF_SCHEMAS = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
-KEYWORDS_WITH_DATA = frozenset({"const", "default", "enum", "example", "examples"})
-
-
-def references(schema: JsonValue) -> Iterator[str]:
-    """Give every `$ref` that stands in a schema; not what only looks like one in its data."""
-    waiting = [schema]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, list):
-            waiting.extend(node)
-        if not isinstance(node, dict):
-            continue
-        reference = node.get("$ref")
-        if isinstance(reference, str):
-            yield reference
-        for keyword, value in node.items():
-            if keyword in _MAPS_OF_SCHEMAS and isinstance(value, dict):
-                waiting.extend(value.values())
-            elif keyword not in KEYWORDS_WITH_DATA:
-                waiting.append(value)
 
 
 def _own_types(schema: JsonObject) -> frozenset[str]:

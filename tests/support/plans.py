@@ -42,6 +42,19 @@ PET = {
     },
     "required": ["id", "name"],
 }
+MODELS = {
+    "Pet": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "name": {"type": "string"},
+            "owner": {"$ref": "#/$defs/PetOwner"},
+            "tag": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        },
+        "required": ["id", "name"],
+    },
+    "PetOwner": {"type": "object", "properties": {"email": {"type": "string"}}, "required": []},
+}
 PET_TYPE = Annotation("Pet", (Identifier("Pet"),))
 PET_JSON = MediaType("application/json", {"$ref": "#/$defs/Pet"}, AT)
 _STYLES = {"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
@@ -153,7 +166,7 @@ def petstore_tools() -> tuple[ToolPlan, ...]:
 def server_plan(*tools: ToolPlan, models: Mapping[str, Any] | None = None) -> ServerPlan:
     """Make the plan of a server with one group of tools; by default the three of the petstore."""
     tools = tools or petstore_tools()
-    definitions = {"Pet": PET} if models is None else models
+    definitions = MODELS if models is None else models
     api = Api(
         title="Petstore",
         version="1.0",

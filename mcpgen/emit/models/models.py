@@ -20,7 +20,6 @@ from pathlib import Path
 from types import TracebackType
 
 from mcpgen.emit.child_faults import system_error
-from mcpgen.emit.models.shapes import Shape, reduce_definitions
 from mcpgen.emit.models.shards import Shard, divide
 from mcpgen.emit.models.source import (
     RESERVED_NAMES,
@@ -32,6 +31,7 @@ from mcpgen.emit.models.source import (
 from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.jsonschema.types import JsonObject
 
 GENERATOR = "datamodel-code-generator"
 _CHILD = Path(__file__).with_name("child.py")
@@ -48,9 +48,12 @@ class ModelRun:
     def __init__(self, plan: ServerPlan, cache: Path | None = None) -> None:
         """Start the child processes, unless the cache has what they would say."""
         self._plan = plan
-        self._shapes = _shapes_by_module(plan)
-        everything = {name: shape for each in self._shapes.values() for name, shape in each.items()}
-        self._runs = [_ShardRun(shard, cache) for shard in divide(everything)]
+        schemas: dict[str, JsonObject] = {}
+        for module in plan.models:
+            schemas.update(module.definitions.items())
+        if reserved := sorted(RESERVED_NAMES.intersection(schemas)):
+            raise ValueError(f"no class can be called {', '.join(reserved)}")
+        self._runs = [_ShardRun(shard, cache) for shard in divide(dict(sorted(schemas.items())))]
 
     def __enter__(self) -> ModelRun:
         return self
@@ -75,39 +78,23 @@ class ModelRun:
             definitions |= run.join()
         package = f"{self._plan.package}._generated.models"
         homes = {
-            name: f"{package}.{module}"
-            for module, shapes in self._shapes.items()
-            for name in shapes
+            str(name): f"{package}.{module.module}"
+            for module in self._plan.models
+            for name in module.definitions
         }
         files = [
             PlannedFile(
-                f"src/{package.replace('.', '/')}/{module}.py",
+                f"src/{package.replace('.', '/')}/{module.module}.py",
                 module_source(
-                    _docstring(module), {name: definitions[name] for name in shapes}, homes
+                    _docstring(module.module),
+                    {name: definitions[name] for name in module.definitions},
+                    homes,
                 ).encode(),
                 Owner.GENERATED,
             )
-            for module, shapes in sorted(self._shapes.items())
+            for module in sorted(self._plan.models, key=lambda each: each.module)
         ]
         return tuple(files)
-
-
-def _shapes_by_module(plan: ServerPlan) -> dict[str, dict[str, Shape]]:
-    """Reduce all schemas together, then give each class back to its module.
-
-    A lifted class goes to the module of the definition that it was lifted out of.
-    """
-    schemas = {
-        name: schema for module in plan.models for name, schema in module.definitions.items()
-    }
-    if reserved := sorted(RESERVED_NAMES.intersection(schemas)):
-        raise ValueError(f"no class can be called {', '.join(reserved)}")
-    shapes, origin = reduce_definitions(schemas, taken=RESERVED_NAMES)
-    home = {str(name): str(module.module) for module in plan.models for name in module.definitions}
-    by_module: dict[str, dict[str, Shape]] = {str(module.module): {} for module in plan.models}
-    for name, shape in shapes.items():
-        by_module[home[origin[name]]][name] = shape
-    return {module: found for module, found in by_module.items() if found}
 
 
 def _docstring(module: str) -> str:
@@ -149,7 +136,7 @@ class _ShardRun:
 class _Child:
     """A process that runs `model_child.py` in an empty folder."""
 
-    def __init__(self, definitions: Mapping[str, Shape]) -> None:
+    def __init__(self, definitions: Mapping[str, JsonObject]) -> None:
         request = {"definitions": definitions, "path": _generator_path()}
         self._held = contextlib.ExitStack()
         folder = self._held.enter_context(scratch_folder())

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from mcpgen.emit.models.shapes import Shape, references
+from mcpgen.jsonschema.references import find_components, find_referred_names
+from mcpgen.jsonschema.types import JsonObject
 
 _PROPERTIES_WORTH_A_SECOND_PROCESS = 1500
 
@@ -14,16 +15,16 @@ _PROPERTIES_WORTH_A_SECOND_PROCESS = 1500
 class Shard(Struct, frozen=True):
     """Definitions to be made, and for what they refer to elsewhere, stand-ins of the same name."""
 
-    shapes: Mapping[str, Shape]
-    stand_ins: Mapping[str, Shape]
+    shapes: Mapping[str, JsonObject]
+    stand_ins: Mapping[str, JsonObject]
 
     @property
-    def definitions(self) -> dict[str, Shape]:
+    def definitions(self) -> dict[str, JsonObject]:
         """All that the child process is told."""
         return {**self.stand_ins, **self.shapes}
 
 
-def divide(shapes: Mapping[str, Shape]) -> list[Shard]:
+def divide(shapes: Mapping[str, JsonObject]) -> list[Shard]:
     """Divide the work in at most two, by size alone, so that every machine divides it alike.
 
     Definitions that refer to each other in a circle stay together.
@@ -34,9 +35,11 @@ def divide(shapes: Mapping[str, Shape]) -> list[Shard]:
     half = sum(sizes.values()) // 2
     if half < _PROPERTIES_WORTH_A_SECOND_PROCESS:
         return [Shard(shapes, {})]
-    first: dict[str, Shape] = {}
+    first: dict[str, JsonObject] = {}
     taken = 0
-    for names in _components({name: references(shape) for name, shape in shapes.items()}):
+    for names in find_components(
+        {name: find_referred_names(shape) for name, shape in shapes.items()}
+    ):
         if taken < half:
             first |= {name: shapes[name] for name in names}
             taken += sum(sizes[name] for name in names)
@@ -44,48 +47,7 @@ def divide(shapes: Mapping[str, Shape]) -> list[Shard]:
     return [_with_stand_ins(part) for part in (first, second) if part]
 
 
-def _with_stand_ins(part: Mapping[str, Shape]) -> Shard:
-    referred = {name for shape in part.values() for name in references(shape)} - set(part)
-    stand_in: Shape = {"type": "object", "properties": {"stand_in": {"type": "string"}}}
+def _with_stand_ins(part: Mapping[str, JsonObject]) -> Shard:
+    referred = {name for shape in part.values() for name in find_referred_names(shape)} - set(part)
+    stand_in: JsonObject = {"type": "object", "properties": {"stand_in": {"type": "string"}}}
     return Shard(part, dict.fromkeys(sorted(referred), stand_in))
-
-
-def _components(edges: Mapping[str, set[str]]) -> list[list[str]]:
-    """Give the strongly connected components, what is referred to first (Tarjan)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    open_names: list[str] = []
-    is_open: set[str] = set()
-    components: list[list[str]] = []
-    for root in sorted(edges):
-        if root in index:
-            continue
-        to_do = [(root, iter(sorted(edges[root])))]
-        index[root] = low[root] = len(index)
-        open_names.append(root)
-        is_open.add(root)
-        while to_do:
-            name, successors = to_do[-1]
-            for successor in successors:
-                if successor not in edges:
-                    continue
-                if successor not in index:
-                    index[successor] = low[successor] = len(index)
-                    open_names.append(successor)
-                    is_open.add(successor)
-                    to_do.append((successor, iter(sorted(edges[successor]))))
-                    break
-                if successor in is_open:
-                    low[name] = min(low[name], index[successor])
-            else:
-                to_do.pop()
-                if to_do:
-                    parent = to_do[-1][0]
-                    low[parent] = min(low[parent], low[name])
-                if low[name] == index[name]:
-                    component: list[str] = []
-                    while name not in component:
-                        component.append(open_names.pop())
-                    is_open.difference_update(component)
-                    components.append(sorted(component))
-    return components

@@ -12,7 +12,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from mcpgen.emit.models.shapes import Shape
+from mcpgen.jsonschema.types import JsonObject
 from mcpgen.text.identifiers import Identifier
 
 _TYPING = frozenset({"Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"})
@@ -27,7 +27,7 @@ class UnprovenModelError(Exception):
 Definition = ast.ClassDef | ast.Assign | ast.AnnAssign
 
 
-def proven_definitions(source: str, shapes: Mapping[str, Shape]) -> dict[str, Definition]:
+def proven_definitions(source: str, shapes: Mapping[str, JsonObject]) -> dict[str, Definition]:
     """Take the definitions out of a generated module, each one checked against its shape.
 
     Raises:
@@ -99,7 +99,7 @@ def _defined_name(definition: Definition) -> str:
     raise UnprovenModelError(f"not a definition: {ast.unparse(definition):.80}")
 
 
-def _check(name: str, definition: Definition, shape: Shape, known: set[str]) -> None:
+def _check(name: str, definition: Definition, shape: JsonObject, known: set[str]) -> None:
     if "properties" not in shape:
         match definition:
             case ast.AnnAssign(annotation=ast.Name(id="TypeAlias"), value=ast.expr() as value):

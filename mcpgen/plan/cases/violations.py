@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from mcpgen.jsonschema.references import find_reference
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
-from mcpgen.plan.schemas.shapes import Shapes, find_reference, json_type
+from mcpgen.plan.schemas.shapes import Shapes, json_type
 
 _MAX_DEPTH = 6
 _LONGEST_TEXT = 2000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mcpgen.ir.api import Api, Operation
+from mcpgen.jsonschema.references import iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import assign_safe_names
-from mcpgen.plan.schemas.references import iterate_reachable
 from mcpgen.plan.schemas.shapes import Shapes
 
 

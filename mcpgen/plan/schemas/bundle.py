@@ -7,15 +7,16 @@ each way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
 from msgspec import Struct
 
-from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.references import PREFIX, find_reference
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import Build
 from mcpgen.plan.schemas.schema_part import SchemaPart, leaf
-from mcpgen.plan.schemas.shapes import PREFIX, Shape, Shapes, find_reference
+from mcpgen.plan.schemas.shapes import Shape, Shapes
 
 _ABOUT = frozenset(
     {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
@@ -188,56 +189,3 @@ def _cache_key(way: _Way) -> _Way:
 def _pointer_to(name: str) -> SchemaPart:
     built = leaf({"$ref": PREFIX + name})
     return SchemaPart(built.schema, built.size, names=frozenset((name,)))
-
-
-def find_recursive_names(schemas: Mapping[str, JsonSchema]) -> frozenset[str]:
-    """Names of definitions that contain themselves, directly or through others."""
-    edges = {name: sorted(_find_direct_references(schema)) for name, schema in schemas.items()}
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    found: set[str] = set()
-    on_stack: dict[str, None] = {}
-    for start, targets in edges.items():
-        if start in index:
-            continue
-        work = [(start, iter(targets))]
-        index[start] = low[start] = len(index)
-        on_stack[start] = None
-        while work:
-            name, following = work[-1]
-            child = next((child for child in following if child in edges), None)
-            if child is None:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    low[parent] = min(low[parent], low[name])
-                if low[name] == index[name]:
-                    group = []
-                    while True:
-                        member, _ = on_stack.popitem()
-                        group.append(member)
-                        if member == name:
-                            break
-                    if len(group) > 1 or name in edges[name]:
-                        found.update(group)
-            elif child not in index:
-                index[child] = low[child] = len(index)
-                on_stack[child] = None
-                work.append((child, iter(edges[child])))
-            elif child in on_stack:
-                low[name] = min(low[name], index[child])
-    return frozenset(found)
-
-
-def _find_direct_references(schema: JsonSchema) -> set[str]:
-    names: set[str] = set()
-    waiting: list[JsonValue] = [schema]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if "$ref" in value:
-                names.add(find_reference(value))
-            waiting += [item for item in value.values() if isinstance(item, dict | list)]
-        elif isinstance(value, list):
-            waiting += [item for item in value if isinstance(item, dict | list)]
-    return names - {""}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from mcpgen.ir.api import MediaType, Operation
-from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
-from mcpgen.plan.schemas.shapes import find_reference
+from mcpgen.jsonschema.references import find_reference, iterate_reachable
+from mcpgen.jsonschema.types import JsonSchema
 
 
 def collect_needed_schemas(
@@ -14,29 +14,8 @@ def collect_needed_schemas(
 ) -> dict[str, JsonSchema]:
     """Return the definitions to which operations refer, directly or indirectly, by name."""
     values = [schema for operation in operations for schema in _schemas_of(operation)]
-    names = {
-        find_reference(value) for value in iterate_reachable(values, schemas) if "$ref" in value
-    }
+    names = {find_reference(value) for value in iterate_reachable(values, schemas)}
     return {name: schemas[name] for name in sorted(names & schemas.keys())}
-
-
-def iterate_reachable(
-    values: Iterable[JsonValue], schemas: Mapping[str, JsonSchema]
-) -> Iterator[JsonObject]:
-    """Yield every object in `values` and in the definitions to which they refer, each once."""
-    waiting = list(values)
-    seen: set[str] = set()
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            yield value
-            name = find_reference(value) if "$ref" in value else ""
-            if name and name not in seen and name in schemas:
-                seen.add(name)
-                waiting.append(schemas[name])
-            waiting += [item for item in value.values() if isinstance(item, dict | list)]
-        elif isinstance(value, list):
-            waiting += [item for item in value if isinstance(item, dict | list)]
 
 
 def _schemas_of(operation: Operation) -> Iterable[JsonSchema]:

@@ -7,10 +7,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from mcpgen.jsonschema.references import find_reference
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 Direction = Literal["request", "response"]
-PREFIX = "#/$defs/"
 _SIZES_LOW = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"})
 _SIZES_HIGH = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"})
 _ABOUT = frozenset(
@@ -18,14 +18,6 @@ _ABOUT = frozenset(
 )
 _CHOICES = ("anyOf", "oneOf")
 _MAX_REFERENCES = 64
-
-
-def find_reference(schema: JsonSchema) -> str:
-    """Return the name of the definition to which `schema` refers, or ""."""
-    reference = schema.get("$ref") if isinstance(schema, dict) else None
-    if isinstance(reference, str) and reference.startswith(PREFIX):
-        return reference[len(PREFIX) :]
-    return ""
 
 
 class Shape(Struct, frozen=True):

@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.tool_plan import Argument
+from mcpgen.jsonschema.references import find_recursive_names
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.arguments import ListedArgument
 from mcpgen.plan.arguments.media_types import is_json
-from mcpgen.plan.schemas.bundle import Bundler, Limits, find_recursive_names
+from mcpgen.plan.schemas.bundle import Bundler, Limits
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
 from mcpgen.plan.schemas.shapes import Shape, Shapes

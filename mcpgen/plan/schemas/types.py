@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from mcpgen.ir.tool_plan import Annotation
+from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_subschemas
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import ClassNames, to_class_name
-from mcpgen.plan.schemas.shapes import PREFIX, Direction, Shape, Shapes, find_reference
+from mcpgen.plan.schemas.shapes import Direction, Shape, Shapes
 from mcpgen.text.identifiers import Identifier
-from mcpgen.text.prose import first_sentence
 
 _PRIMITIVES = {
     "string": "str",
@@ -21,6 +22,7 @@ _PRIMITIVES = {
     "boolean": "bool",
     "null": "None",
 }
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_LITERALS = 8
 _MAX_LITERAL_LENGTH = 40
 _MAX_MEMBERS = 6  # of a union; a longer one helps nobody who reads a signature
@@ -41,7 +43,8 @@ class Typed(Struct, frozen=True):
 
 
 _ANYTHING = Typed("object", {})
-_ANY_OBJECT = Typed("dict[str, Any]", {"type": "object", "additionalProperties": True})
+_NULL = Typed("None", {"type": "null"})
+_ANY_OBJECT = Typed("dict[str, Any]", {"type": "object", "additionalProperties": {}})
 
 
 class Types:
@@ -123,7 +126,7 @@ class Types:
         keywords = shape.keywords
         if self._is_class(shape):
             typed = self._class(shape, direction, hint, owner)
-            return _build_union([typed, _null()]) if "null" in shape.types else typed
+            return _build_union([typed, _NULL]) if "null" in shape.types else typed
         choice = keywords.get("anyOf") or keywords.get("oneOf")
         if choice and "properties" not in keywords:
             members = [
@@ -131,7 +134,7 @@ class Types:
                 for index, member in enumerate(choice)
                 if member is not False
             ]
-            nulls = [_null()] if "null" in shape.types else []
+            nulls = [_NULL] if "null" in shape.types else []
             return _build_union([*members, *nulls])
         if "enum" in keywords:
             return _build_literal(keywords["enum"], shape)
@@ -154,10 +157,9 @@ class Types:
             if not isinstance(extra, dict) or not extra or _members(keywords):
                 return _ANY_OBJECT
             value = self._build_type(extra, direction, f"{hint}Value", depth + 1)
-            values = value.schema or True
-            schema = {"type": "object", "additionalProperties": values}
+            schema = {"type": "object", "additionalProperties": value.schema}
             return Typed(f"dict[str, {value.source}]", schema, value.models)
-        return Typed(_PRIMITIVES.get(name, "object"), {"type": name})
+        return Typed(_PRIMITIVES[name], {"type": name}) if name in _PRIMITIVES else _ANYTHING
 
     def _class(self, shape: Shape, direction: Direction, hint: str, owner: str) -> Typed:
         """The class of an object; its properties are read later, so that no chain is too long."""
@@ -169,20 +171,14 @@ class Types:
 
     def _fill(self, class_name: Identifier, shape: Shape, direction: Direction) -> None:
         """Give a class its properties."""
-        schema = self.definitions[class_name]
         uses: set[Identifier] = set()
         properties: JsonObject = {}
         for name, value in sorted(_members(shape.keywords).items()):
             typed = self._build_type(value, direction, f"{class_name}{to_class_name(name)}", 1)
             properties[name] = typed.schema
             uses |= typed.models
-        schema["properties"] = properties
-        required = [name for name in shape.keywords.get("required", ()) if name in properties]
-        if required:
-            schema["required"] = sorted(required)
-        told = first_sentence(shape.keywords.get("description") or "", 160)
-        if told:
-            schema["description"] = told
+        required = sorted(properties.keys() & shape.keywords.get("required", ()))
+        self.definitions[class_name] |= {"properties": properties, "required": required}
         self.uses[class_name] = frozenset(uses)
 
 
@@ -220,13 +216,12 @@ def _find_homes(schemas: Mapping[str, JsonSchema]) -> dict[int, tuple[str, str]]
 
 
 def _members(keywords: JsonObject) -> JsonObject:
-    """The properties that an object may have: `false` says of one that it must be left out."""
-    properties = keywords.get("properties", {})
-    return {name: schema for name, schema in properties.items() if schema is not False}
-
-
-def _null() -> Typed:
-    return Typed("None", {"type": "null"})
+    """Return the properties that an object may have and whose names UTF-8 can encode."""
+    return {
+        name: schema
+        for name, schema in keywords.get("properties", {}).items()
+        if schema is not False and not _SURROGATE.search(name)
+    }
 
 
 def _says_more(schema: JsonObject) -> bool:
@@ -246,20 +241,29 @@ def _build_union(members: list[Typed]) -> Typed:
     models: frozenset[Identifier] = frozenset().union(*(member.models for member in distinct))
     return Typed(
         " | ".join(member.source for member in distinct),
-        {"anyOf": [member.schema for member in distinct]},
+        _join_schemas(member.schema for member in distinct),
         models,
     )
+
+
+def _join_schemas(schemas: Iterable[JsonObject]) -> JsonObject:
+    """Return the schema that allows what any of `schemas` allows: flat, distinct, null last."""
+    flat: list[JsonObject] = []
+    for schema in schemas:
+        flat += [member for member in schema.get("anyOf", [schema]) if member not in flat]
+    flat.sort(key=lambda member: member == _NULL.schema)
+    return flat[0] if len(flat) == 1 else {"anyOf": flat}
 
 
 def _build_literal(values: list[JsonValue], shape: Shape) -> Typed:
     """A `Literal` where a reader has something of it, else the plain type."""
     present = [value for value in values if value is not None]
     is_short = len(present) <= _MAX_LITERALS and all(_is_readable(value) for value in present)
-    nulls = [_null()] if len(present) < len(values) else []
+    nulls = [_NULL] if len(present) < len(values) else []
     if present and is_short and len({type(value) for value in present}) == 1:
         spelled = ", ".join(_spell(value) for value in present)
-        kind = "string" if isinstance(present[0], str) else "integer"
-        return _build_union([Typed(f"Literal[{spelled}]", {"type": kind, "enum": present}), *nulls])
+        enum = list(dict.fromkeys(present))
+        return _build_union([Typed(f"Literal[{spelled}]", {"enum": enum}), *nulls])
     names = [name for name in shape.types if name in _PRIMITIVES and name != "null"]
     return _build_union([*(Typed(_PRIMITIVES[name], {"type": name}) for name in names), *nulls])
 
@@ -287,7 +291,7 @@ def _find_differing_names(requests: Shapes) -> frozenset[str]:
     differing: set[str] = set()
     users: dict[str, set[str]] = {}
     for name, schema in requests.schemas.items():
-        for part in _walk(schema):
+        for part in iterate_subschemas(schema):
             if part.get("readOnly") is True or part.get("writeOnly") is True:
                 differing.add(name)
             if target := find_reference(part):
@@ -299,15 +303,3 @@ def _find_differing_names(requests: Shapes) -> frozenset[str]:
                 differing.add(user)
                 waiting.append(user)
     return frozenset(differing)
-
-
-def _walk(schema: JsonValue) -> list[JsonObject]:
-    found, waiting = [], [schema]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            found.append(value)
-            waiting += [item for item in value.values() if isinstance(item, dict | list)]
-        elif isinstance(value, list):
-            waiting += [item for item in value if isinstance(item, dict | list)]
-    return found

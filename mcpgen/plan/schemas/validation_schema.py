@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mcpgen.jsonschema.references import PREFIX, find_reference
 from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema
-from mcpgen.plan.schemas.shapes import PREFIX, Shapes, find_reference
+from mcpgen.plan.schemas.shapes import Shapes
 
 _UNCHECKED = frozenset(
     {"title", "description", "examples", "deprecated", "readOnly", "writeOnly", "xml", "default"}

@@ -89,7 +89,8 @@ class PostPetsCall(Protocol):
 def test_models_are_imported_from_one_place() -> None:
     text = rendered(server_plan())[f"{GENERATED}/models/__init__.py"]
     assert text.endswith(
-        'from petstore_mcp._generated.models.pets import Pet\n\n__all__ = [\n    "Pet",\n]\n'
+        "from petstore_mcp._generated.models.pets import Pet, PetOwner\n\n"
+        '__all__ = [\n    "Pet",\n    "PetOwner",\n]\n'
     )
 
 

@@ -1,0 +1,60 @@
+"""References between named schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpgen.jsonschema.references import (
+    find_components,
+    find_recursive_names,
+    find_reference,
+    find_referred_names,
+    iterate_reachable,
+)
+
+
+def refer(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        (refer("Pet"), "Pet"),
+        (refer("a~1b~0c"), "a/b~c"),
+        ({"$ref": "https://example.com/pet.json"}, ""),
+        ({"$ref": 1}, ""),
+        (True, ""),
+    ],
+)
+def test_the_name_behind_a_reference(schema: Any, name: str) -> None:
+    assert find_reference(schema) == name
+
+
+def test_a_reference_in_data_is_none() -> None:
+    schema = {"enum": [refer("A")], "default": refer("B"), "properties": {"default": refer("C")}}
+    assert find_referred_names(schema) == {"C"}
+
+
+def test_each_definition_is_reached_once() -> None:
+    named = {"A": {"items": refer("B")}, "B": {"anyOf": [refer("A"), refer("Gone")]}, "C": {}}
+    reached = list(iterate_reachable([refer("A"), refer("B")], named))
+    assert reached.count(named["A"]) == reached.count(named["B"]) == 1
+    assert named["C"] not in reached
+
+
+def test_components_come_after_what_they_refer_to() -> None:
+    edges = {"a": {"b", "gone"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a"}}
+    assert find_components(edges) == [["d"], ["b", "c"], ["a"], ["e"]]
+
+
+def test_recursive_names() -> None:
+    named = {
+        "Tree": {"properties": {"kids": {"items": refer("Tree")}}},
+        "Even": {"items": refer("Odd")},
+        "Odd": {"items": refer("Even")},
+        "User": {"items": refer("Tree")},
+    }
+    assert find_recursive_names(named) == {"Tree", "Even", "Odd"}
