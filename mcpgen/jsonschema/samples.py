@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from mcpgen.jsonschema.direction import for_requests, for_responses
-from mcpgen.jsonschema.intersection import intersection
+from mcpgen.jsonschema.direction import Direction, DirectionName
+from mcpgen.jsonschema.merging import intersect
 from mcpgen.jsonschema.patterns import TooHardError, matching_texts
 from mcpgen.jsonschema.sample_scalars import (
     CannotSampleError,
@@ -137,10 +137,10 @@ class Samples:
     def __init__(
         self,
         schemas: Mapping[str, JsonSchema] | Schemas,
-        direction: Literal["request", "response"],
+        direction: DirectionName,
     ) -> None:
         whole = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
-        self._reading = for_requests(whole) if direction == "request" else for_responses(whole)
+        self._direction = Direction(whole, direction)
         # Both by identity; the first keeps what was asked for, so that no other takes its place.
         self._read: dict[int, tuple[JsonSchema, JsonSchema]] = {}
         self._checkers: dict[int, Callable[[JsonValue], bool]] = {}
@@ -162,7 +162,7 @@ class Samples:
         """
         key = (msgspec.json.encode(schema), which, seed, variant)
         if key not in self._made:
-            read, schemas = self._as_read(schema), self._reading.schemas
+            read, schemas = self._as_read(schema), self._direction.schemas
             self._made[key] = _sample(read, schemas, Wish(which, seed, variant), self._steps)
         return self._made[key]
 
@@ -170,7 +170,7 @@ class Samples:
         """A schema in this direction; the schemas of an API are asked for again and again."""
         found = self._read.get(id(schema))
         if found is None:
-            found = self._read[id(schema)] = (schema, self._reading.of(schema))
+            found = self._read[id(schema)] = (schema, self._direction.of(schema))
         return found[1]
 
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
@@ -181,7 +181,7 @@ class Samples:
         """
         read = self._as_read(schema)
         if id(schema) not in self._checkers:
-            self._checkers[id(schema)] = self._reading.schemas.checker(read)
+            self._checkers[id(schema)] = self._direction.schemas.checker(read)
         return self._checkers[id(schema)]
 
     def problem(self, schema: JsonSchema, value: JsonValue) -> str:
@@ -190,7 +190,7 @@ class Samples:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._reading.schemas.problem(self._as_read(schema), value)
+        return self._direction.schemas.problem(self._as_read(schema), value)
 
     def exemplary(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
         """Give a value as the function `exemplary` does.
@@ -198,7 +198,7 @@ class Samples:
         Raises:
             CannotSampleError: no value was found.
         """
-        for example in _valid(examples, self._as_read(schema), self._reading.schemas):
+        for example in _valid(examples, self._as_read(schema), self._direction.schemas):
             return example
         return self.sample(schema, seed=_EXEMPLARY_SEED)
 
@@ -346,7 +346,7 @@ class _Sampler:
         for branch in choices[0]:
             for part in self._readings(branch, place, so_far.references):
                 self.steps.take(1 + len(so_far.keywords.get("properties", ())) // 16)
-                joined = intersection(so_far.keywords, part.keywords)
+                joined = intersect(so_far.keywords, part.keywords)
                 if isinstance(joined, bool):
                     continue
                 extra = joined.pop("allOf", None)  # what two keywords could not be joined to

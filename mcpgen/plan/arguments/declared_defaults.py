@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Place, Problems
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import OverriddenOperation
 from mcpgen.plan.cases.travelling import travels
-from mcpgen.plan.schemas.shapes import Shapes
 
 _UPDATES = frozenset({"PATCH", "PUT"})  # there, a default would overwrite the stored value
 _OF_PLAIN_OBJECTS = frozenset(

@@ -16,10 +16,10 @@ from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.manifest import HeaderEntry, Tokens
 from mcpgen.ir.tool_plan import Fixed, SettingUse
 from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import OverriddenOperation, WirePlace
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.schemas.shapes import Shapes
 from mcpgen.text.secret_names import is_secret_name
 
 _ORDER = ("path", "query", "header", "cookie")

@@ -16,6 +16,7 @@ from mcpgen.diagnostics import Place
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan, source_prefix
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.credential_names import (
     describes_credential,
@@ -27,7 +28,6 @@ from mcpgen.plan.arguments.credential_names import (
     requires_credentials,
 )
 from mcpgen.plan.naming.words import snake_case
-from mcpgen.plan.schemas.shapes import Shapes
 from mcpgen.text.prose import first_sentence
 
 _AUTHORIZATION = ("header", "authorization")

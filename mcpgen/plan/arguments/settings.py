@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import EnvironmentVariable, SettingUse, ToolPlan
+from mcpgen.jsonschema.schemas import json_type
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
-from mcpgen.plan.schemas.shapes import Shapes, json_type
 from mcpgen.text.prose import plain_line, shorten_at_sentence
 
 _MAX_DESCRIPTION = 160

@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, field
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError, Which, both_ways
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
@@ -28,7 +29,6 @@ from mcpgen.plan.cases.travelling import (
     travels,
 )
 from mcpgen.plan.naming.property_names import rename_to_safe
-from mcpgen.plan.schemas.shapes import Shapes
 
 PLACES = ("path", "query", "header", "cookie")
 _NOT_EMPTY: JsonObject = {"minItems": 1, "minLength": 1, "minProperties": 1}

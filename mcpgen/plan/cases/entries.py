@@ -10,13 +10,13 @@ from mcpgen.ir.api import MediaType, Operation, SecurityScheme
 from mcpgen.ir.manifest import PollEntry
 from mcpgen.ir.tool_plan import ResultPolicies, ServerPlan, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.cases.calls import PLACES, Call, Calls, choose_requirement, get_schema
 from mcpgen.plan.cases.pages import Pages
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
 from mcpgen.plan.cases.variations import Variations
-from mcpgen.plan.schemas.shapes import Shapes
 from mcpgen.plan.schemas.tool_schema import response_schemas
 from mcpgen.text.media_types import essence_of
 

@@ -8,12 +8,12 @@ from functools import partial
 from msgspec import UNSET, Struct, UnsetType
 
 from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.travelling import travels
 from mcpgen.plan.cases.violations import Violations
-from mcpgen.plan.schemas.shapes import Shapes
 
 MOST_REFUSALS = 60
 """How many rules of one tool are tried; those that come after, deep inside a body, are counted."""

@@ -11,11 +11,11 @@ from msgspec import Struct
 from mcpgen.ir.api import MediaType, Parameter
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError
+from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.media_types import Kind, classify_body, is_range
 from mcpgen.plan.cases.calls import PLACES, Call, Calls
 from mcpgen.plan.cases.travelling import has_empty, travels
-from mcpgen.plan.schemas.shapes import Shape, Shapes
 
 _MOST_LEAVES = 40
 _MOST_CHOICES = 4  # inside each other

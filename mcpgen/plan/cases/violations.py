@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from mcpgen.jsonschema.references import find_reference
+from mcpgen.jsonschema.schemas import json_type
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
-from mcpgen.plan.schemas.shapes import Shapes, json_type
 
 _MAX_DEPTH = 6
 _LONGEST_TEXT = 2000

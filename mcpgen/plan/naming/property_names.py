@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mcpgen.ir.api import Api, Operation
 from mcpgen.jsonschema.references import iterate_reachable
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import assign_safe_names
-from mcpgen.plan.schemas.shapes import Shapes
 
 
 def find_safe_names(api: Api) -> dict[str, str]:

@@ -13,10 +13,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from mcpgen.jsonschema.references import PREFIX, find_reference
+from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import Build
 from mcpgen.plan.schemas.schema_part import SchemaPart, leaf
-from mcpgen.plan.schemas.shapes import Shape, Shapes
 
 _ABOUT = frozenset(
     {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}

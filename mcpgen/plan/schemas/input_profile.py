@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mcpgen.jsonschema.schemas import json_type
+from mcpgen.jsonschema.shapes import Shape
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.transliteration import is_latin
 from mcpgen.plan.schemas.schema_part import SchemaPart, branch, leaf
-from mcpgen.plan.schemas.shapes import Shape, json_type
 from mcpgen.plan.tools.descriptions import prefix_wire_name
 from mcpgen.text.prose import plain_line, shorten_at_sentence
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from mcpgen.jsonschema.shapes import Shape
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.schemas.input_profile import Build
 from mcpgen.plan.schemas.schema_part import SchemaPart, branch, leaf
-from mcpgen.plan.schemas.shapes import Shape
 from mcpgen.text.prose import first_sentence
 
 _MAX_DESCRIPTION = 120

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
-from mcpgen.plan.schemas.shapes import Shapes
 
 ITEMS = "[]"
 """The path step for the items of a list; other steps are names of members."""

@@ -10,13 +10,13 @@ from msgspec import Struct
 from mcpgen.ir.api import Operation
 from mcpgen.ir.tool_plan import Argument
 from mcpgen.jsonschema.references import find_recursive_names
+from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.arguments import ListedArgument
 from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.schemas.bundle import Bundler, Limits
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
-from mcpgen.plan.schemas.shapes import Shape, Shapes
 from mcpgen.plan.schemas.validation_schema import ValidationSchemas
 
 INPUT_LIMITS = Limits(inline_bytes=12_000, total_bytes=40_000, depth=5)
@@ -51,7 +51,7 @@ class ToolSchemas:
     def __init__(self, schemas: Mapping[str, JsonSchema], offered: Mapping[str, str]) -> None:
         self.requests = Shapes(schemas, "request")
         self.responses = Shapes(schemas, "response")
-        self._exact = ValidationSchemas(self.requests, offered)
+        self._exact = ValidationSchemas(self.requests.direction, offered)
         recursive = find_recursive_names(schemas)
         self._inputs, self._patches = (
             Bundler(

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from mcpgen.ir.tool_plan import Annotation
+from mcpgen.jsonschema.direction import DirectionName
 from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_subschemas
+from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import ClassNames, to_class_name
-from mcpgen.plan.schemas.shapes import Direction, Shape, Shapes
 from mcpgen.text.identifiers import Identifier
 
 _PRIMITIVES = {
@@ -58,14 +59,14 @@ class Types:
     def __init__(self, requests: Shapes, responses: Shapes, *, models: bool) -> None:
         self.definitions: dict[Identifier, JsonObject] = {}
         self.uses: dict[Identifier, frozenset[Identifier]] = {}  # classes that a class refers to
-        self._shapes: Mapping[Direction, Shapes] = {"request": requests, "response": responses}
+        self._shapes: Mapping[DirectionName, Shapes] = {"request": requests, "response": responses}
         self._models = models
         self._names = ClassNames()
-        self._named: dict[tuple[str, Direction], Typed] = {}
-        self._pending: list[tuple[Identifier, Shape, Direction]] = []  # classes without properties
+        self._named: dict[tuple[str, DirectionName], Typed] = {}
+        self._pending: list[tuple[Identifier, Shape, DirectionName]] = []  # without properties yet
         self._differing = _find_differing_names(requests)
         self._homes = _find_homes(requests.schemas) if models else {}
-        self._inline: dict[tuple[int, Direction], Typed] = {}  # types of schemas with a home
+        self._inline: dict[tuple[int, DirectionName], Typed] = {}  # types of schemas with a home
         if models:
             for name in sorted(requests.schemas):
                 self._names.assign(name, f"#/{name}")
@@ -74,14 +75,16 @@ class Types:
         """What a request shows of a schema, one level deep."""
         return self._shapes["request"].of(schema)
 
-    def of(self, schema: JsonSchema, direction: Direction, hint: str) -> Typed:
+    def of(self, schema: JsonSchema, direction: DirectionName, hint: str) -> Typed:
         """The type of `schema`; `hint` names the classes that inline objects need."""
         typed = self._build_type(schema, direction, hint, 0)
         while self._pending:
             self._fill(*self._pending.pop())
         return typed
 
-    def _build_type(self, schema: JsonSchema, direction: Direction, hint: str, depth: int) -> Typed:
+    def _build_type(
+        self, schema: JsonSchema, direction: DirectionName, hint: str, depth: int
+    ) -> Typed:
         if depth > _MAX_NESTING:
             return _ANYTHING
         name = find_reference(schema)
@@ -99,13 +102,13 @@ class Types:
             self._inline[key] = self._of_shape(shape, direction, hint, f"{owner}/{suffix}", depth)
         return self._inline[key]
 
-    def _choose_class_name(self, name: str, direction: Direction) -> tuple[str, str]:
+    def _choose_class_name(self, name: str, direction: DirectionName) -> tuple[str, str]:
         """What the class of a named schema is called, and who it is."""
         if direction == "request" and name in self._differing:
             return f"{to_class_name(name)}Input", f"#/{name}?request"
         return name, f"#/{name}"
 
-    def _of_name(self, name: str, direction: Direction, depth: int) -> Typed:
+    def _of_name(self, name: str, direction: DirectionName, depth: int) -> Typed:
         key = (name, direction)
         found = self._named.get(key)
         if found is None:
@@ -121,7 +124,7 @@ class Types:
         return self._models and is_object and bool(_members(shape.keywords))
 
     def _of_shape(
-        self, shape: Shape, direction: Direction, hint: str, owner: str, depth: int
+        self, shape: Shape, direction: DirectionName, hint: str, owner: str, depth: int
     ) -> Typed:
         keywords = shape.keywords
         if self._is_class(shape):
@@ -145,7 +148,7 @@ class Types:
         )
 
     def _of_type(
-        self, name: str, keywords: JsonObject, direction: Direction, hint: str, depth: int
+        self, name: str, keywords: JsonObject, direction: DirectionName, hint: str, depth: int
     ) -> Typed:
         if name == "array":
             items = keywords.get("items", True)
@@ -161,7 +164,7 @@ class Types:
             return Typed(f"dict[str, {value.source}]", schema, value.models)
         return Typed(_PRIMITIVES[name], {"type": name}) if name in _PRIMITIVES else _ANYTHING
 
-    def _class(self, shape: Shape, direction: Direction, hint: str, owner: str) -> Typed:
+    def _class(self, shape: Shape, direction: DirectionName, hint: str, owner: str) -> Typed:
         """The class of an object; its properties are read later, so that no chain is too long."""
         class_name = self._names.assign(hint, owner or f"{direction}:{hint}")
         if class_name not in self.definitions:
@@ -169,7 +172,7 @@ class Types:
             self._pending.append((class_name, shape, direction))
         return Typed(class_name, {"$ref": PREFIX + class_name}, frozenset((class_name,)))
 
-    def _fill(self, class_name: Identifier, shape: Shape, direction: Direction) -> None:
+    def _fill(self, class_name: Identifier, shape: Shape, direction: DirectionName) -> None:
         """Give a class its properties."""
         uses: set[Identifier] = set()
         properties: JsonObject = {}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mcpgen.jsonschema.direction import Direction
 from mcpgen.jsonschema.references import PREFIX, find_reference
 from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema
-from mcpgen.plan.schemas.shapes import Shapes
 
 _UNCHECKED = frozenset(
     {"title", "description", "examples", "deprecated", "readOnly", "writeOnly", "xml", "default"}
@@ -22,15 +22,15 @@ class ValidationSchemas:
     `offered` maps wire names of properties to their safe names.
     """
 
-    def __init__(self, shapes: Shapes, offered: Mapping[str, str]) -> None:
-        self._shapes = shapes
+    def __init__(self, direction: Direction, offered: Mapping[str, str]) -> None:
+        self._direction = direction
         self._offered = offered
         self._named: dict[str, tuple[JsonSchema, frozenset[str]]] = {}
 
     def bundle(self, schemas: list[JsonSchema]) -> tuple[list[JsonSchema], JsonObject]:
         """Return the converted schemas and the definitions to which they refer."""
         names: set[str] = set()
-        parts = [self._convert(schema, names) for schema in schemas]
+        parts = [self._convert(self._direction.of(schema), names) for schema in schemas]
         definitions: JsonObject = {}
         waiting = sorted(names)
         while waiting:
@@ -43,7 +43,7 @@ class ValidationSchemas:
     def _definition(self, name: str) -> tuple[JsonSchema, frozenset[str]]:
         if name not in self._named:
             names: set[str] = set()
-            schema = self._convert(self._shapes.schemas.get(name, True), names)
+            schema = self._convert(self._direction.schemas.named.get(name, True), names)
             self._named[name] = (schema, frozenset(names))
         return self._named[name]
 
@@ -51,18 +51,14 @@ class ValidationSchemas:
         if not isinstance(schema, dict):
             return schema
         out: JsonObject = {}
-        hidden = self._find_hidden(schema)
         for keyword, value in schema.items():
             if keyword in _UNCHECKED:
                 continue
             if keyword in ONE_SCHEMA:
                 out[keyword] = self._convert(value, names)
             elif keyword in SEVERAL_SCHEMAS:
-                out[keyword] = [self._convert_member(item, hidden, names) for item in value]
-            elif keyword == "properties":
-                kept = {key: item for key, item in value.items() if key not in hidden}
-                out[keyword] = self._convert_properties(kept, names)
-            elif keyword == "dependentSchemas":
+                out[keyword] = [self._convert(item, names) for item in value]
+            elif keyword in ("properties", "dependentSchemas"):
                 out[keyword] = self._convert_properties(value, names)
             elif keyword == "patternProperties":
                 out[keyword] = {key: self._convert(item, names) for key, item in value.items()}
@@ -72,9 +68,8 @@ class ValidationSchemas:
                     for key, others in value.items()
                 }
             elif keyword == "required":
-                required = [self._rename(name) for name in value if name not in hidden]
-                if required:
-                    out[keyword] = required
+                if value:
+                    out[keyword] = [self._rename(name) for name in value]
             else:
                 out[keyword] = value
         name = find_reference(schema)
@@ -91,24 +86,5 @@ class ValidationSchemas:
     def _convert_properties(self, schemas: Mapping[str, JsonSchema], names: set[str]) -> JsonObject:
         return {self._rename(key): self._convert(item, names) for key, item in schemas.items()}
 
-    def _convert_member(
-        self, schema: JsonSchema, hidden: frozenset[str], names: set[str]
-    ) -> JsonSchema:
-        """Convert a member of a composition without requirements for hidden properties."""
-        if hidden and isinstance(schema, dict) and set(schema.get("required", ())) & hidden:
-            required = [name for name in schema["required"] if name not in hidden]
-            schema = {**schema, "required": required}
-        return self._convert(schema, names)
-
     def _rename(self, name: str) -> str:
         return self._offered.get(name, name)
-
-    def _find_hidden(self, schema: JsonObject) -> frozenset[str]:
-        """Return the names of properties that are absent in this direction."""
-        if "allOf" in schema or "$ref" in schema:
-            return frozenset(self._shapes.of(schema).keywords.get("x-hidden", ()))
-        return frozenset(
-            name
-            for name, value in schema.get("properties", {}).items()
-            if self._shapes.is_hidden(value)
-        )

@@ -21,9 +21,9 @@ from mcpgen.ir.workflow import (
     Value,
 )
 from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.plan.arguments.arguments import CONTENT_TYPE
 from mcpgen.plan.arguments.media_types import base_type
-from mcpgen.plan.schemas.shapes import Shapes
 from mcpgen.plan.tools.intent import names_of
 from mcpgen.plan.workflows.conditions import needs_answer
 from mcpgen.plan.workflows.types import Known, NothingThereError, literal_of, mismatch

@@ -28,8 +28,8 @@ from mcpgen.ir.workflow import (
     Value,
     Workflow,
 )
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonSchema
-from mcpgen.plan.schemas.shapes import Shapes
 from mcpgen.plan.workflows.types import (
     ANYTHING,
     Known,

@@ -13,7 +13,7 @@ from msgspec import Struct, convert, field
 from msgspec.structs import force_setattr, replace
 
 from mcpgen.contract.part_headers import CONTENT_ID, read_fixed_value
-from mcpgen.jsonschema.direction import for_requests, for_responses
+from mcpgen.jsonschema.direction import Direction
 from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.routes import Routes
@@ -120,8 +120,8 @@ class Description:
 
     def __init__(self, data: JsonObject) -> None:
         schemas = Schemas(data.get("schemas", {}))
-        self.requests = for_requests(schemas)
-        self.responses = for_responses(schemas)
+        self.requests = Direction(schemas, "request")
+        self.responses = Direction(schemas, "response")
         self.base_urls = _read_base_urls(data.get("servers", ()))
         self.security_schemes = {
             scheme.id: scheme

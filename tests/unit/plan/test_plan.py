@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.plan.arguments.media_types import Kind, classify_media_type
 from mcpgen.plan.naming.property_names import rename_to_safe
-from mcpgen.plan.schemas.shapes import Shapes
 from mcpgen.plan.schemas.validation_schema import ValidationSchemas
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.request.bodies import BodyKind, classify_body
@@ -428,7 +428,9 @@ def test_what_is_listed_alone_says_what_the_document_says(
     lowered = make(make.with_body(schema, version="3.1.0", schemas=COMPONENTS))
     (tool,) = lowered.plan().tools
     requests = Shapes(lowered.api.schemas, "request")
-    (exact,), definitions = ValidationSchemas(requests, {}).bundle([tool.arguments[0].schema])
+    (exact,), definitions = ValidationSchemas(requests.direction, {}).bundle(
+        [tool.arguments[0].schema]
+    )
     judge = jsonschema_rs.validator_for({"allOf": [exact], "$defs": definitions})
     checked = jsonschema_rs.validator_for(tool.full_input_schema or tool.input_schema)
     offered = {wire_name: name for name, wire_name in tool.wire_names.items()}

@@ -1,4 +1,7 @@
-"""One schema that says what two say: the allOf of them, keyword by keyword."""
+"""Merging of two schemas that apply to the same value, keyword by keyword.
+
+`intersect` is exact. `mcpgen.jsonschema.shapes` merges one level for display, with `join_values`.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,26 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from mcpgen.jsonschema.schemas import JsonSchema, JsonValue
-from mcpgen.jsonschema.types import JsonObject
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 
-def intersection(one: JsonSchema, other: JsonSchema) -> JsonSchema:
-    """Give a schema that allows what both allow; False where they contradict each other plainly.
+def join_values(keyword: str, one: JsonValue, other: JsonValue) -> JsonValue | None:
+    """Return the value of a keyword that asserts what two values of it assert.
 
-    What has no single keyword, such as two patterns, stays in `allOf`. Annotations of `one` win.
+    None: the keyword has no such value, because they contradict each other, because it contains
+    schemas, or because it can state only one of them.
+    """
+    if keyword not in _JOINED:
+        return None
+    joined = _JOINED[keyword](one, other)
+    return None if joined == [] else joined
+
+
+def intersect(one: JsonSchema, other: JsonSchema) -> JsonSchema:
+    """Return a schema that allows what both allow, or False if they contradict each other.
+
+    What no single keyword can assert, such as two patterns, stays in `allOf`. Annotations of
+    `one` win.
     """
     if one is False or other is False:
         return False
@@ -23,7 +38,7 @@ def intersection(one: JsonSchema, other: JsonSchema) -> JsonSchema:
     both = {**other, **one}
     if one and other:
         _join(one, other, both)
-    return False if both.get("type") == [] or both.get("enum") == [] else both
+    return False if [] in (both.get("type"), both.get("enum")) else both
 
 
 def _join(one: JsonObject, other: JsonObject, both: JsonObject) -> None:
@@ -31,8 +46,9 @@ def _join(one: JsonObject, other: JsonObject, both: JsonObject) -> None:
     for keyword in other.keys() & one.keys():
         if one[keyword] == other[keyword]:
             continue
-        if keyword in _JOINED:
-            both[keyword] = _JOINED[keyword](one[keyword], other[keyword])
+        join = _JOINED.get(keyword) or _JOINED_SCHEMAS.get(keyword)
+        if join is not None:
+            both[keyword] = join(one[keyword], other[keyword])
         elif keyword in _ASSERTIONS:
             both["allOf"] = [*both.get("allOf", ()), {keyword: other[keyword]}]
     _join_properties(one, other, both)
@@ -43,7 +59,7 @@ def _join_properties(one: JsonObject, other: JsonObject, both: JsonObject) -> No
     names = {**one.get("properties", {}), **other.get("properties", {})}
     if names:
         both["properties"] = {
-            name: intersection(_property(one, name), _property(other, name)) for name in names
+            name: intersect(_property(one, name), _property(other, name)) for name in names
         }
 
 
@@ -59,10 +75,8 @@ def _property(schema: JsonObject, name: str) -> JsonSchema:
 
 def _join_types(one: JsonValue, other: JsonValue) -> list[str]:
     left, right = _as_list(one), _as_list(other)
-    joined = [name for name in left if name in right]
-    if "integer" not in joined and (
-        ("integer" in left and "number" in right) or ("number" in left and "integer" in right)
-    ):
+    joined = [name for name in left if name in right or (name == "integer" and "number" in right)]
+    if "integer" in right and "number" in left and "integer" not in left:
         joined.append("integer")
     return joined
 
@@ -82,7 +96,7 @@ def _join_multiples(one: JsonValue, other: JsonValue) -> JsonValue:
 
 def _join_prefixes(one: list[Any], other: list[Any]) -> list[Any]:
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
-    joined = [intersection(left, right) for left, right in zip(longer, shorter, strict=False)]
+    joined = [intersect(left, right) for left, right in zip(longer, shorter, strict=False)]
     return joined + longer[len(shorter) :]
 
 
@@ -105,10 +119,12 @@ _JOINED: dict[str, Callable[[Any, Any], JsonValue]] = {
     "maxItems": min,
     "maxProperties": min,
     "multipleOf": _join_multiples,
-    "items": intersection,
-    "prefixItems": _join_prefixes,
-    "additionalProperties": intersection,
     "uniqueItems": lambda one, other: one or other,
+}
+_JOINED_SCHEMAS: dict[str, Callable[[Any, Any], JsonValue]] = {
+    "items": intersect,
+    "prefixItems": _join_prefixes,
+    "additionalProperties": intersect,
     "allOf": lambda one, other: [*one, *other],
 }
 _ASSERTIONS = frozenset(

@@ -1,0 +1,72 @@
+"""Properties that requests or responses do not have (`readOnly` and `writeOnly`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpgen.jsonschema.direction import Direction
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.shapes import Shapes
+
+READ_ONLY = {"type": "string", "readOnly": True}
+NAMED: dict[str, Any] = {
+    "Id": READ_ONLY,
+    "Base": {"properties": {"id": READ_ONLY, "name": {}}, "required": ["id", "name"]},
+    "Loop": {"allOf": [{"$ref": "#/$defs/Loop"}]},
+}
+
+
+@pytest.fixture
+def requests() -> Direction:
+    return Direction(Schemas(NAMED), "request")
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_hidden"),
+    [
+        (READ_ONLY, True),
+        ({"writeOnly": True}, False),
+        ({"readOnly": "yes"}, False),
+        (True, False),
+        ({"$ref": "#/$defs/Id"}, True),
+        ({"$ref": "#/$defs/Base", "readOnly": True}, True),
+        ({"allOf": [{"$ref": "#/$defs/Base"}, {"readOnly": True}]}, True),
+        ({"anyOf": [{"readOnly": True}, {}]}, False),
+        ({"$ref": "#/$defs/Base"}, False),
+        ({"$ref": "#/$defs/Loop"}, False),
+        ({"$ref": "#/$defs/Gone"}, False),
+    ],
+)
+def test_a_property_is_hidden(requests: Direction, schema: Any, is_hidden: bool) -> None:
+    assert requests.is_hidden(schema) is is_hidden
+
+
+def test_hidden_properties_are_neither_allowed_nor_required(requests: Direction) -> None:
+    assert requests.schemas.named["Base"] == {"properties": {"name": {}}, "required": ["name"]}
+
+
+def test_a_requirement_follows_the_property_that_another_member_hides(requests: Direction) -> None:
+    members = [{"$ref": "#/$defs/Base"}, {"required": ["id", "more"]}]
+    assert requests.of({"allOf": members}) == {
+        "allOf": [{"$ref": "#/$defs/Base"}, {"required": ["more"]}]
+    }
+    shape = Shapes(NAMED, "request").of({"allOf": members})
+    assert shape.keywords["required"] == ["name", "more"]
+    assert shape.keywords["properties"] == {"name": {}}
+
+
+def test_negated_requirements_and_data_stay(requests: Direction) -> None:
+    schema = {
+        "properties": {"id": READ_ONLY},
+        "not": {"required": ["id"]},
+        "default": {"properties": {"id": READ_ONLY}, "required": ["id"]},
+    }
+    assert requests.of(schema) == {**schema, "properties": {}}
+
+
+def test_both_directions_share_schemas_without_the_keyword() -> None:
+    named = Schemas(NAMED)
+    assert Direction(named, "response").schemas is named
+    assert Direction(named, "request").schemas is not named
