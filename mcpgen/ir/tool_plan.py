@@ -229,8 +229,8 @@ class EnvironmentVariable(Struct, frozen=True):
 
     name: str  # "PETSTORE_API_KEY"
     description: str
-    required: bool  # most tools need it, without an alternative
-    secret: bool
+    required: bool = False  # most tools need it, without an alternative
+    secret: bool = False
     scheme: str = ""  # its security scheme, if any
     part: str = ""  # part of the scheme: "value", "username", "password", "client_id", ...
     example: str = ""

@@ -25,11 +25,11 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.build import plan_server
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.parse import parse_source
-from mcpgen.plan.policy import first_policy
 from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import contracts, json_text
 from mcpgen.search.index import ToolIndex
 from tests.support.paths import SPECS
+from tests.support.policies import first_policy
 from tests.support.questions import FOUND, OCTOKIT, questions
 from tests.support.running_server import installed
 

@@ -14,13 +14,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from mcpgen.diagnostics import Problems, RejectedError, Severity
+from mcpgen.diagnostics import Location, Problems, RejectedError, Severity
+from mcpgen.ir.manifest import LocatedManifest, Manifest, ServerEntry
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.pipeline.build import plan_server
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.parse import parse_source
 from mcpgen.pipeline.server_name import choose_server_name
-from mcpgen.plan.policy import first_policy
+from mcpgen.plan.policy import Policy
 from mcpgen.render.request_contract import request_contract
 
 
@@ -31,8 +32,9 @@ def planned(path: str) -> dict[str, Any]:
     try:
         options = BuildOptions(external_validator=False)
         api = parse_source(path, options, problems, lambda _: None).api
-        policy = first_policy(choose_server_name(api.title))
-        plan = plan_server(api, policy, problems, strict=False)
+        manifest = Manifest(server=ServerEntry(name=choose_server_name(api.title)), sources=())
+        intent = LocatedManifest(manifest, lambda _: Location("mcpgen.yaml"))
+        plan = plan_server(api, Policy(intent), problems, strict=False)
     except RejectedError:
         errors = [each for each in problems if each.severity is Severity.ERROR]
         found["error"] = "; ".join(f"{each.code}: {each.message}" for each in errors[:3])

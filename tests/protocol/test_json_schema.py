@@ -16,11 +16,11 @@ from mcpgen.jsonschema.validation import SchemaValidator
 from mcpgen.pipeline.build import plan_server
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.parse import parse_source
-from mcpgen.plan.policy import first_policy
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.handlers.context import Context
 from mcpgen.runtime.handlers.features import Features
 from tests.support.paths import EXAMPLES
+from tests.support.policies import first_policy
 
 EXAMPLES = EXAMPLES
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"

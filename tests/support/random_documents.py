@@ -17,7 +17,7 @@ from mcpgen.pipeline.inputs import InputFiles, Inputs, PlannedProject
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.parse import parse_source
 from mcpgen.pipeline.render import render_project
-from mcpgen.plan.policy import first_policy
+from tests.support.policies import first_policy
 
 # Characters and words that have escaped into code, configuration or a terminal somewhere before.
 _HOSTILE_PARTS = [

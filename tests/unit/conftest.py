@@ -13,7 +13,7 @@ from mcpgen.ir.document import Document
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.openapi.lower.lower import lower
 from mcpgen.plan.plan import plan_tools
-from mcpgen.plan.policy import first_policy
+from tests.support.policies import first_policy
 
 
 class Lowered:

@@ -18,7 +18,6 @@ from mcpgen.openapi.validate.validate import validate
 from mcpgen.plan.arguments.credential_destinations import with_destinations
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
-from mcpgen.plan.policy import first_policy
 from mcpgen.render import json_text
 from mcpgen.render.package import render, render_cases
 from mcpgen.runtime.package import ServerPackage
@@ -26,6 +25,7 @@ from mcpgen.runtime.tools.registry import ToolRegistry
 from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.environment import Environment
 from mcpgen.runtime.upstream.http.messages import Sender
+from tests.support.policies import first_policy
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,15 +26,39 @@ _PARTS: dict[str, tuple[tuple[str, bool], ...]] = {
     "mutualTLS": (("certificate_file", False), ("key_file", False)),
     "value": (("value", True),),
 }
-_OWN_SETTINGS = (
-    "ALLOW_PRIVATE",
-    "CA_FILE",
-    "FILE_ROOTS",
-    "PRE_STOP_DELAY_SECONDS",
-    "STATE_KEYS",
-    "TOOLSET",
-)
 SWITCH = ("0", "1", "false", "true")
+_OWN_SETTINGS = (
+    EnvironmentVariable(
+        "ALLOW_PRIVATE",
+        "`1` lets URLs of the document lead to private addresses: this machine, an internal"
+        " network.",
+        part="switch",
+        choices=SWITCH,
+    ),
+    EnvironmentVariable(
+        "CA_FILE",
+        "Path of the certificate (PEM) of an authority of your own, where one signed the API's;"
+        " it is trusted beside the system's.",
+        part="ca_file",
+    ),
+    EnvironmentVariable(
+        "FILE_ROOTS",
+        "Folders whose files may be sent as arguments (`file:` URIs), separated as in PATH. None"
+        " unless it is set.",
+    ),
+    EnvironmentVariable(
+        "TOOLSET",
+        "Toolsets whose tools are listed in place of those that search, separated by commas; as"
+        " `--toolset`.",
+    ),
+    EnvironmentVariable(
+        "STATE_KEYS",
+        "Keys of at least 32 characters, separated by commas, that encrypt the state of a call"
+        " while its user is asked. Set the same ones where several processes serve.",
+        secret=True,
+    ),
+)
+_RESERVED = ("PRE_STOP_DELAY_SECONDS", *(setting.name for setting in _OWN_SETTINGS))
 _PART_IN_WORDS = {
     "username": "User name",
     "password": "Password",
@@ -57,6 +81,9 @@ def plan_environment(
     asks_users: bool = False,
 ) -> tuple[EnvironmentVariable, ...]:
     """Return the environment variables that a server of these operations reads."""
+    allow_private, ca_file, file_roots, toolset, state_keys = (
+        replace(setting, name=prefix + setting.name) for setting in _OWN_SETTINGS
+    )
     of_calls = (
         *(
             variable
@@ -68,34 +95,14 @@ def plan_environment(
             )
         ),
         *_plan_credentials(api, operations, prefix),
-        *([_allow_private(prefix)] if _names_url(api, operations) else []),
+        *([allow_private] if _names_url(api, operations) else []),
     )
     return (
         *count_operation_usage(of_calls, api, operations, prefix),
-        *([_ca_file(prefix)] if operations else []),
-        *([_file_roots(prefix)] if takes_files else []),
-        *([_toolset(prefix)] if has_toolsets else []),
-        *([_state_keys(prefix)] if asks_users else []),
-    )
-
-
-def _state_keys(prefix: str) -> EnvironmentVariable:
-    return EnvironmentVariable(
-        name=f"{prefix}STATE_KEYS",
-        description="Keys of at least 32 characters, separated by commas, that encrypt the state of"
-        " a call while its user is asked. Set the same ones where several processes serve.",
-        required=False,
-        secret=True,
-    )
-
-
-def _toolset(prefix: str) -> EnvironmentVariable:
-    return EnvironmentVariable(
-        name=f"{prefix}TOOLSET",
-        description="Toolsets whose tools are listed in place of those that search, separated by "
-        "commas; as `--toolset`.",
-        required=False,
-        secret=False,
+        *([ca_file] if operations else []),
+        *([file_roots] if takes_files else []),
+        *([toolset] if has_toolsets else []),
+        *([state_keys] if asks_users else []),
     )
 
 
@@ -117,29 +124,6 @@ def _plan_addresses(
     ]
 
 
-def _ca_file(prefix: str) -> EnvironmentVariable:
-    return EnvironmentVariable(
-        name=f"{prefix}CA_FILE",
-        description="Path of the certificate (PEM) of an authority of your own, where one signed "
-        "the API's; it is trusted beside the system's.",
-        required=False,
-        secret=False,
-        part="ca_file",
-    )
-
-
-def _allow_private(prefix: str) -> EnvironmentVariable:
-    return EnvironmentVariable(
-        name=f"{prefix}ALLOW_PRIVATE",
-        description="`1` lets URLs of the document lead to private addresses: this machine, an"
-        " internal network.",
-        required=False,
-        secret=False,
-        part="switch",
-        choices=SWITCH,
-    )
-
-
 def _names_url(api: Api, operations: tuple[Operation, ...]) -> bool:
     """Check whether a URL in the document determines the destination of some request."""
     if any(_is_absolute(operation.servers) for operation in operations):
@@ -147,16 +131,6 @@ def _names_url(api: Api, operations: tuple[Operation, ...]) -> bool:
     used = {use.scheme for it in operations for way in it.security for use in way}
     schemes = (scheme for scheme in api.security_schemes if scheme.id in used)
     return any(scheme.type in ("oauth2", "openIdConnect") for scheme in schemes)
-
-
-def _file_roots(prefix: str) -> EnvironmentVariable:
-    return EnvironmentVariable(
-        name=f"{prefix}FILE_ROOTS",
-        description="Folders whose files may be sent as arguments (`file:` URIs), separated as in "
-        "PATH. None unless it is set.",
-        required=False,
-        secret=False,
-    )
 
 
 def _base_url(
@@ -172,8 +146,6 @@ def _base_url(
     return EnvironmentVariable(
         name=f"{prefix}BASE_URL",
         description=f"Address of {api}{about}",
-        required=False,
-        secret=False,
         example=example or "https://api.example.com",
     )
 
@@ -202,8 +174,6 @@ def _plan_server_variables(servers: Iterable[Server], prefix: str) -> list[Envir
                     description=" ".join(
                         filter(None, (about or f"`{{{variable.name}}}` of the address.", choices))
                     ),
-                    required=False,
-                    secret=False,
                     example=variable.default,
                     choices=tuple(map(str, variable.enum)),
                 ),
@@ -228,7 +198,6 @@ def _plan_credentials(
             EnvironmentVariable(
                 name=_spell_setting(stems[scheme.id], part),
                 description=_describe_part(scheme, part),
-                required=False,
                 secret=secret,
                 scheme=scheme.id,
                 part=part,
@@ -251,7 +220,7 @@ def _choose_credential_stems(
         if published.startswith(_credential_prefix(api, scheme, prefix)):
             stems[scheme.id] = published
     sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
-    taken = {f"{prefix}{name}" for name in _OWN_SETTINGS}
+    taken = {f"{prefix}{name}" for name in _RESERVED}
     taken |= {f"{each}BASE_URL" for each in sources}
     kinds = {scheme.id: scheme for scheme in schemes}
     taken |= {name for id_, stem in stems.items() for name in _spell_settings(stem, kinds[id_])}

@@ -14,9 +14,9 @@ from mcpgen.openapi.resolve.resolve import resolve
 from mcpgen.openapi.source.load import load
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
-from mcpgen.plan.policy import first_policy
 from mcpgen.testing import read_cases
 from tests.support.paths import SPECS
+from tests.support.policies import first_policy
 
 
 def cases_of(source: Path, problems: Problems) -> dict[str, Any]:
