@@ -1,4 +1,4 @@
-"""The diagnostics of mcpgen by rule: their texts from the source, their examples from tests/cases.
+"""The diagnostics of mcpgen by rule: their texts from the source, their examples from the tests.
 
 A diagnostic is reported by a call with a rule, and then a message: `problems.error("no-tools",
 f"...", help="...")`. What is computed when the program runs appears as "…".
@@ -14,20 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.docs.diagnostic_examples import Example, problem_of, read_examples
 from tests.docs.generated.pages import REPOSITORY
 
 _RULE: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _SOMETHING: Final = "…"
 _EXAMPLE: Final = re.compile(r"^(?:error|warning|note)\[([\w-]+)\]", re.MULTILINE)
+_FENCE: Final = re.compile(r'^```\w+(?: title="([^"]+)")?$', re.MULTILINE)
+_PLACE: Final = re.compile(r"^  --> ([^:\n]+)", re.MULTILINE)
+_LONGEST_INPUT: Final = 40
 _NO_REPORTS: Final = {"get", "log", "format_line", "_graded"}
 _SEVERITIES: Final = {"error": "error", "warning": "warning", "warn": "warning", "note": "note"}
 _SKIPS: Final = "skips the operation"
-_MANIFEST: Final = "The manifest, overlays and workflows"
 # Titles of the sections, by the packages that report.
 _AREAS: Final = {
     "Reading documents": ("openapi/source", "openapi/resolve"),
     "Content of documents": ("openapi", "ir", "plan/arguments", "plan/schemas", "jsonschema"),
-    _MANIFEST: ("manifest", "plan/workflows"),
+    "The manifest, overlays and workflows": ("manifest", "plan/workflows"),
     "Tools": ("plan",),
     "Projects": ("pipeline", "emit", "render", "changelog", "contract"),
     "Workspaces": ("factory/workspace",),
@@ -48,12 +51,13 @@ class Text:
 def diagnostics_reference() -> str:
     """Return a section for each rule, grouped by what the rules are about."""
     rules, areas = _texts_by_rule()
-    examples = _examples()
+    examples = read_examples()
     parts = []
     for area in _AREAS:
-        parts.append(f"## {area}")
         names = sorted(name for name in rules if areas[name] == area)
-        parts += [_section(name, rules[name], examples) for name in names]
+        links = ", ".join(f"[{name}](#{name})" for name in names)
+        parts += [f"## {area}", links]
+        parts += [_section(name, rules[name], examples.get(name)) for name in names]
     return "\n\n".join(parts)
 
 
@@ -67,17 +71,55 @@ def rules_of_cases() -> set[str]:
     return set(_examples())
 
 
-def _section(rule: str, texts: list[Text], examples: Mapping[str, str]) -> str:
+def _section(rule: str, texts: list[Text], example: Example | None) -> str:
     severities = sorted({text.severity for text in texts})
-    parts = [f"### `{rule}`", f"*{', '.join(severities)}*"]
-    if rule in examples:
-        parts.append(f"```text\n{examples[rule]}\n```")
+    shown = _shown(example) if example else ""
+    parts = [f"### `{rule}`", f"*{', '.join(severities)}*", shown]
     lines = []
     for text in dict.fromkeys(it for it in texts if it.message):
-        lines.append(f"- {_inline(text.message)}")
-        lines += [f"  - why: {_inline(text.why)}"] if text.why else []
-        lines += [f"  - help: {_inline(text.help)}"] if text.help else []
-    return "\n\n".join([*parts, "\n".join(lines)]).rstrip()
+        if not example or not _is_in(text.message, shown):
+            lines.append(f"- {_inline(text.message)}")
+            lines += [f"  - help: {_inline(text.help)}"] if text.help else []
+    if lines:
+        intro = "Other messages:" if "```" in shown else "Messages:"
+        parts += [intro, "\n".join(lines)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _shown(example: Example) -> str:
+    """Return a section of tests/docs/diagnostics as the page has it.
+
+    All blocks are plain text: the page is not run, and most of them are invalid on purpose.
+    """
+    parts = [example.shown]
+    if example.case:
+        parts += _blocks_of_case(example)
+    return _FENCE.sub(_plain_fence, "\n\n".join(parts))
+
+
+def _plain_fence(found: re.Match[str]) -> str:
+    title = found[1] or ""
+    return f"`{title}`:\n\n```text" if title else "```text"
+
+
+def _blocks_of_case(example: Example) -> Iterator[str]:
+    folder = REPOSITORY / "tests" / "cases" / example.case
+    command, _, rest = (folder / "stderr.txt").read_text("utf-8").partition("\n")
+    problem = problem_of(example.rule, rest.rpartition("exit code")[0])
+    place = _PLACE.search(problem)
+    paths = [base / place[1] for base in (folder, folder / "server")] if place else []
+    for path in paths:
+        if path.is_file() and path.read_text("utf-8").count("\n") < _LONGEST_INPUT:
+            text = path.read_text("utf-8").rstrip("\n")
+            yield f'```text title="{path.relative_to(folder)}"\n{text}\n```'
+            break
+    yield f"```console\n{command}\n{problem}\n```"
+
+
+def _is_in(message: str, shown: str) -> bool:
+    """Whether an example prints a message, whose computed parts are "…" here."""
+    pattern = ".*".join(map(re.escape, message.split(_SOMETHING)))
+    return re.search(rf"\]: (?:.* is skipped: )?{pattern}$", shown, re.MULTILINE) is not None
 
 
 def _inline(text: str) -> str:
@@ -90,18 +132,12 @@ def _inline(text: str) -> str:
 
 
 def _examples() -> dict[str, str]:
-    """Return the shortest example of each rule among the cases."""
+    """Return the first problem of each rule among the cases."""
     found: dict[str, str] = {}
     for path in sorted((REPOSITORY / "tests" / "cases").glob("*/stderr.txt")):
-        command, _, rest = path.read_text("utf-8").partition("\n")
-        body = rest.rpartition("exit code")[0]
-        starts = [match.start() for match in _EXAMPLE.finditer(body)]
-        for start, end in zip(starts, [*starts[1:], len(body)], strict=True):
-            problem = re.sub(r"\n\d+ (?:error|warning|note).*\s*$", "", body[start:end].rstrip())
-            rule = problem.partition("[")[2].partition("]")[0]
-            example = f"{command}\n{problem}"
-            if rule not in found or len(example) < len(found[rule]):
-                found[rule] = example
+        printed = path.read_text("utf-8")
+        for rule in _EXAMPLE.findall(printed):
+            found.setdefault(rule, problem_of(rule, printed))
     return found
 
 
@@ -113,11 +149,20 @@ def _texts_by_rule() -> tuple[dict[str, list[Text]], dict[str, str]]:
             for rule, text in _reports(ast.parse(path.read_text("utf-8"))):
                 if areas.setdefault(rule, area) == area or text not in rules[rule]:
                     rules[rule].append(text)
-    for rule, example in _examples().items():  # some are reported through variables
+    examples = read_examples()
+    for rule, printed in _printed(examples).items():  # some are reported through variables
         if rule not in rules:
-            severity = example.partition("\n")[2].partition("[")[0]
-            rules[rule], areas[rule] = [Text(severity, "", "", "")], _MANIFEST
+            rules[rule] = [Text(printed.partition("[")[0], "", "", "")]
+    areas |= {rule: example.area for rule, example in examples.items()}
     return rules, areas
+
+
+def _printed(examples: Mapping[str, Example]) -> dict[str, str]:
+    """Return a printed problem of each rule that has an example or a case."""
+    shown = {rule: _shown(example) for rule, example in examples.items()}
+    return _examples() | {
+        rule: it for rule, text in shown.items() if (it := problem_of(rule, text))
+    }
 
 
 def _modules(folders: tuple[str, ...]) -> Iterator[Path]:
@@ -142,11 +187,28 @@ def _reports(tree: ast.Module) -> Iterator[tuple[str, Text]]:
         if callee in _NO_REPORTS or callee.startswith("_told"):
             continue
         for at, (first, second) in enumerate(zip(node.args[:2], node.args[1:3], strict=False)):
-            rule, message = _text(first, constants), _text(second, constants)
             is_report = callee in _SEVERITIES and not isinstance(second, ast.Constant)
-            if rule and _RULE.fullmatch(rule) and (" " in message or is_report):
+            found = [
+                (rule, message)
+                for rule, message in _choices(first, second, constants)
+                if _RULE.fullmatch(rule) and (" " in message or is_report)
+            ]
+            for rule, message in found:
                 yield rule, _report(node, callee, message, node.args[at + 2 :], constants)
+            if found:
                 break
+
+
+def _choices(
+    code: ast.expr, message: ast.expr, constants: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Return each rule and message that the two arguments can be."""
+    if not isinstance(code, ast.IfExp):
+        yield _text(code, constants), _text(message, constants)
+        return
+    messages = (message.body, message.orelse) if isinstance(message, ast.IfExp) else (message,) * 2
+    for branch, text in zip((code.body, code.orelse), messages, strict=True):
+        yield _text(branch, constants), _text(text, constants)
 
 
 def _report(
