@@ -1,6 +1,6 @@
-"""What two JSON Schemas say of a value itself, side by side: its types, its enum, its bounds.
+"""Comparison of the keywords of two JSON Schemas that constrain a value: types, enums, bounds.
 
-Nothing here looks into a nested schema; `schema_changes` does that.
+Nested schemas are compared by `schema_changes`.
 """
 
 from __future__ import annotations

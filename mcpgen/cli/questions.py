@@ -1,4 +1,4 @@
-"""What `mcpgen new` asks a person at a terminal; nothing else in mcpgen asks anything."""
+"""Interactive questions of `mcpgen new` at a terminal."""
 
 from __future__ import annotations
 

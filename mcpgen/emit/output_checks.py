@@ -1,4 +1,4 @@
-"""The last look at new files before the disk: each parses, and code is only what templates emit."""
+"""Checks of generated files before they are written: syntax, paths, and only expected code."""
 
 from __future__ import annotations
 

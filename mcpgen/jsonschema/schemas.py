@@ -1,4 +1,4 @@
-"""The schemas of an API, by name: looked up, closed over and checked against."""
+"""The named schemas of an API: lookup, `$ref` resolution and validation of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pure function, worked out by a copy of this process while the caller goes on."""
+"""Computation of a pure function in a forked process while the caller continues."""
 
 from __future__ import annotations
 

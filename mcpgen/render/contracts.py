@@ -1,4 +1,4 @@
-"""The JSON files of a generated package, as data: what clients see, and the server's settings."""
+"""Rendering of the JSON files of a generated package: tool lists, contract and toolsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generated half of a package, as files."""
+"""Rendering of the files below `_generated/` and `tests/generated/` of a package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the arguments of a tool travel to its API, as data."""
+"""Rules that map a tool's arguments to an HTTP request, as JSON for the generated package."""
 
 from __future__ import annotations
 

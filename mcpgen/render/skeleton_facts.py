@@ -1,4 +1,4 @@
-"""What the project skeleton shows of the plan, already escaped for the file that shows it."""
+"""Variables of the copier template of the project skeleton, escaped for the file with them."""
 
 from __future__ import annotations
 

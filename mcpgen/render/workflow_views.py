@@ -1,4 +1,4 @@
-"""What `_generated/workflows.py` says: the planned steps, spelled in Python."""
+"""Views of `_generated/workflows.py`: the steps of each planned workflow as Python source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mcpgen test`: a server's tests, and what they are worth."""
+"""Command `mcpgen test`: run a server's tests, measure them with mutants, or call the real API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `mcpgen new` ends with: what was made, what was left out, and what to type next."""
+"""Summary that `mcpgen new` prints: what was generated and skipped, and the next commands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`mcpgen.lock`: what the last run read, wrote and called its tools.
+"""`mcpgen.lock`: the inputs, the files and the tool names of the last run.
 
-JSON that is reviewed and merged as text: sorted, one entry a line, and nothing in it that two
-machines would write differently.
+JSON that people review and merge as text: sorted, one entry per line, and the same on every
+machine.
 """
 
 from __future__ import annotations

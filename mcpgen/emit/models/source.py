@@ -1,8 +1,7 @@
-"""Proof of what datamodel-code-generator wrote, and the modules that are made of it.
+"""Checks of the models that datamodel-code-generator wrote, and generation of their modules.
 
-Only what is proven goes on: the text is parsed, every definition is compared with its shape, and
-the module is written from the checked tree. Comments, other statements and unknown names cannot
-pass, since nothing copies them.
+The text is parsed, every definition is compared with its shape, and the module is written from the
+checked tree. Comments, other statements and unknown names are not copied.
 """
 
 from __future__ import annotations

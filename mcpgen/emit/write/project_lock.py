@@ -1,8 +1,8 @@
-"""One run at a time in a project: a mark, `.mcpgen/running`, that names the process at work.
+"""Lock that lets only one run at a time write a project.
 
-The mark is locked for as long as it counts, and the system ends the lock with its process. So what
-a killed run leaves holds nobody, not even where its number is another process's by now, as it often
-is in containers.
+The file `.mcpgen/running` contains the process id and is locked by that process. The operating
+system releases the lock when the process ends. A file that a killed run leaves therefore blocks
+nobody, even if its process id is in use again, which is common in containers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a run changes in a project: decided from the new files, the lock and the disk, by owner.
+"""Decision which files of a project a run writes, merges, keeps or deletes.
 
-Nothing is written here.
+It compares the new files, the lock and the files on disk, by owner. It writes nothing.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Writing a project: all of it or nothing, and an interrupted run can always be finished.
+"""Atomic writing of a project: all files or none, and recovery of an interrupted run.
 
-New contents go to `.mcpgen/stage/`; then a journal names what is to happen; only then is each file
-moved into its place, the lock last. A run that is cut before the journal changed nothing; one that
-is cut after it is rolled forward by the next. The journal knows what each file was, so that an edit
-made between the two runs is not lost either. It is believed only as far as it could be ours: it may
-have come with a folder that somebody else made.
+New contents go to `.mcpgen/stage/`, then a journal lists the changes, and only then each file is
+moved into its place, the lock last. A run that stops before the journal exists changed nothing; the
+next run completes one that stops after it. The journal contains the hash of each file to replace,
+so that an edit between the two runs is not lost. Its content is checked like other untrusted input,
+since a folder may come from somebody else.
 """
 
 from __future__ import annotations

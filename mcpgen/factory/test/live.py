@@ -1,6 +1,7 @@
-"""Calls of the real API: those that a person wrote, and those that need no argument.
+"""Calls of the real API by `mcpgen test --live`: the user's cases, and calls without arguments.
 
-Only tools that read are called, unless more is asked for. What is not called is told, and why.
+Only tools that read are called, unless the user asks for more. Skipped tools are reported with the
+reason.
 """
 
 from __future__ import annotations

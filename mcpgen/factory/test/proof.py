@@ -1,4 +1,4 @@
-"""`mcpgen test`: a server's tests, what they are worth, and the evidence of both."""
+"""Run of a package's tests and of the mutants that they should detect; records the evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of a workspace: which servers, what is done to each, and what the whole came to."""
+"""Functions behind the `mcpgen ws` commands: select servers, run a task on each, sum up results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What mcpgen keeps in files at a workspace's root: blocks between markers, and nothing else.
+"""Generated blocks between markers in files at the root of a workspace.
 
-The inventory of servers in the README, their owners in CODEOWNERS, and what is generated in
-`.gitattributes`. Text around the markers is the user's, and stays to the byte.
+The inventory of servers in the README, their owners in CODEOWNERS, and the generated paths in
+`.gitattributes`. Text outside the markers is the user's and stays unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `mcpgen ws` does to each server, by the functions that do it to a single one."""
+"""Tasks of `mcpgen ws` on a single server: generate, pull, compare, check, test."""
 
 from __future__ import annotations
 

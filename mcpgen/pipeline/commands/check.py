@@ -1,6 +1,6 @@
-"""`check`: is a project what its inputs and mcpgen would make of it today, and does it start?
+"""`mcpgen check`: compare a project with its inputs and its lock, and load its handlers.
 
-It compares hashes. Only `handlers/` that changed since their last good load are loaded again.
+It compares hashes. `handlers/` are loaded only if they changed since the last successful load.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hidden credentials on their way into a project: decided by `new`, reported by `generate`."""
+"""Handling of credentials that a document declares as parameters: `new` decides, others report."""
 
 from __future__ import annotations
 

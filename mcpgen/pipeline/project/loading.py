@@ -1,8 +1,7 @@
-"""Whether the server still starts with its `handlers/`, which only loading them can tell.
+"""Check that the server starts with its `handlers/`, by loading them in a child process.
 
-A child process loads the server as its start does; user code never runs in this process. A load
-that succeeded is noted in the user's cache, by all that it depends on, so the next check of the
-same handlers costs a few milliseconds.
+User code never runs in this process. A successful load is recorded in the user's cache with a hash
+of all that it depends on, so the next check of the same handlers takes a few milliseconds.
 """
 
 from __future__ import annotations

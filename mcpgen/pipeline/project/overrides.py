@@ -1,4 +1,7 @@
-"""What `handlers/` overrides, beside the operations that there are: what fits, and what changed."""
+"""Review of the overrides and hooks in `handlers/` against the operations of the project.
+
+Reports those without an operation, duplicates, and operations that changed since then.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project's folder: what is read of it, and what may become one."""
+"""Reading of a project folder (files, lock, toolchain), and the check of a folder for a new one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists that come in pages: recognize_pagination where names and types leave no doubt."""
+"""Recognition of paginated lists, only if names and types leave no doubt."""
 
 from __future__ import annotations
 

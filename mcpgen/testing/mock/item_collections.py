@@ -1,7 +1,7 @@
-"""Which paths of an API hold items that come and go, told from its document alone.
+"""Detection of collections in an API document: paths whose items are created and deleted.
 
 A collection has a POST, which creates an item, and a path below it that ends in a parameter, which
-names one. Whatever answers with an item must show by which of its properties it is named.
+identifies one. Responses with an item must show which property identifies it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which security requirement a request satisfies, and with what."""
+"""Check of the credentials in a request to the mock API against its security requirements."""
 
 from __future__ import annotations
 

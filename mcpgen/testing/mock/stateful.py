@@ -1,7 +1,7 @@
-"""An API that remembers: what was created is found, what was deleted is gone.
+"""Mock API with state: created items can be fetched, and deleted ones are gone.
 
-Answers are those of the mock without a memory, with the items in them that are there; each stays
-valid against its schema. Filters and pages of a list are not followed. No I/O, clock or chance.
+Its responses are those of the stateless mock with the stored items inserted, and stay valid against
+their schemas. It ignores filters and pages of lists. No I/O, clock or randomness.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a text can mean in each `style` of the Parameter Object: shapes, before types are known."""
+"""Readings of a serialized parameter for each `style`, before the types are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stand-in for the API: judges each request by the document, answers, and keeps a record."""
+"""The recording mock API: it checks each request against the document and answers it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults in what a tool's contract says of its request, its result and its annotations."""
+"""Mutants of a tool's contract: faults in its request, its result and its annotations."""
 
 from __future__ import annotations
 

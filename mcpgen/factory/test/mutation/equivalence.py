@@ -1,7 +1,7 @@
-"""The rules by which a mutant is equivalent: no call could tell it from the original.
+"""Rules for equivalent mutants, which no call can distinguish from the original.
 
-Each is decided from the contract alone, before anything runs, and is named in the report. What no
-rule covers counts, whatever the reason that it survives.
+Each rule decides from the contract alone, before anything runs, and is named in the report. A
+surviving mutant that no rule covers counts against the tests.
 """
 
 from __future__ import annotations

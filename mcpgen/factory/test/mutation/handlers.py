@@ -1,4 +1,4 @@
-"""Faults in the Python of generated handlers: `await ctx.api.request("GET", "/pets", ...)`."""
+"""Mutants of generated handlers: faults in calls such as `ctx.api.request("GET", "/pets", ...)`."""
 
 from __future__ import annotations
 
