@@ -18,7 +18,9 @@ from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan, source_prefix
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
-from mcpgen.plan.arguments.credential_names import (
+from mcpgen.plan.naming.words import snake_case
+from mcpgen.text.prose import first_sentence
+from mcpgen.text.secret_names import (
     describes_credential,
     describes_other,
     is_explicit,
@@ -27,8 +29,6 @@ from mcpgen.plan.arguments.credential_names import (
     mentions_credential,
     requires_credentials,
 )
-from mcpgen.plan.naming.words import snake_case
-from mcpgen.text.prose import first_sentence
 
 _AUTHORIZATION = ("header", "authorization")
 _MOST = 0.5  # of the tools: what so many take belongs to the API, not to one of its resources
