@@ -27,7 +27,7 @@ from mcpgen.runtime.handlers.providers import FeatureProvider
 from mcpgen.runtime.handlers.task_context import IsolatedWork
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.process.output_screen import OutputScreen
-from mcpgen.runtime.process.worker import LONG_RESPONSES
+from mcpgen.runtime.process.worker import decoding_budget
 from mcpgen.runtime.protocol.connection import ClientConnection
 from mcpgen.runtime.protocol.events import ClientAnswer, Event, RequestCancelled
 from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
@@ -205,8 +205,8 @@ class Dispatcher:
             _fail_internally(request, error)
         finally:
             self._tasks.pop(request, None)
-            if LONG_RESPONSES.taken:
-                LONG_RESPONSES.release(request)
+            if decoding_budget.taken:
+                decoding_budget.release(request)
             flush()
 
     def _require_input(

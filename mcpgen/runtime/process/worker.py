@@ -31,7 +31,7 @@ def _executor() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="long-responses")
 
 
-class ByteBudget:
+class DecodingBudget:
     """Limit on the bytes of large responses that are decoded in memory, over all calls.
 
     A value takes up to 8 times the memory of its text (`memory_budget` counts the text itself).
@@ -81,4 +81,4 @@ class ByteBudget:
                 granted.set_result(None)
 
 
-LONG_RESPONSES: Final = ByteBudget(MAX_RESPONSE_BYTES)
+decoding_budget: Final = DecodingBudget(MAX_RESPONSE_BYTES)

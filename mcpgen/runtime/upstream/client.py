@@ -21,7 +21,7 @@ from mcpgen.runtime.errors import (
     ToolError,
 )
 from mcpgen.runtime.process.memory_budget import LARGE_RESPONSE_BYTES
-from mcpgen.runtime.process.worker import LONG_RESPONSES, run_in_worker
+from mcpgen.runtime.process.worker import decoding_budget, run_in_worker
 from mcpgen.runtime.startup.settings import Settings
 from mcpgen.runtime.upstream.api_call import ApiCall
 from mcpgen.runtime.upstream.environment import Environment
@@ -426,7 +426,7 @@ async def _decode(
     if len(response.body) <= LONG_BYTES:
         return response, decode_response(response, accept, redactor)
     if owner is not None and len(response.body) > LARGE_RESPONSE_BYTES:
-        await LONG_RESPONSES.take(owner, len(response.body))
+        await decoding_budget.take(owner, len(response.body))
     return response, await run_in_worker(decode_response, response, accept, redactor)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from mcpgen.runtime.process.worker import ByteBudget, run_in_worker
+from mcpgen.runtime.process.worker import DecodingBudget, run_in_worker
 
 
 def test_work_is_done_in_another_thread() -> None:
@@ -17,7 +17,7 @@ def test_work_is_done_in_another_thread() -> None:
 
 def test_who_asks_for_more_than_is_left_waits_in_turn() -> None:
     async def scenario() -> None:
-        budget, order = ByteBudget(10), list[str]()
+        budget, order = DecodingBudget(10), list[str]()
 
         async def take(owner: str, size: int) -> None:
             await budget.take(owner, size)
@@ -40,7 +40,7 @@ def test_who_asks_for_more_than_is_left_waits_in_turn() -> None:
 
 def test_who_gives_up_waiting_leaves_the_turn_to_the_next() -> None:
     async def scenario() -> None:
-        budget = ByteBudget(10)
+        budget = DecodingBudget(10)
         await budget.take("a", 9)
         second = asyncio.create_task(budget.take("b", 5))
         third = asyncio.create_task(budget.take("c", 1))
