@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from mcpgen.contract.http_names import is_reserved_header
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.manifest import HeaderEntry, Manifest, Tokens
 from mcpgen.manifest.typed_file import TypedFile
-from mcpgen.openapi.lower.parameters import is_reserved_header
 from mcpgen.openapi.source.secrets import has_token_shape
 from mcpgen.text.secret_names import is_secret_name
 

@@ -15,7 +15,7 @@ JSON_LINES: Final = frozenset(
         "text/x-ndjson",
     }
 )
-_TEXTUAL: Final = frozenset(
+TEXTUAL: Final = frozenset(
     {
         "application/graphql",
         "application/javascript",
@@ -44,6 +44,6 @@ def is_text(essence: str) -> bool:
     """Return whether a media type is text; `essence` is in lower case, without parameters."""
     return (
         essence.startswith(("text/", "message/"))
-        or essence in _TEXTUAL
+        or essence in TEXTUAL
         or essence.endswith(("+xml", "+yaml"))
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from mcpgen.contract.http_names import is_reserved_header, is_token
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Parameter
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
@@ -18,22 +18,7 @@ _STYLES = {
     "header": ("simple",),
     "cookie": ("form", "cookie"),
 }
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")  # RFC 9110, section 5.6.2
 _DESCRIBED_ELSEWHERE = frozenset({"accept", "content-type", "authorization"})
-_FRAMING = frozenset(
-    {
-        "accept-encoding", "connection", "content-encoding", "content-length", "cookie", "expect",
-        "host", "keep-alive", "set-cookie", "te", "trailer", "transfer-encoding", "upgrade", "via",
-    }
-)  # fmt: skip
-
-
-def is_reserved_header(name: str) -> bool:
-    """Return whether a header belongs to the HTTP client, to proxies or to credentials."""
-    lowered = name.lower()
-    return lowered in _DESCRIBED_ELSEWHERE | _FRAMING or lowered.startswith("proxy-")
-
-
 CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 """Headers with credentials; only a security scheme may set them, not an argument."""
 
@@ -80,7 +65,7 @@ def check_header(name: str, pointer: str, source: Source) -> bool:
             why="with it, a caller could control the connection or the credentials",
         )
         return False
-    if not _TOKEN.match(name):
+    if not is_token(name):
         source.warn(
             "header-name",
             f"invalid header name `{name}`; the parameter was dropped",
@@ -131,7 +116,7 @@ class ParameterLowering:
             )
         if location == "header" and not check_header(name, node.pointer, self._source):
             return credential_header(node, self._source)
-        if location == "cookie" and not _TOKEN.match(name):
+        if location == "cookie" and not is_token(name):
             self._source.warn(
                 "cookie-name",
                 f"invalid cookie name `{name}`; the parameter was dropped",

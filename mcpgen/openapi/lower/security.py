@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from mcpgen.contract.credential_names import find_scheme_fault
+from mcpgen.contract.http_names import find_scheme_fault
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import SchemeUse, SecurityRequirement, SecurityScheme
 from mcpgen.jsonschema.types import JsonObject, JsonValue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from mcpgen.contract.credential_names import find_scheme_fault
+from mcpgen.contract.http_names import find_scheme_fault
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.text.flags import is_true
 

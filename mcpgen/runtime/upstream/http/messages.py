@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from mcpgen.text.media_types import essence_of
+from mcpgen.text.media_types import JSON_LINES, essence_of
 
 HeaderFields: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -73,13 +73,7 @@ def join_fields(fields: HeaderFields, name: str) -> str:
     return ", ".join(value for key, value in fields if key.lower() == name)
 
 
-_STREAMS = frozenset(
-    {
-        "application/json-lines", "application/json-seq", "application/jsonl",
-        "application/jsonlines", "application/ndjson", "application/x-jsonlines",
-        "application/x-ndjson", "text/event-stream", "text/x-ndjson",
-    }
-)  # fmt: skip
+_STREAMS = JSON_LINES | {"application/json-seq", "text/event-stream"}
 
 
 def is_stream(content_type: str) -> bool:

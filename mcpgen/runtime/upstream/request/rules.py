@@ -7,6 +7,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from mcpgen.contract.http_names import is_reserved_header, is_token
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.request.bodies import BodyRule
@@ -14,29 +15,6 @@ from mcpgen.runtime.upstream.request.parameters import ParameterRule, PathTempla
 
 _LITERAL_IN_QUERY = "!$'()*+,;:@/?=%"
 _LOCATIONS = frozenset({"path", "query", "querystring", "header", "cookie"})
-
-# Framing, routing and credentials belong to the HTTP client and to the operator (RFC 9110;
-# OpenAPI ignores header parameters called Accept, Content-Type and Authorization).
-_NEVER_ARGUMENTS = frozenset(
-    {
-        "accept",
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "cookie",
-        "expect",
-        "host",
-        "keep-alive",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
-_NEVER_PREFIX = "proxy-"
 
 
 class RequestRules(Struct, frozen=True, dict=True):
@@ -104,15 +82,14 @@ def _check_parameter(rule: ParameterRule) -> None:
         raise ConfigurationError(f"parameter `{rule.name}`: unknown location `{rule.location}`")
     if rule.location not in {"header", "cookie"}:
         return
-    if not _is_token(rule.name):
+    if not is_token(rule.name):
         raise ConfigurationError(f"{rule.location} parameter `{rule.name}` is not an HTTP token")
     if rule.location == "header":
         _check_may_be_argument(rule.name)
 
 
 def _check_may_be_argument(header: str) -> None:
-    name = header.lower()
-    if name in _NEVER_ARGUMENTS or name.startswith(_NEVER_PREFIX):
+    if is_reserved_header(header):
         raise ConfigurationError(
             f"header `{header}` controls the connection or carries credentials, "
             "so it cannot be an argument"
@@ -125,13 +102,6 @@ def _check_header_name(name: str) -> None:
     Raises:
         ConfigurationError: it is not an HTTP token, or controls the connection.
     """
-    if name and not _is_token(name):
+    if name and not is_token(name):
         raise ConfigurationError(f"idempotency header `{name}` is not an HTTP token")
     _check_may_be_argument(name)
-
-
-def _is_token(text: str) -> bool:
-    """Return whether `text` is a valid header or cookie name (RFC 9110, section 5.6.2)."""
-    return (
-        bool(text) and text.isascii() and all(c.isalnum() or c in "!#$%&'*+-.^_`|~" for c in text)
-    )

@@ -24,24 +24,9 @@ from mcpgen.runtime.upstream.response.json_decoding import (
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.runtime.upstream.response.streams import parse_stream
 from mcpgen.text.charsets import decode_text, find_codec
-from mcpgen.text.media_types import essence_of, is_json
+from mcpgen.text.media_types import TEXTUAL, essence_of, is_json
 
-_TEXT_TYPES = frozenset(
-    {
-        "application/csv",
-        "application/graphql",
-        "application/javascript",
-        "application/jwt",
-        "application/sql",
-        "application/toml",
-        "application/x-www-form-urlencoded",
-        "application/x-yaml",
-        "application/xml",
-        "application/yaml",
-    }
-)
-
-
+_TEXT_TYPES = TEXTUAL | {"application/csv", "application/x-www-form-urlencoded"}
 _BEGINNING_BYTES = 16 * 1024  # of a response that is quoted in an error
 
 
@@ -108,15 +93,13 @@ def _is_accepted(media_type: str, accept: tuple[str, ...]) -> bool:
 
 
 def _is_binary(media_type: str) -> bool:
-    return (
-        not (
-            media_type.startswith("text/")
-            or media_type.endswith(("+xml", "+yaml", "+json"))
-            or media_type in _TEXT_TYPES
-            or is_json(media_type)
-        )
-        or media_type == "image/svg+xml"
+    is_text = (
+        media_type.startswith("text/")
+        or media_type.endswith(("+xml", "+yaml"))
+        or media_type in _TEXT_TYPES
+        or is_json(media_type)
     )
+    return not is_text or media_type == "image/svg+xml"
 
 
 def _join_types(accept: tuple[str, ...]) -> str:

@@ -1,0 +1,56 @@
+"""Names that a header, query parameter or cookie can have, and those of the HTTP client."""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")  # RFC 9110, section 5.6.2
+_TEXT: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z")
+_SET_BY_CLIENT: Final = frozenset(
+    {
+        "accept", "accept-encoding", "connection", "content-encoding", "content-length",
+        "content-type", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding",
+        "upgrade",
+    }
+)  # fmt: skip
+_NO_ARGUMENTS: Final = _SET_BY_CLIENT | {"authorization", "cookie", "set-cookie", "via"}
+_NO_CREDENTIALS: Final = _SET_BY_CLIENT | {"forwarded", "proxy-connection", "set-cookie", "via"}
+
+
+def is_token(name: str) -> bool:
+    """Return whether a name is valid for a header or a cookie (RFC 9110, section 5.6.2)."""
+    return _TOKEN.match(name) is not None
+
+
+def is_reserved_header(name: str) -> bool:
+    """Return whether a header belongs to the HTTP client, to proxies or to credentials.
+
+    Framing, routing and credentials are the client's and the operator's (RFC 9110), and OpenAPI
+    ignores header parameters called Accept, Content-Type and Authorization.
+    """
+    return name.lower() in _NO_ARGUMENTS or name.lower().startswith("proxy-")
+
+
+def find_scheme_fault(
+    kind: str, *, location: str = "", name: str = "", http_scheme: str = ""
+) -> str:
+    """Return why the credential of a security scheme cannot be sent; "" if it can.
+
+    `kind` is the `type` of the Security Scheme Object, `location` its `in`, `http_scheme` its
+    `scheme`.
+    """
+    if kind == "http" and not is_token(http_scheme):
+        return "its `scheme` is not a token (RFC 9110)"
+    if kind != "apiKey":
+        return ""
+    if location == "query":
+        return "" if _TEXT.match(name) else "its `name` has a control character"
+    if not is_token(name):
+        return f"its `name` is not a valid {location} name"
+    if location == "header" and name.lower() in _NO_CREDENTIALS:
+        return f"`{name}` is set by the HTTP client"
+    return ""
