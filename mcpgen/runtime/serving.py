@@ -142,7 +142,7 @@ def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
             port=options.port,
             with_sse=options.sse,
             drain_timeout_seconds=options.drain_timeout,
-            pre_stop_delay_seconds=_pre_stop_delay_seconds(package, options),
+            pre_stop_delay_seconds=_read_pre_stop_delay(package, options),
             allows_remote=options.allow_remote,
             has_sessions=not options.no_sessions,
             allowed_hosts=options.allowed_host,
@@ -151,7 +151,7 @@ def _serve_as_asked(package: ServerPackage, options: Namespace) -> int:
     return serve_stdio(package, drain_timeout_seconds=options.drain_timeout)
 
 
-def _pre_stop_delay_seconds(package: ServerPackage, options: Namespace) -> float:
+def _read_pre_stop_delay(package: ServerPackage, options: Namespace) -> float:
     from mcpgen.runtime.startup.option_values import read_seconds_setting
 
     if options.pre_stop_delay is not None:

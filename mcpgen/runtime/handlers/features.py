@@ -31,7 +31,7 @@ from mcpgen.runtime.errors import (
     ToolError,
 )
 from mcpgen.runtime.handlers.docstrings import read_summary
-from mcpgen.runtime.handlers.signatures import Signature, source_location
+from mcpgen.runtime.handlers.signatures import Signature, locate_source
 from mcpgen.runtime.process.json_numbers import check_numbers
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, encode_json
 from mcpgen.runtime.protocol.prepared_list import PreparedList
@@ -321,12 +321,12 @@ class Features:
         for name, tool in self._tools.items():
             if name in tools.items:
                 raise ConfigurationError(
-                    f"{source_location(tool.function)}: duplicate tool `{name}`:"
+                    f"{locate_source(tool.function)}: duplicate tool `{name}`:"
                     " a generated tool has this name"
                 )
             if name in aliases:
                 raise ConfigurationError(
-                    f"{source_location(tool.function)}: `{name}` is an alias of"
+                    f"{locate_source(tool.function)}: `{name}` is an alias of"
                     f" `{aliases[name]}` already"
                 )
         mine = {name: tool.listed for name, tool in self._tools.items()}
@@ -367,7 +367,7 @@ class Features:
         for key in self._completions.keys() - arguments:
             owner, argument = key
             raise ConfigurationError(
-                f"{source_location(self._completions[key].function)}: unknown argument `{argument}`"
+                f"{locate_source(self._completions[key].function)}: unknown argument `{argument}`"
                 f" of `{owner}`: no prompt or resource template has it"
             )
 
@@ -466,12 +466,12 @@ def _list_items(listing: PreparedList | None) -> Iterable[JsonObject]:
 def _check_called(name: object, decorator: str) -> None:
     """Reject a decorator without parentheses, which would register nothing."""
     if callable(name):
-        raise ConfigurationError(f"{source_location(name)}: write `@features.{decorator}` above it")
+        raise ConfigurationError(f"{locate_source(name)}: write `@features.{decorator}` above it")
 
 
 def _add(table: dict[Any, Any], key: Any, feature: Any, kind: str) -> None:
     if key in table:
-        here, there = (source_location(_find_feature(it).function) for it in (feature, table[key]))
+        here, there = (locate_source(_find_feature(it).function) for it in (feature, table[key]))
         raise ConfigurationError(f"{here}: two features are the {kind} {key!r}; see {there}")
     table[key] = feature
 

@@ -19,7 +19,7 @@ from typing import (
 )
 
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.handlers.signatures import source_location
+from mcpgen.runtime.handlers.signatures import locate_source
 from mcpgen.runtime.process.json_numbers import check_numbers
 
 if TYPE_CHECKING:
@@ -152,15 +152,15 @@ class Hook:
 
     @property
     def place(self) -> str:
-        """Where it is written, as `source_location` says it."""
-        return source_location(self.function)
+        """Where it is written, as `locate_source` says it."""
+        return locate_source(self.function)
 
 
 def _register(
     kind: str, operations: tuple[str, ...], function: object, *, by_keyword: bool = False
 ) -> None:
     if not isinstance(function, FunctionType) or not inspect.iscoroutinefunction(function):
-        raise ConfigurationError(f"{source_location(function)}: `@{kind}` is for async functions")
+        raise ConfigurationError(f"{locate_source(function)}: `@{kind}` is for async functions")
     hooks = function.__globals__.setdefault(_HOOKS, [])
     hooks.append(Hook(kind, operations, function, by_keyword))
 
@@ -236,7 +236,7 @@ def _add_override(function: Handler, call_next: Handler) -> Handler:
 def _add_before_and_after(
     handler: Handler, first: Iterable[Hook], last: Iterable[Handler]
 ) -> Handler:
-    async def surrounded(ctx: Context, **keywords: Any) -> Any:
+    async def run_with_hooks(ctx: Context, **keywords: Any) -> Any:
         arguments = MappingProxyType(keywords)
         for hook in first:
             if hook.by_keyword:
@@ -249,4 +249,4 @@ def _add_before_and_after(
             check_numbers(result)
         return result
 
-    return surrounded
+    return run_with_hooks

@@ -48,7 +48,7 @@ class Signature:
             ConfigurationError: it does not take the context first, has a parameter that cannot be
                 given by its name or has no type, or a type cannot be found; says where it is.
         """
-        described = f"{source_location(function)}: `{getattr(function, '__name__', function)}`"
+        described = f"{locate_source(function)}: `{getattr(function, '__name__', function)}`"
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise ConfigurationError(f"{described} is a generator: return the whole result instead")
         try:
@@ -187,7 +187,7 @@ class Signature:
         )
 
 
-def source_location(function: object) -> str:
+def locate_source(function: object) -> str:
     """Return the file and line where a function begins, decorators included."""
     code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(function)

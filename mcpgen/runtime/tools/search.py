@@ -99,7 +99,7 @@ class ToolSearch:
         try:
             tool = self._registry.find(name)
         except UnknownToolError:
-            raise ToolError(self._unknown(name)) from None
+            raise ToolError(self._describe_unknown(name)) from None
         listed = {"name": tool.name, **tool.contract["listing"]}
         return ToolResult((Text(encode_json(listed).decode()),))
 
@@ -112,9 +112,9 @@ class ToolSearch:
         try:
             return await self._registry.call(name, arguments or {}, ctx)
         except UnknownToolError:
-            raise ToolError(self._unknown(name)) from None
+            raise ToolError(self._describe_unknown(name)) from None
 
-    def _unknown(self, name: str) -> str:
+    def _describe_unknown(self, name: str) -> str:
         close = self._index.close_to(name[:100])
         hint = f" Did you mean {' or '.join(f'`{it}`' for it in close)}?" if close else ""
         return f"Unknown tool `{name[:100]}`.{hint}"

@@ -31,11 +31,11 @@ def select_lines(
         elif normalize_toolset_name(name) == EVERYTHING:
             return list(lines)
         else:
-            raise UnknownToolsetError(_unknown(name.strip(), sorted(known)))
+            raise UnknownToolsetError(_describe_unknown(name.strip(), sorted(known)))
     return [line for line in lines if json.loads(line)["name"] in wanted]
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _describe_unknown(name: str, known: list[str]) -> str:
     from difflib import get_close_matches  # only on the way to an error
 
     close = get_close_matches(normalize_toolset_name(name), known, n=1)

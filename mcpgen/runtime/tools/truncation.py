@@ -71,7 +71,7 @@ class _Cutter:
     notes: list[str] = field(default_factory=list)
     left_to_measure: int = _MAX_MEASURED
 
-    def size(self, value: Any) -> int:
+    def count(self, value: Any) -> int:
         """Return the size of the JSON text of a value."""
         size = self.measure(value)
         self.left_to_measure -= size
@@ -96,7 +96,7 @@ class _Cutter:
     def _cut_text(self, text: str, budget: int, pointer: str) -> str:
         # No character takes less than one, so that no more of them than the budget need a look.
         lengths = range(min(len(text), budget) + 1)
-        fitting = bisect_right(lengths, budget, key=lambda length: self.size(text[:length])) - 1
+        fitting = bisect_right(lengths, budget, key=lambda length: self.count(text[:length])) - 1
         kept = max(fitting, _SHORTEST_TEXT)
         if kept < len(text):
             self.notes.append(f"`{pointer or '/'}` shows {kept:,} of {len(text):,} characters")
@@ -106,7 +106,7 @@ class _Cutter:
         left = budget - 2
         kept: list[Any] = []
         for item in items:
-            size = self.size(item) + 1
+            size = self.count(item) + 1
             if size > left:
                 break
             kept.append(item)
@@ -124,8 +124,8 @@ class _Cutter:
             shown = f"{len(names):,} of {len(members):,} members"
             self.notes.append(f"`{pointer or '/'}` shows {shown}")
             members = {name: members[name] for name in names}
-        sizes = {name: self.size(member) for name, member in members.items()}
-        left = budget - 2 - sum(self.size(name) + 2 for name in members)
+        sizes = {name: self.count(member) for name, member in members.items()}
+        left = budget - 2 - sum(self.count(name) + 2 for name in members)
         shares: dict[str, int] = {}
         for rest, name in enumerate(sorted(sizes, key=lambda name: sizes[name])):
             shares[name] = max(0, min(sizes[name], left // (len(sizes) - rest)))

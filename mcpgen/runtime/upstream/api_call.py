@@ -61,7 +61,7 @@ class ApiCall:
             ToolError: no access token could be fetched.
         """
         calling_client.set(self._caller)  # for the memory of a large response
-        environment, limits = self._environment, self._limits.of(base_url)
+        environment, limits = self._environment, self._limits.get(base_url)
         limits.budget.count_request()
         attempts, is_token_fresh = 0, False
         applied = await credentials.apply(requirement, self._send_for_token)
@@ -89,7 +89,7 @@ class ApiCall:
                         await credentials.apply(requirement, self._send_for_token)
                     )
                     continue
-            delay = policy.delay_seconds(
+            delay = policy.compute_delay(
                 request.method,
                 outcome,
                 attempts=attempts,
@@ -114,4 +114,4 @@ class ApiCall:
     async def _send_for_token(self, request: HttpRequest) -> HttpResponse:
         """Send a request to an authorization server once, within the limits of its origin."""
         course = Course(self.course.deadline)  # the API has not been asked yet
-        return await self._limits.of(request.url).send(self._send, request, self._caller, course)
+        return await self._limits.get(request.url).send(self._send, request, self._caller, course)

@@ -30,7 +30,7 @@ from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sen
 from mcpgen.runtime.upstream.request.building import RequestParts, build_parts
 from mcpgen.runtime.upstream.request.default_headers import DefaultHeaders
 from mcpgen.runtime.upstream.request.files import FileContent, FileReader, ResourceNeededError
-from mcpgen.runtime.upstream.request.idempotency import with_idempotency_key
+from mcpgen.runtime.upstream.request.idempotency import add_idempotency_key
 from mcpgen.runtime.upstream.request.parameters import percent_encode
 from mcpgen.runtime.upstream.request.rules import RequestRules
 from mcpgen.runtime.upstream.resilience.origin_limits import Course, LimitsByOrigin
@@ -179,7 +179,7 @@ class ApiClient:
             ConfigurationError: the base URL is not configured.
         """
         parts = self._headers[rules.source].add_to(parts)
-        parts, has_key = with_idempotency_key(parts, rules, self.environment.idempotency_key)
+        parts, has_key = add_idempotency_key(parts, rules, self.environment.idempotency_key)
         operation = f"{parts.method} {parts.path}"
         base_url = self.find_base_url(rules)
         requirement = self._choose_credentials(operation, base_url, rules)
@@ -217,7 +217,7 @@ class ApiClient:
         except TimeoutError:
             raise _make_timeout_error(operation, timeout_seconds, call.course) from None
         except UpstreamError as error:
-            raise error.with_operation(operation) from None
+            raise error.add_operation(operation) from None
 
     def _choose_credentials(
         self, operation: str, base_url: str, rules: RequestRules

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from mcpgen.runtime.upstream.request.idempotency import new_idempotency_key
+from mcpgen.runtime.upstream.request.idempotency import make_idempotency_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,4 +20,4 @@ class Environment:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     chance: Callable[[], float] = random.random
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
-    idempotency_key: Callable[[], str] = new_idempotency_key
+    idempotency_key: Callable[[], str] = make_idempotency_key

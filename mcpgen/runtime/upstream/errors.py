@@ -1,7 +1,7 @@
 """Errors of requests to an API, with texts that are safe to show to a model.
 
 A sender does not know the operation. It raises an error without it, and the client prepends
-"`GET /pets`" with `with_operation`.
+"`GET /pets`" with `add_operation`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class UpstreamError(ToolError):
     request_sent = True
     is_transient = False
 
-    def with_operation(self, operation: str) -> UpstreamError:
+    def add_operation(self, operation: str) -> UpstreamError:
         """Prepend the operation, such as "GET /pets/7", to the text; return the same error."""
         self.args = (f"`{operation}` {self}",)
         return self

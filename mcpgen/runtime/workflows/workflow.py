@@ -192,7 +192,7 @@ class Workflow:
                 self._effects.append((step, attempt.run))
             if not why:
                 return attempt.run
-            match _action_after(attempt, on_failure, repeats):
+            match _choose_action(attempt, on_failure, repeats):
                 case Retry(after_seconds=seconds):
                     await self._pause(step, attempt, seconds, repeats.total())
                 case GoTo(step=target):
@@ -260,7 +260,7 @@ class Workflow:
         return ToolError("\n".join(lines))
 
 
-def _action_after(
+def _choose_action(
     attempt: _Attempt, actions: Sequence[FailureAction], repeats: Counter[int]
 ) -> FailureAction:
     """Return the first action whose condition holds and whose retry limit is not reached.

@@ -293,7 +293,7 @@ def test_hanging_api_does_not_hold_calls_of_another(make_client, run) -> None:
         for task in hanging:
             task.cancel()
         await asyncio.wait(hanging)
-        assert client._limits.of(A).slots.is_idle
+        assert client._limits.get(A).slots.is_idle
 
     run(scene())
 
@@ -316,11 +316,11 @@ def test_wait_in_the_queue_is_not_a_failure_of_the_api(make_client, run) -> None
         errors = await asyncio.gather(*waiting, return_exceptions=True)
         assert {type(error) for error in errors} == {OverloadedError}
         assert "`GET /pets` was not sent" in str(errors[0])
-        client._limits.of(A).circuit.check()
+        client._limits.get(A).circuit.check()
         for task in slow:
             task.cancel()
         await asyncio.wait(slow)
-        client._limits.of(A).circuit.check()  # clients that leave say nothing about the API
+        client._limits.get(A).circuit.check()  # clients that leave say nothing about the API
 
     run(scene())
     assert len(asked) == 100
@@ -338,7 +338,7 @@ def test_timeout_counts_once(make_client, run) -> None:
         for _ in range(19):
             with pytest.raises(TimeoutExceededError):
                 await call(client, rules())
-        client._limits.of("https://petstore.example/v1").circuit.check()
+        client._limits.get("https://petstore.example/v1").circuit.check()
         with pytest.raises(TimeoutExceededError):
             await call(client, rules())
         with pytest.raises(OverloadedError):
@@ -402,13 +402,13 @@ def test_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
 def test_origins_are_bounded_and_the_idle_ones_go_first(run) -> None:
     async def scene() -> None:
         limits = LimitsByOrigin(lambda: 0.0, lambda: 0.5, max_origins=3)
-        busy = limits.of(A)
+        busy = limits.get(A)
         await busy.slots.acquire()
-        others = [limits.of(f"https://{number}.example") for number in range(2)]
-        assert limits.of("https://0.example") is others[0]
-        limits.of(B)
-        assert limits.of(A) is busy
-        assert limits.of("https://0.example") is others[0]
-        assert limits.of("https://1.example") is not others[1]
+        others = [limits.get(f"https://{number}.example") for number in range(2)]
+        assert limits.get("https://0.example") is others[0]
+        limits.get(B)
+        assert limits.get(A) is busy
+        assert limits.get("https://0.example") is others[0]
+        assert limits.get("https://1.example") is not others[1]
 
     run(scene())

@@ -53,10 +53,10 @@ class Connector:
             ConnectError: there is no allowed address, or no connection in time.
             ConfigurationError: a certificate file is invalid.
         """
-        tls = self._tls_context(origin.client_certificate) if origin.is_secure else None
+        tls = self._get_tls_context(origin.client_certificate) if origin.is_secure else None
         try:
             async with asyncio.timeout(self._connect_seconds):
-                addresses = await self._resolver.addresses(origin.host)
+                addresses = await self._resolver.find_addresses(origin.host)
                 if not origin.allows_private:
                     addresses = _select_public(addresses, origin.host, private_addresses_setting)
                 opened = await _connect_to_first(_interleave(addresses), origin.port)
@@ -96,10 +96,10 @@ class Connector:
         except OSError:
             raise ConnectError("could not be sent: the API refused the connection.") from None
 
-    def _tls_context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
+    def _get_tls_context(self, certificate: ClientCertificate | None) -> ssl.SSLContext:
         context = self._tls_contexts.get(certificate)
         if context is None:
-            context = self._authority.context()
+            context = self._authority.make_context()
             context.set_alpn_protocols(["http/1.1"])
             if certificate is not None:
                 load_client_certificate(context, certificate.certificate_file, certificate.key_file)

@@ -88,7 +88,7 @@ def _check_is_fresh(connection: Connection) -> None:
 async def _read_head(connection: Connection, method: str) -> ResponseHead:
     """Read heads until the head of the final response."""
     for _ in range(MAX_INFORMATIONAL + 1):
-        head = parse_head(await _next_head(connection), method)
+        head = parse_head(await _receive_head(connection), method)
         if head.status == 101:
             raise MalformedResponseError(
                 "answered by switching to a protocol that was not requested (status 101)."
@@ -100,7 +100,7 @@ async def _read_head(connection: Connection, method: str) -> ResponseHead:
     )
 
 
-async def _next_head(connection: Connection) -> bytes:
+async def _receive_head(connection: Connection) -> bytes:
     received, searched = connection.received, 0
     while True:
         if len(received) > searched:
@@ -172,7 +172,7 @@ class BodyReader:
                     break  # the end of the connection is the end of the body
                 raise make_truncation_error()
             before, size = len(self._connection.received), len(self.content)
-            piece = self._next_piece()
+            piece = self._take_piece()
             taken = before - len(self._connection.received)
             self._wire_bytes += taken
             self._decompress(piece)
@@ -191,7 +191,7 @@ class BodyReader:
     def _is_at_end(self) -> bool:
         return self._left == 0 or (self._chunks is not None and self._chunks.is_complete)
 
-    def _next_piece(self) -> bytes:
+    def _take_piece(self) -> bytes:
         received = self._connection.received
         limit = SLICE_BYTES if self._is_plain else _COMPRESSED_SLICE_BYTES
         if self._chunks is not None:

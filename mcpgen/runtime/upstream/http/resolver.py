@@ -20,7 +20,7 @@ class Resolver:
     def __init__(self) -> None:
         self._lookups: dict[str, asyncio.Future[tuple[str, ...]]] = {}
 
-    async def addresses(self, host: str) -> tuple[str, ...]:
+    async def find_addresses(self, host: str) -> tuple[str, ...]:
         """Return the addresses of a host, in the order of the system's preference.
 
         Raises:

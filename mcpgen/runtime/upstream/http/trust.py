@@ -15,7 +15,7 @@ class Authority:
     setting: str
     file: str = ""
 
-    def context(self) -> ssl.SSLContext:
+    def make_context(self) -> ssl.SSLContext:
         """Create a TLS context that trusts this authority and those of the system.
 
         Raises:

@@ -37,7 +37,7 @@ def encode_form(value: Any, encodings: Encodings, reserved: Collection[str] = ()
     """
     check_styled_members(value, encodings, reserved)
     pairs: list[str] = []
-    for name, item in members(value):
+    for name, item in list_members(value):
         pairs += _format_property(name, item, encodings.get(name, {}))
     return "&".join(pairs).encode()
 
@@ -53,7 +53,7 @@ def format_querystring(rule: ParameterRule, value: Any) -> str:
     return percent_encode(format_content(value, rule.content_type))
 
 
-def members(value: Any) -> Iterable[tuple[str, Any]]:
+def list_members(value: Any) -> Iterable[tuple[str, Any]]:
     """Return the members of a form.
 
     Raises:
@@ -70,7 +70,7 @@ def check_styled_members(value: Any, encodings: Encodings, reserved: Collection[
     Raises:
         UnsendableError: a member has a reserved name or that of a field.
     """
-    for name, item in members(value):
+    for name, item in list_members(value):
         encoding = encodings.get(name, {})
         style = encoding.get("style") or "form"
         is_exploded = encoding.get("explode", style == "form") and style != "deepObject"
@@ -79,7 +79,7 @@ def check_styled_members(value: Any, encodings: Encodings, reserved: Collection[
             try:
                 check_members(item, fields)
             except UnsendableError as error:
-                raise error.inside(name) from None
+                raise error.locate_in(name) from None
 
 
 def is_styled(encoding: JsonObject) -> bool:

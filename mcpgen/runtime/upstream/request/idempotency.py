@@ -12,14 +12,14 @@ from mcpgen.runtime.upstream.request.building import RequestParts
 from mcpgen.runtime.upstream.request.rules import RequestRules
 
 
-def new_idempotency_key() -> str:
+def make_idempotency_key() -> str:
     """Return a fresh unguessable key: a UUID of version 4."""
     from uuid import uuid4  # only for the servers that send keys
 
     return str(uuid4())
 
 
-def with_idempotency_key(
+def add_idempotency_key(
     parts: RequestParts, rules: RequestRules, new_key: Callable[[], str]
 ) -> tuple[RequestParts, bool]:
     """Add a fresh key if the rules name a header for it; return also whether the request has one.

@@ -19,7 +19,7 @@ from mcpgen.runtime.upstream.request.body_schemas import (
     is_declared,
 )
 from mcpgen.runtime.upstream.request.files import FileReader
-from mcpgen.runtime.upstream.request.forms import is_styled, members
+from mcpgen.runtime.upstream.request.forms import is_styled, list_members
 from mcpgen.runtime.upstream.request.parameters import (
     NOT_UNICODE,
     UnsendableError,
@@ -89,15 +89,15 @@ def encode_members(
     root = schema if isinstance(schema, dict) else {}
     whole = describe(root, root)
     parts: list[_Part] = []
-    for name, item in sorted(members(value), key=lambda member: member[0] != root_part):
+    for name, item in sorted(list_members(value), key=lambda member: member[0] != root_part):
         if root_part and not is_declared(whole, name):
-            raise UnsendableError("is an unknown part").inside(name)
+            raise UnsendableError("is an unknown part").locate_in(name)
         about = find_property(whole, name, root)
         shown = None if root_part else name
         try:
             parts += _encode_member(shown, item, encodings.get(name, {}), about, root, files)
         except UnsendableError as error:
-            raise error.inside(name) from None
+            raise error.locate_in(name) from None
     return _join(parts)
 
 
@@ -125,7 +125,7 @@ def encode_items(
         try:
             parts.append(_encode_part(None, item, chosen, find_item_at(whole, index, root), files))
         except UnsendableError as error:
-            raise error.inside(index) from None
+            raise error.locate_in(index) from None
     return _join(parts)
 
 
@@ -158,7 +158,7 @@ def _encode_member(
             try:
                 yield _encode_part(name, item, encoding, about, files)
             except UnsendableError as error:
-                raise error.inside(index) from None
+                raise error.locate_in(index) from None
     else:
         yield _encode_part(name, value, encoding, about, files)
 

@@ -44,7 +44,7 @@ class UnsendableError(ValueError):
         super().__init__(message)
         self.pointer = pointer
 
-    def inside(self, member: str | int) -> UnsendableError:
+    def locate_in(self, member: str | int) -> UnsendableError:
         """Return the error with `member` prepended to its pointer."""
         token = str(member).replace("~", "~0").replace("/", "~1")
         return UnsendableError(str(self), f"/{token}{self.pointer}")

@@ -15,7 +15,7 @@ _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u00ad\u200b-\u200f\u2028-\u202f\u2
 
 
 @lru_cache(maxsize=512)
-def canonical_name(name: str) -> str:
+def canonicalize_name(name: str) -> str:
     """Normalize a name as the most tolerant servers do: "Tenant%00[]" is "tenant".
 
     Some decode a name repeatedly, end it at NUL or "[", normalize compatibility characters, ignore
@@ -41,15 +41,15 @@ def check_members(value: Mapping[str, Any], reserved: Iterable[str]) -> None:
     Raises:
         UnsendableError: a member has one.
     """
-    names = {canonical_name(name): name for name in reserved}
+    names = {canonicalize_name(name): name for name in reserved}
     if not names:
         return
     for member in value:
-        name = names.get(canonical_name(member))
+        name = names.get(canonicalize_name(member))
         if name is not None:
             raise UnsendableError(
                 f"must not be set here: it would replace or repeat `{name}`"
-            ).inside(member)
+            ).locate_in(member)
 
 
 def check_spellings(value: Mapping[str, Any], reserved: Iterable[str]) -> None:

@@ -28,7 +28,7 @@ def render_xml(value: Any, root: str, schema: JsonObject, charset: str) -> str:
         UnsendableError: a character or a name is invalid in XML, or an object or array is in the
             place of an attribute or a text.
     """
-    element = _Writer(schema).element(root, value, describe(schema, schema), ())
+    element = _Writer(schema).write_element(root, value, describe(schema, schema), ())
     return f'<?xml version="1.0" encoding="{charset.upper()}"?>{element}'
 
 
@@ -47,7 +47,7 @@ class _Writer:
     def __init__(self, root: JsonObject) -> None:
         self._root = root
 
-    def element(self, name: str, value: Any, whole: PartSchemas, scope: Scope) -> str:
+    def write_element(self, name: str, value: Any, whole: PartSchemas, scope: Scope) -> str:
         xml = _merge_xml(whole)
         tag = _qualify(name, xml)
         inside = _ElementParts()
@@ -79,7 +79,7 @@ class _Writer:
         """Add items, named by their schema, else by the member that contains them."""
         inner = find_items(whole, self._root)
         own_name = _merge_xml(inner).get("name", name)
-        inside.content += [self.element(own_name, item, inner, scope) for item in items]
+        inside.content += [self.write_element(own_name, item, inner, scope) for item in items]
 
     def _add(
         self, inside: _ElementParts, name: str, value: Any, whole: PartSchemas, scope: Scope
@@ -88,7 +88,7 @@ class _Writer:
         kind = _determine_node_type(xml, value)
         own_name: str = xml.get("name", name)
         if kind == "element":
-            inside.content.append(self.element(own_name, value, whole, scope))
+            inside.content.append(self.write_element(own_name, value, whole, scope))
         elif kind == "none" and isinstance(value, (list, tuple)):
             # The name in the array's `xml` is that of a wrapper, which does not exist here.
             self._add_items(inside, name, value, whole, scope)

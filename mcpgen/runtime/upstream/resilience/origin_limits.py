@@ -85,7 +85,7 @@ class LimitsByOrigin:
         self._max_origins = max_origins
         self._limits: dict[str, OriginLimits] = {}  # the most recently used one last
 
-    def of(self, url: str) -> OriginLimits:
+    def get(self, url: str) -> OriginLimits:
         """Return the limits of the origin of a URL."""
         origin = origin_of(url)
         limits = self._limits.pop(origin, None)

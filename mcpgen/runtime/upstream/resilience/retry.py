@@ -24,7 +24,7 @@ class RetryPolicy:
     first_delay_seconds: float = 0.1
     max_delay_seconds: float = 20.0
 
-    def delay_seconds(
+    def compute_delay(
         self,
         method: str,
         outcome: HttpResponse | UpstreamError,

@@ -43,7 +43,7 @@ class PaginationRule(Struct, frozen=True):
     size: str = ""  # the wire name of the page size
     more: str = ""  # the member that is true if another page follows
 
-    def next_step(
+    def find_next_step(
         self, response: HttpResponse, value: Any, query: Mapping[str, Any]
     ) -> Step | None:
         """Return the step to the next page; None after the last page."""
@@ -108,14 +108,14 @@ class Paging:
     ) -> tuple[HttpResponse, Any]:
         """Fetch the pages; return the last response, and the value with the items of all pages."""
         joined, fetched, size = list(self.rule.find_items(value)), 1, len(response.body)
-        while (step := self._next_step(response, value, query)) is not None:
+        while (step := self._find_next_step(response, value, query)) is not None:
             if fetched >= (self._pages or 1) or size > MAX_BYTES:
                 self._report_rest(step, fetched)
                 break
             try:
                 response, following = await send(step)
             except UpstreamError as error:
-                self.notes = (f"This is {_count(fetched)}; the next one failed: {error}",)
+                self.notes = (f"This is {_format_count(fetched)}; the next one failed: {error}",)
                 break
             items = self.rule.find_items(following)
             if not items and self.rule.kind in {"page", "offset"}:
@@ -128,10 +128,10 @@ class Paging:
             return response, value
         return response, {**value, self.rule.items: joined} if self.rule.items else joined
 
-    def _next_step(
+    def _find_next_step(
         self, response: HttpResponse, value: Any, query: Mapping[str, Any]
     ) -> Step | None:
-        step = self.rule.next_step(response, value, query)
+        step = self.rule.find_next_step(response, value, query)
         if isinstance(step, tuple):
             names = self._credentials
             return tuple(p for p in step if unquote_plus(p.partition("=")[0]) not in names)
@@ -144,8 +144,8 @@ class Paging:
         shown = " and ".join(
             f"`{unquote(str(name))}` = {unquote(str(item)[:_MAX_SHOWN])}" for name, item in pairs
         )
-        self.notes = (f"This is {_count(fetched)}; more follow, from {shown}.",)
+        self.notes = (f"This is {_format_count(fetched)}; more follow, from {shown}.",)
 
 
-def _count(pages: int) -> str:
+def _format_count(pages: int) -> str:
     return "1 page" if pages == 1 else f"{pages} pages"

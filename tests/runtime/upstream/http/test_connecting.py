@@ -247,13 +247,13 @@ def test_lookups_at_once_are_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) 
     async def attempt() -> None:
         resolver = Resolver()
         names = [f"h{number}.example" for number in range(MAX_LOOKUPS)]
-        waiting = [asyncio.create_task(resolver.addresses(name)) for name in names]
+        waiting = [asyncio.create_task(resolver.find_addresses(name)) for name in names]
         await asyncio.sleep(0)
         with pytest.raises(ConnectError, match="too many"):
-            await resolver.addresses("more.example")
+            await resolver.find_addresses("more.example")
         release.set()
         assert await asyncio.gather(*waiting) == [()] * MAX_LOOKUPS
-        assert await resolver.addresses("more.example") == ()
+        assert await resolver.find_addresses("more.example") == ()
 
     run(attempt())
 

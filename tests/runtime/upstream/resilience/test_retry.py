@@ -27,7 +27,7 @@ def delay(
     remaining: float = 60.0,
     chance: float = 1.0,
 ) -> float | None:
-    return RetryPolicy().delay_seconds(
+    return RetryPolicy().compute_delay(
         method, outcome, attempts=attempts, remaining_seconds=remaining, chance=chance, now=NOW
     )
 
