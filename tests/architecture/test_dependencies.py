@@ -19,8 +19,6 @@ STARTED = {
     "datamodel-code-generator": "mcpgen.emit.models.child",
     "openapi-spec-validator": "mcpgen.openapi.validate.external",
 }
-# Read by copier and by uvicorn, which can do without some of them.
-WITHOUT_IMPORT = {"httptools", "uvloop"}
 OF_EXTRAS = {"cryptography": "seal"}
 
 OWNERS = packages_distributions()
@@ -78,5 +76,5 @@ def test_what_is_started_is_installed_by_the_extra() -> None:
 
 
 def test_nothing_is_required_that_is_not_used() -> None:
-    used = set().union(*map(imported, MODULES)) | STARTED.keys() | WITHOUT_IMPORT
+    used = set().union(*map(imported, MODULES)) | STARTED.keys()
     assert required("cli", *OF_EXTRAS.values()) <= used

@@ -18,6 +18,7 @@ from mcpgen.runtime.transports.http.request_head import Header, RequestHead
 Scope: TypeAlias = dict[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+AsgiApplication: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 WHOLE_MESSAGES: Final = "mcpgen.whole_messages"
 """Name of the ASGI extension with a `WholeMessages` object."""
@@ -40,11 +41,11 @@ class WholeMessages(Protocol):
 
     client_network: str
 
-    def take_body(self, scope: Scope) -> bytes | None:
+    def take_body(self) -> bytes | None:
         """Return the body, or None if it must be received as events."""
         ...
 
-    def reply(self, scope: Scope, status: int, body: bytes) -> bool:
+    def reply(self, status: int, body: bytes) -> bool:
         """Answer with JSON or an empty body; return False if it must be sent as events."""
         ...
 
@@ -116,7 +117,7 @@ class HttpExchange:
         Raises:
             HttpError: it is longer than `max_bytes`.
         """
-        body = self._whole.take_body(self.scope) if self._whole is not None else None
+        body = self._whole.take_body() if self._whole is not None else None
         if body is not None and len(body) > max_bytes:
             raise _too_large(max_bytes)
         return body
@@ -153,7 +154,7 @@ class HttpExchange:
 
     def try_reply(self, status: int, body: bytes = b"") -> bool:
         """Answer without waiting, if possible; return False if `reply` must be awaited."""
-        return self._whole is not None and self._whole.reply(self.scope, status, body)
+        return self._whole is not None and self._whole.reply(status, body)
 
     async def reply(
         self,

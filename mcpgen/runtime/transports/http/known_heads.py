@@ -10,11 +10,10 @@ from mcpgen.runtime.transports.http.request_head import RequestHead
 MAX_HEADS: Final = 256
 MAX_HEAD_BYTES: Final = 4096
 END_OF_HEAD: Final = b"\r\n\r\n"
-_OF_CONNECTION: Final = frozenset({"client", "server", "state", "extensions"})
 
 
 class KnownHead(NamedTuple):
-    """A parsed head: its ASGI scope without connection data, its fields, its body's length."""
+    """A parsed head: its ASGI scope without extensions, its fields, its body's length."""
 
     scope: Scope
     head: RequestHead
@@ -40,5 +39,4 @@ class KnownHeads:
                 del self._known[next(iter(self._known))]
             self._known[head] = None
             return
-        of_all = {key: value for key, value in scope.items() if key not in _OF_CONNECTION}
-        self._known[head] = KnownHead(of_all, RequestHead(scope["headers"]), body_bytes)
+        self._known[head] = KnownHead(scope, RequestHead(scope["headers"]), body_bytes)

@@ -1,30 +1,26 @@
-"""The HTTP server of a generated package: uvicorn's HTTP/1.1 with stricter limits."""
+"""The HTTP/1.1 server of a generated package."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import uvicorn
 from msgspec.json import Encoder
-from uvicorn.server import ServerState
 
 from mcpgen.runtime.errors import UsageError
 from mcpgen.runtime.process.log import log
 from mcpgen.runtime.process.output_queue import queue_output
 from mcpgen.runtime.process.watchdog import Watchdog
-from mcpgen.runtime.transports.http.connection import BUSY, Connection
+from mcpgen.runtime.transports.http.connection import BUSY, Connection, ServerState
 from mcpgen.runtime.transports.http.connection_limits import (
     ConnectionLimits,
     determine_max_connections,
 )
 from mcpgen.runtime.transports.http.host_check import HostCheck, is_loopback
-from mcpgen.runtime.transports.http.known_heads import KnownHeads
 from mcpgen.runtime.transports.http.listener import Listener
 from mcpgen.runtime.transports.http.streamable import MCP_PATH, StreamableHttp
 from mcpgen.runtime.transports.json_input import make_hot_decoder
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
     from mcpgen.runtime.package import ServerPackage
 
 HOUSEKEEPING_SECONDS: Final = 1.0
-KEEP_ALIVE_SECONDS: Final = 75
 COLLECT_AFTER: Final = 10_000
 """New objects between two runs of the garbage collector; requests create no cycles.
 
@@ -120,25 +115,10 @@ class HttpServer:
     def __init__(self, app: StreamableHttp, *, now: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._now = now
-        self._state = ServerState()
-        self._connections: set[Any] = self._state.connections
         self._all_gone = asyncio.Event()
-        self._heads = KnownHeads()
-        self._config = uvicorn.Config(
-            app,
-            interface="asgi3",
-            http=Connection,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level=logging.ERROR,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        )
-        self._config.load()
         self.limits = ConnectionLimits(determine_max_connections())
+        self._state = ServerState(app, self.limits)
+        self._connections = self._state.connections
         self._listener = Listener(self._connect, self.limits.close_idle, BUSY)
 
     async def listen(self, host: str, port: int) -> str:
@@ -170,7 +150,7 @@ class HttpServer:
         """
         self._listener.close()
         for connection in list(self._connections):
-            connection.shutdown()
+            connection.shut_down()
         all_have_ended = await self._app.drain(drain_timeout_seconds)
         if self._connections:
             self._all_gone.clear()
@@ -183,13 +163,7 @@ class HttpServer:
         return all_have_ended
 
     def _connect(self) -> Connection:
-        return Connection(
-            self._config,
-            self._state,
-            self.limits,
-            self._heads,
-            on_lost=self._on_connection_lost,
-        )
+        return Connection(self._state, on_lost=self._on_connection_lost)
 
     def _on_connection_lost(self) -> None:
         if not self._connections:
@@ -206,7 +180,7 @@ class HttpServer:
 
     def _tend_connections(self) -> None:
         """Close the connections of stuck clients, and update the Date header."""
-        self._state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
+        self._state.date_field = b"date: %b\r\n" % formatdate(usegmt=True).encode()
         now = self._now()
         for connection in list(self._connections):
             connection.close_if_stuck(now)

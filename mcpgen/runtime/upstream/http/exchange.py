@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from mcpgen.runtime.http_syntax.chunked import ChunkedDecoder, LongLineError
+from mcpgen.runtime.http_syntax.fields import MalformedMessageError
 from mcpgen.runtime.process.memory_budget import LARGE_RESPONSE_BYTES, response_budget
 from mcpgen.runtime.upstream.errors import (
     MalformedResponseError,
     ResponseTooLargeError,
     UpstreamError,
 )
-from mcpgen.runtime.upstream.http.chunked import ChunkedDecoder
 from mcpgen.runtime.upstream.http.connection import (
     SLICE_BYTES,
     Connection,
@@ -26,7 +27,12 @@ from mcpgen.runtime.upstream.http.messages import (
     is_stream,
     join_fields,
 )
-from mcpgen.runtime.upstream.http.response_head import ResponseHead, find_head_end, parse_head
+from mcpgen.runtime.upstream.http.response_head import (
+    ResponseHead,
+    find_head_end,
+    make_framing_error,
+    parse_head,
+)
 
 MAX_INFORMATIONAL: Final = 8  # 1xx responses before the final one
 MAX_RATIO: Final = 100
@@ -195,7 +201,7 @@ class BodyReader:
         received = self._connection.received
         limit = SLICE_BYTES if self._is_plain else _COMPRESSED_SLICE_BYTES
         if self._chunks is not None:
-            return self._chunks.feed(received, limit)
+            return _decode_chunks(self._chunks, received, limit)
         if self._left is not None:
             limit = min(limit, self._left)
         piece = bytes(received[:limit])
@@ -223,6 +229,17 @@ class BodyReader:
                 f"answered with {self._wire_bytes:,} bytes that contain almost no data; the rest "
                 "was not read."
             )
+
+
+def _decode_chunks(chunks: ChunkedDecoder, received: bytearray, limit: int) -> bytes:
+    try:
+        return chunks.feed(received, limit)
+    except LongLineError:
+        raise MalformedResponseError(
+            "answered with a chunk extension or trailer fields that are too long."
+        ) from None
+    except MalformedMessageError:
+        raise make_framing_error() from None
 
 
 class _TooManyLinesError(Exception):

@@ -10,13 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from mcpgen.runtime.http_syntax.fields import MalformedMessageError, parse_field
 from mcpgen.runtime.upstream.errors import MalformedResponseError
 from mcpgen.runtime.upstream.http.messages import HeaderFields
 
 MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_FIELDS: Final = 256
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?")
-_FIELD: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _PREFIX: Final = b"HTTP/1."
 _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 
@@ -69,7 +69,7 @@ def parse_head(head: bytes, method: str) -> ResponseHead:
     headers = []
     framing: dict[str, str] = {}
     for line in lines:
-        name, value = parse_field(line)
+        name, value = _decode_field(line)
         headers.append((name, value))
         key = name.lower()
         if key in _FRAMING_FIELDS:
@@ -83,20 +83,15 @@ def parse_head(head: bytes, method: str) -> ResponseHead:
 _FRAMING_FIELDS: Final = frozenset({"content-length", "transfer-encoding", "connection"})
 
 
-def parse_field(line: bytes) -> tuple[str, str]:
-    """Parse a header or trailer field.
-
-    Raises:
-        MalformedResponseError: it is not a valid field line.
-    """
-    field = _FIELD.fullmatch(line)
-    if field is None:
-        raise make_not_http_error()
-    name, value = field[1].decode("ascii"), field[2].strip(b" \t")
+def _decode_field(line: bytes) -> tuple[str, str]:
     try:
-        return name, value.decode()
+        name, value = parse_field(line)
+    except MalformedMessageError:
+        raise make_not_http_error() from None
+    try:
+        return name.decode("ascii"), value.decode()
     except UnicodeDecodeError:
-        return name, value.decode("latin-1")
+        return name.decode("ascii"), value.decode("latin-1")
 
 
 def _determine_framing(

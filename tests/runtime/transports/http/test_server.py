@@ -21,13 +21,14 @@ from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.transports.http.connection import (
     BODY_SECONDS,
     HEAD_SECONDS,
+    KEEP_ALIVE_SECONDS,
     LINGER_SECONDS,
     MAX_HEAD_BYTES,
     MAX_WIRE_BYTES,
     UNREAD_SECONDS,
 )
 from mcpgen.runtime.transports.http.host_check import HostCheck
-from mcpgen.runtime.transports.http.server import KEEP_ALIVE_SECONDS, HttpServer, serve_http
+from mcpgen.runtime.transports.http.server import HttpServer, serve_http
 from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 from tests.support.http_server import BOUND_SECONDS, Clock, Served, make_served, modern
 from tests.support.paths import REPOSITORY

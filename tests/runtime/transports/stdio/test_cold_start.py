@@ -48,7 +48,6 @@ EXPENSIVE = {
     "typing",
     "typing_extensions",
     "urllib",
-    "uvicorn",
 }
 
 

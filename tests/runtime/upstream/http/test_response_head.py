@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.runtime.upstream.errors import MalformedResponseError
-from mcpgen.runtime.upstream.http.chunked import (
+from mcpgen.runtime.http_syntax.chunked import (
     MAX_CHUNK_LINE_BYTES,
     MAX_TRAILER_BYTES,
     ChunkedDecoder,
+    LongLineError,
 )
+from mcpgen.runtime.http_syntax.fields import MalformedMessageError
+from mcpgen.runtime.upstream.errors import MalformedResponseError
 from mcpgen.runtime.upstream.http.response_head import (
     MAX_FIELDS,
     MAX_HEAD_BYTES,
@@ -205,7 +207,7 @@ def test_what_follows_the_last_chunk_is_left() -> None:
     ],
 )  # fmt: skip
 def test_malformed_chunks_are_rejected(data: bytes, piece: int) -> None:
-    with pytest.raises(MalformedResponseError):
+    with pytest.raises(MalformedMessageError):
         decode(data, piece)
 
 
@@ -221,5 +223,5 @@ def test_malformed_chunks_are_rejected(data: bytes, piece: int) -> None:
 )
 def test_extensions_and_trailers_are_bounded(data: bytes) -> None:
     for piece in (1000, 100_000):
-        with pytest.raises(MalformedResponseError, match="too long"):
+        with pytest.raises(LongLineError):
             decode(data, piece)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from mcpgen.runtime.upstream.errors import MalformedResponseError
-from mcpgen.runtime.upstream.http.response_head import make_framing_error, parse_field
+from mcpgen.runtime.http_syntax.fields import MalformedMessageError, parse_field
 
 MAX_CHUNK_LINE_BYTES: Final = 1024  # a chunk's size with its extensions
 MAX_TRAILER_BYTES: Final = 8 * 1024
 _CHUNK_LINE: Final = re.compile(rb"([0-9a-fA-F]{1,15})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?\r\n")
+
+
+class LongLineError(MalformedMessageError):
+    """A chunk extension or the trailer fields exceed their bound."""
 
 
 class ChunkedDecoder:
@@ -18,6 +21,7 @@ class ChunkedDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
+        self.chunk_count = 0  # of the chunks that have begun
         self._left = 0  # of the current chunk, with the CRLF that ends it
         self._is_in_trailer = False
         self._trailer_bytes = 0
@@ -28,7 +32,8 @@ class ChunkedDecoder:
         It stops at an incomplete line, which stays in `received`, and at the end of the body.
 
         Raises:
-            MalformedResponseError: the coding is malformed, or a line exceeds its bound.
+            LongLineError: a line exceeds its bound.
+            MalformedMessageError: the coding is malformed.
         """
         content = bytearray()
         at, end = 0, min(len(received), limit)
@@ -41,7 +46,7 @@ class ChunkedDecoder:
                 continue
             if self._left:
                 if received[at] != b"\0\r\n"[-self._left]:
-                    raise make_framing_error()
+                    raise MalformedMessageError("malformed chunk")
                 self._left -= 1
                 at += 1
                 continue
@@ -57,20 +62,21 @@ class ChunkedDecoder:
     def _check_unfinished_line(self, size: int) -> None:
         most = MAX_TRAILER_BYTES if self._is_in_trailer else MAX_CHUNK_LINE_BYTES
         if size > most:
-            raise _make_length_error()
+            raise LongLineError("chunk extension or trailer fields are too long")
 
     def _process_line(self, line: bytes) -> None:
         if self._is_in_trailer:
             self._process_trailer_line(line)
             return
         if len(line) > MAX_CHUNK_LINE_BYTES:
-            raise _make_length_error()
+            raise LongLineError("chunk extension or trailer fields are too long")
         match = _CHUNK_LINE.fullmatch(line)
         if match is None:
-            raise make_framing_error()
+            raise MalformedMessageError("malformed chunk")
         size = int(match[1], 16)
         if size:
             self._left = size + 2
+            self.chunk_count += 1
         else:
             self._is_in_trailer = True
 
@@ -80,13 +86,7 @@ class ChunkedDecoder:
             return
         self._trailer_bytes += len(line)
         if self._trailer_bytes > MAX_TRAILER_BYTES:
-            raise _make_length_error()
+            raise LongLineError("chunk extension or trailer fields are too long")
         if not line.endswith(b"\r\n"):
-            raise make_framing_error()
+            raise MalformedMessageError("malformed chunk")
         parse_field(line[:-2])
-
-
-def _make_length_error() -> MalformedResponseError:
-    return MalformedResponseError(
-        "answered with a chunk extension or trailer fields that are too long."
-    )
