@@ -20,7 +20,7 @@ from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project.project_folder import find_lock
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
 from mcpgen.runtime.upstream.client import DEADLINE_SECONDS
-from mcpgen.runtime.upstream.resilience.retry import RetryPolicy
+from mcpgen.runtime.upstream.resilience.retry import MAX_ATTEMPTS
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
@@ -88,9 +88,7 @@ class _Explainer:
         yield from self._explain_annotations()
         yield from self._explain_headers()
         yield self._explain_policy("timeout_seconds", policies.timeout_seconds or DEADLINE_SECONDS)
-        yield self._explain_policy(
-            "retry.attempts", policies.attempts or RetryPolicy().max_attempts
-        )
+        yield self._explain_policy("retry.attempts", policies.attempts or MAX_ATTEMPTS)
         if tool.operation.method in KEY_METHODS:
             yield self._explain_idempotency_header()
         is_off = tool.stated.entry.paginate is False

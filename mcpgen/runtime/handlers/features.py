@@ -64,7 +64,7 @@ class _Feature(_Function):
     def __init__(self, listed: JsonObject, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self.listed = {key: value for key, value in listed.items() if value not in ("", None, [])}
-        self.signature = Signature.of(function)
+        self.signature = Signature(function)
 
 
 class _Tool(_Feature):

@@ -26,27 +26,12 @@ from mcpgen.runtime.handlers.docstrings import read_parameter_texts
 class Signature:
     """Parameters and result of a typed function, as JSON Schemas and conversions."""
 
-    def __init__(
-        self,
-        described: str,
-        types: Mapping[str, Any],
-        defaults: Mapping[str, Any],
-        returns: Any,
-        descriptions: Mapping[str, str],
-    ) -> None:
-        self._describe = described
-        self._types = types
-        self._defaults = defaults
-        self._returns = returns
-        self._descriptions = descriptions
-
-    @classmethod
-    def of(cls, function: Callable[..., Any]) -> Signature:
+    def __init__(self, function: Callable[..., Any]) -> None:
         """Read a function's parameters: the context, and the arguments after it.
 
         Raises:
-            ConfigurationError: it does not take the context first, has a parameter that cannot be
-                given by its name or has no type, or a type cannot be found; says where it is.
+            ConfigurationError: the context does not come first, a parameter cannot be passed by
+                keyword or has no type, or a type is unknown; the text starts with the location.
         """
         described = f"{locate_source(function)}: `{getattr(function, '__name__', function)}`"
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -55,15 +40,19 @@ class Signature:
             hints = get_type_hints(function, include_extras=True)
         except (NameError, TypeError) as error:
             raise ConfigurationError(f"{described} has an unknown type: {error}") from None
-        types, defaults = {}, {}
+        types: dict[str, Any] = {}
+        defaults: dict[str, Any] = {}
         for parameter in _list_arguments(function, hints, described):
             if parameter.name not in hints:
                 raise ConfigurationError(f"{described}: `{parameter.name}` has no type")
             types[parameter.name] = remove_absent(hints[parameter.name])
             if parameter.default is not parameter.empty:
                 defaults[parameter.name] = parameter.default
-        returns = hints.get("return", Any)
-        return cls(described, types, defaults, returns, read_parameter_texts(function))
+        self._described = described
+        self._types = types
+        self._defaults = defaults
+        self._returns = hints.get("return", Any)
+        self._descriptions = read_parameter_texts(function)
 
     def check_names(self, names: Iterable[str], described: str) -> None:
         """Check that the parameters match the names of the available values.
@@ -75,11 +64,11 @@ class Signature:
         known = frozenset(names)
         if unknown := sorted(known - self._types.keys()):
             raise ConfigurationError(
-                f"{self._describe} has no argument `{unknown[0]}`, which is one of {described}"
+                f"{self._described} has no argument `{unknown[0]}`, which is one of {described}"
             )
         if missing := sorted(set(self._list_required()) - known):
             raise ConfigurationError(
-                f"{self._describe}: nothing gives it `{missing[0]}`, which is none of {described}"
+                f"{self._described}: nothing gives it `{missing[0]}`, which is none of {described}"
             )
 
     def make_input_schema(self) -> JsonObject:
@@ -163,7 +152,7 @@ class Signature:
             convert(plain, self._types[name])
         except (TypeError, msgspec.ValidationError) as error:
             raise ConfigurationError(
-                f"{self._describe}: the default of `{name}` does not fit its type: {error}"
+                f"{self._described}: the default of `{name}` does not fit its type: {error}"
             ) from None
         return {"default": plain}
 
@@ -183,7 +172,7 @@ class Signature:
         self, described: str, annotation: Any, error: UnsupportedTypeError
     ) -> ConfigurationError:
         return ConfigurationError(
-            f"{self._describe}: unsupported type `{spell(annotation)}` of {described}: {error}"
+            f"{self._described}: unsupported type `{spell(annotation)}` of {described}: {error}"
         )
 
 

@@ -50,12 +50,10 @@ class KeyRingCipher:
         *,
         lifetime_seconds: float = LIFETIME_SECONDS,
         clock: Callable[[], float] = time.time,
-        random_bytes: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
         self._keys = keys
         self._lifetime_seconds = lifetime_seconds
         self._clock = clock
-        self._random_bytes = random_bytes
         self._used: set[bytes] = set()  # nonces
         self._ends: list[tuple[float, bytes]] = []  # of `_used`, a heap
         self._forgotten_until = 0.0  # what ends by then may have been used
@@ -87,7 +85,7 @@ class KeyRingCipher:
             MissingExtraError: `cryptography` is not installed.
         """
         payload = json.dumps({"until": self._clock() + self._lifetime_seconds, "state": state})
-        nonce = self._random_bytes(_NONCE_BYTES)
+        nonce = secrets.token_bytes(_NONCE_BYTES)
         sealed = self._ciphers[0].encrypt(nonce, payload.encode(), _make_binding(request))
         return urlsafe_b64encode(_VERSION + nonce + sealed).decode().rstrip("=")
 

@@ -14,7 +14,7 @@ from mcpgen.runtime.process.memory_budget import calling_client
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 from mcpgen.runtime.upstream.resilience.origin_limits import Course, LimitsByOrigin
-from mcpgen.runtime.upstream.resilience.retry import RetryPolicy
+from mcpgen.runtime.upstream.resilience.retry import compute_delay
 
 if TYPE_CHECKING:
     from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
@@ -48,8 +48,8 @@ class ApiCall:
         requirement: Mapping[str, Sequence[str]],
         credentials: Credentials,
         make_request: Callable[[AppliedCredentials], HttpRequest],
-        policy: RetryPolicy,
         *,
+        max_attempts: int,
         has_key: bool,
     ) -> HttpResponse:
         """Send the request and return the response, whatever its status.
@@ -82,17 +82,18 @@ class ApiCall:
                     outcome.status == _UNAUTHORIZED
                     and not is_token_fresh
                     and credentials.forget(requirement)
-                    and attempts < max(policy.max_attempts, 2)
+                    and attempts < max(max_attempts, 2)
                 ):
                     is_token_fresh = True
                     request = make_request(
                         await credentials.apply(requirement, self._send_for_token)
                     )
                     continue
-            delay = policy.compute_delay(
+            delay = compute_delay(
                 request.method,
                 outcome,
                 attempts=attempts,
+                max_attempts=max_attempts,
                 remaining_seconds=self._compute_remaining_seconds(),
                 chance=environment.chance(),
                 now=environment.now(),

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
 from mcpgen.absent import ABSENT, Absent
@@ -34,27 +34,21 @@ from mcpgen.runtime.upstream.request.idempotency import add_idempotency_key
 from mcpgen.runtime.upstream.request.parameters import percent_encode
 from mcpgen.runtime.upstream.request.rules import RequestRules
 from mcpgen.runtime.upstream.resilience.origin_limits import Course, LimitsByOrigin
-from mcpgen.runtime.upstream.resilience.retry import RetryPolicy, parse_retry_after
+from mcpgen.runtime.upstream.resilience.retry import MAX_ATTEMPTS, parse_retry_after
 from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
 from mcpgen.runtime.upstream.response.pagination import PaginationRule, Paging, Step
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.runtime.upstream.response.results import decode_response, make_status_error
 from mcpgen.text.origins import origin_of
 
+if TYPE_CHECKING:
+    from mcpgen.runtime.protocol.request import Request
+
 T = TypeVar("T")
 
 DEADLINE_SECONDS = 60.0
 _REQUIRED: Final = object()
 ResourceReader = Callable[[str], Awaitable[ResourceResult]]
-
-
-class ClientCall(Protocol):
-    """The call that sends requests; it owns the memory reserved for their responses."""
-
-    @property
-    def caller(self) -> str:
-        """The MCP client that waits: limits are shared fairly among clients."""
-        ...
 
 
 class ApiClient:
@@ -109,7 +103,6 @@ class ApiClient:
         self._has_fixed_secrets = not self.credentials.find_token_scheme()
         self._redacted: tuple[str, ...] = self.credentials.secrets
         self._redactor = Redactor((*self._redacted, *self._fixed_secrets))
-        self._policy = RetryPolicy()
         self._limits = LimitsByOrigin(self.environment.clock, self.environment.chance)
         self._deadline_seconds = deadline_seconds
 
@@ -167,12 +160,13 @@ class ApiClient:
         parts: RequestParts,
         accept: tuple[str, ...],
         *,
-        owner: ClientCall | None = None,
+        owner: Request | None = None,
     ) -> tuple[HttpResponse, Any]:
         """Send a request and return the response with its decoded value.
 
         `accept` contains the media types that the handler can use; () stands for any. `owner` is
-        the call that waits for the response.
+        the MCP request that waits for the response: limits are shared fairly among its clients,
+        and it owns the memory that is reserved for the response.
 
         Raises:
             ToolError: no credential is configured, or the API sent no usable response.
@@ -184,9 +178,6 @@ class ApiClient:
         base_url = self.find_base_url(rules)
         requirement = self._choose_credentials(operation, base_url, rules)
         private_setting = self._base_urls[rules.source].private_addresses_setting(rules.servers)
-        policy = self._policy
-        if rules.attempts is not None:
-            policy = replace(policy, max_attempts=rules.attempts)
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
         deadline = asyncio.timeout(timeout_seconds)
         caller = "" if owner is None else owner.caller
@@ -197,13 +188,8 @@ class ApiClient:
                     base_url,
                     requirement,
                     self.credentials,
-                    partial(
-                        assemble,
-                        base_url,
-                        parts,
-                        private_addresses_setting=private_setting,
-                    ),
-                    policy,
+                    partial(assemble, base_url, parts, private_addresses_setting=private_setting),
+                    max_attempts=MAX_ATTEMPTS if rules.attempts is None else rules.attempts,
                     has_key=has_key,
                 )
                 if 200 <= response.status < 300:
@@ -268,7 +254,7 @@ class ToolApi:
     paging: Paging | None = None  # set if several pages may be requested
     notes: tuple[str, ...] = ()  # added to the result for the model
     read_resource: ResourceReader | None = None  # set if the server has resources
-    owner: ClientCall | None = None  # not the context, which refers to this object
+    owner: Request | None = None  # not the context, which refers to this object
 
     def __init__(self, client: ApiClient, tool: str, rules: RequestRules) -> None:
         self._client = client
@@ -421,7 +407,7 @@ def _make_timeout_error(operation: str, seconds: float, course: Course) -> Upstr
 
 
 async def _decode(
-    response: HttpResponse, accept: tuple[str, ...], redactor: Redactor, owner: ClientCall | None
+    response: HttpResponse, accept: tuple[str, ...], redactor: Redactor, owner: Request | None
 ) -> tuple[HttpResponse, Any]:
     if len(response.body) <= LONG_BYTES:
         return response, decode_response(response, accept, redactor)

@@ -38,7 +38,7 @@ def test_an_argument_need_not_be_keyword_only() -> None:
     async def find(ctx: Context, name: str, limit: int = 10, *, exact: bool = False) -> str:
         return name
 
-    schema = Signature.of(find).make_input_schema()
+    schema = Signature(find).make_input_schema()
     assert schema["required"] == ["name"]
     assert list(schema["properties"]) == ["name", "limit", "exact"]
 
@@ -182,7 +182,7 @@ def test_a_result_type_has_its_schema(
     def give(ctx: Context) -> Any: ...
 
     give.__annotations__["return"] = annotation
-    found, found_key = Signature.of(give).make_output_schema()
+    found, found_key = Signature(give).make_output_schema()
     found = found and {name: it for name, it in found.items() if name != "$defs"}
     assert (found["properties"]["result"] if found and key else found) == schema
     assert found_key == key
@@ -197,7 +197,7 @@ def test_an_argument_of_any_type_comes_as_it_was_sent(annotation: Any) -> None:
     def take(ctx: Context, *, value: Any) -> None: ...
 
     take.__annotations__["value"] = annotation
-    signature = Signature.of(take)
+    signature = Signature(take)
     is_list = get_origin(annotation) is list
     value: Any = [1, {"a": None}] if is_list else {"anything": {"a": [1, "2", None, 2.5]}}
     validator = SchemaValidator(signature.make_input_schema())

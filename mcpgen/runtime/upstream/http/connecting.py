@@ -74,18 +74,15 @@ class Connector:
     ) -> Connection:
         loop = asyncio.get_running_loop()
         try:
-            if tls is None:
-                return (await loop.create_connection(Connection, sock=opened))[1]
             async with asyncio.timeout(self._tls_seconds):
-                return (
-                    await loop.create_connection(
-                        Connection,
-                        sock=opened,
-                        ssl=tls,
-                        server_hostname=host,
-                        ssl_handshake_timeout=self._tls_seconds + 1,
-                    )
-                )[1]
+                _, connection = await loop.create_connection(
+                    Connection,
+                    sock=opened,
+                    ssl=tls,
+                    server_hostname=None if tls is None else host,
+                    ssl_handshake_timeout=None if tls is None else self._tls_seconds + 1,
+                )
+                return connection
         except TimeoutError:
             raise ConnectError(
                 "could not be sent: the API completed no TLS handshake within "

@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from mcpgen.runtime.upstream.errors import OverloadedError
 
+MIN_REQUESTS = 20
+WINDOW_SECONDS = 10.0
+REST_SECONDS = 5.0
 MAX_CALLERS = 1000  # that an open circuit breaker tells apart
 
 
@@ -23,25 +26,14 @@ class Admission(Struct, frozen=True):
 class CircuitBreaker:
     """Circuit breaker that rejects requests while an API mostly fails.
 
-    It opens if more than half of at least `min_requests` requests in the last `window_seconds`
-    failed, but only for callers most of whose requests failed. After `rest_seconds` it is half
+    It opens if more than half of at least `MIN_REQUESTS` requests in the last `WINDOW_SECONDS`
+    failed, but only for callers most of whose requests failed. After `REST_SECONDS` it is half
     open and admits exactly one probe, whose outcome closes or reopens it.
     """
 
-    def __init__(
-        self,
-        clock: Callable[[], float],
-        chance: Callable[[], float],
-        *,
-        min_requests: int = 20,
-        window_seconds: float = 10.0,
-        rest_seconds: float = 5.0,
-    ) -> None:
+    def __init__(self, clock: Callable[[], float], chance: Callable[[], float]) -> None:
         self._clock = clock
         self._chance = chance
-        self._min_requests = min_requests
-        self._window_seconds = window_seconds
-        self._rest_seconds = rest_seconds
         self._window: deque[tuple[float, str, bool]] = deque()  # time, caller, whether it failed
         self._failures = 0
         self._open_until: float | None = None  # None while the circuit is closed
@@ -99,9 +91,9 @@ class CircuitBreaker:
         window, now = self._window, self._clock()
         window.append((now, caller, failed))
         self._failures += failed
-        while window[0][0] < now - self._window_seconds:
+        while window[0][0] < now - WINDOW_SECONDS:
             self._failures -= window.popleft()[2]
-        if failed and len(window) >= self._min_requests and self._failures * 2 > len(window):
+        if failed and len(window) >= MIN_REQUESTS and self._failures * 2 > len(window):
             self._refused = self._find_failing_callers()
             self._open()
 
@@ -116,4 +108,4 @@ class CircuitBreaker:
         self._period += 1
         self._window.clear()
         self._failures = 0
-        self._open_until = self._clock() + self._rest_seconds * (0.8 + 0.4 * self._chance())
+        self._open_until = self._clock() + REST_SECONDS * (0.8 + 0.4 * self._chance())

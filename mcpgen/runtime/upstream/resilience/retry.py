@@ -1,54 +1,47 @@
-"""Retry policy and retry budget. The caller passes in time and randomness."""
+"""Waits between attempts, and retry budget. The caller passes in time and randomness."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 
+MAX_ATTEMPTS = 3  # unless the contract of a tool has another number
+_FIRST_DELAY_SECONDS = 0.1
+_MAX_DELAY_SECONDS = 20.0
 _IDEMPOTENT_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE", "QUERY"})
 _MAX_DATE = 100  # characters
 _BUSY_STATUSES = frozenset({429, 502, 503, 504})
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """Number of attempts, and the waits between them."""
+def compute_delay(
+    method: str,
+    outcome: HttpResponse | UpstreamError,
+    *,
+    attempts: int,
+    max_attempts: int = MAX_ATTEMPTS,
+    remaining_seconds: float,
+    chance: float,
+    now: datetime,
+    has_key: bool = False,
+) -> float | None:
+    """Return the wait in seconds before the next attempt; None if the outcome is final.
 
-    max_attempts: int = 3
-    first_delay_seconds: float = 0.1
-    max_delay_seconds: float = 20.0
-
-    def compute_delay(
-        self,
-        method: str,
-        outcome: HttpResponse | UpstreamError,
-        *,
-        attempts: int,
-        remaining_seconds: float,
-        chance: float,
-        now: datetime,
-        has_key: bool = False,
-    ) -> float | None:
-        """Return the wait before the next attempt; None if the outcome is final.
-
-        `attempts` is the number so far, and `chance` is between 0 and 1 (full jitter). A wait
-        longer than `remaining_seconds` makes the outcome final. `Retry-After` is followed exactly.
-        A request with an idempotency key (`has_key`) is as repeatable as an idempotent method.
-        """
-        is_safe = has_key or method in _IDEMPOTENT_METHODS
-        if attempts >= self.max_attempts or not _is_repeatable(method, outcome, is_safe=is_safe):
-            return None
-        asked = parse_retry_after(outcome, now) if isinstance(outcome, HttpResponse) else None
-        if asked is None:
-            bound = self.first_delay_seconds * 2.0**attempts
-            asked = chance * min(self.max_delay_seconds, bound)
-        return asked if asked < remaining_seconds else None
+    `attempts` is the number so far, and `chance` is between 0 and 1 (full jitter). A wait longer
+    than `remaining_seconds` makes the outcome final. `Retry-After` is followed exactly. A request
+    with an idempotency key (`has_key`) is as repeatable as an idempotent method.
+    """
+    is_safe = has_key or method in _IDEMPOTENT_METHODS
+    if attempts >= max_attempts or not _is_repeatable(method, outcome, is_safe=is_safe):
+        return None
+    asked = parse_retry_after(outcome, now) if isinstance(outcome, HttpResponse) else None
+    if asked is None:
+        asked = chance * min(_MAX_DELAY_SECONDS, _FIRST_DELAY_SECONDS * 2.0**attempts)
+    return asked if asked < remaining_seconds else None
 
 
 def _is_repeatable(method: str, outcome: HttpResponse | UpstreamError, *, is_safe: bool) -> bool:

@@ -14,7 +14,7 @@ from mcpgen.runtime.upstream.errors import (
     UpstreamError,
 )
 from mcpgen.runtime.upstream.http.messages import HttpResponse
-from mcpgen.runtime.upstream.resilience.retry import RetryBudget, RetryPolicy, parse_retry_after
+from mcpgen.runtime.upstream.resilience.retry import RetryBudget, compute_delay, parse_retry_after
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def delay(
     remaining: float = 60.0,
     chance: float = 1.0,
 ) -> float | None:
-    return RetryPolicy().compute_delay(
+    return compute_delay(
         method, outcome, attempts=attempts, remaining_seconds=remaining, chance=chance, now=NOW
     )
 
