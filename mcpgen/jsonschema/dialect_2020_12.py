@@ -13,7 +13,7 @@ JSON_SCHEMA_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
 
 @functools.cache
 def meta_schema() -> jsonschema_rs.Draft202012Validator:
-    """Give the validator of schemas.
+    """Return the validator of schemas.
 
     Unlike `jsonschema_rs.meta` it never asks the network for a dialect that it does not know.
     """

@@ -10,10 +10,10 @@ JSON_SCHEMA_DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
 
 
 def dialect_of(schema: Mapping[str, Any]) -> str:
-    """Give the dialect that a schema declares by `$schema`; 2020-12 where it declares none.
+    """Return the dialect that a schema declares by `$schema`, by default 2020-12.
 
     Raises:
-        ValueError: it declares another one than those two.
+        ValueError: the dialect is neither 2020-12 nor draft 07.
     """
     declared = schema.get("$schema", JSON_SCHEMA_2020_12)
     dialect = declared.removesuffix("#") if isinstance(declared, str) else declared

@@ -1,4 +1,4 @@
-"""Objects of a schema that say what they are told to, as far as the schema lets them."""
+"""Valid objects with given members."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mcpgen.jsonschema.types import JsonObject
 def fitted(
     members: Mapping[str, JsonValue], schema: JsonSchema, example: JsonValue, schemas: Schemas
 ) -> JsonObject:
-    """Give a valid object with these members, and what else the schema demands.
+    """Return a valid object with as many of these members as the schema allows.
 
-    Members that the schema does not declare are left out, where it declares any; so are those that
-    would not be valid. What is missing comes from `example`, else from a sample.
+    If the schema declares properties, undeclared members are skipped; so are invalid ones. Missing
+    required members come from `example`, or else from a sample.
     """
     names = schemas.property_names(schema)
     told = {name: value for name, value in members.items() if name in names or not names}
@@ -29,7 +29,7 @@ def fitted(
 
 
 def required_part(schema: JsonSchema, example: JsonValue, schemas: Schemas) -> JsonObject:
-    """Give what a schema demands of an object, as an example has it; {} where no value is known."""
+    """Return the required members of an object, if valid those of the example; {} if unknown."""
     try:
         least = sample(schema, schemas=schemas, which="smallest")
     except CannotSampleError:

@@ -57,7 +57,7 @@ _Node: TypeAlias = _OneOf | _Repeated | _Sequence | _Choice
 
 
 def matching_texts(pattern: str, *, longest: int = 256) -> Iterator[str]:
-    """Give texts that match `pattern`, from short to long, at most about `longest` characters.
+    """Yield texts that match `pattern`, from short to long, at most about `longest` characters.
 
     Several are needed where length bounds apply as well; the caller picks.
 
@@ -194,7 +194,7 @@ class _Parser:
         return node
 
     def _escape(self) -> str:
-        """The characters that an escape stands for, after its backslash."""
+        """Return the characters that an escape stands for, after its backslash."""
         character = self._take()
         if character in _CLASSES:
             return _CLASSES[character]
@@ -217,7 +217,7 @@ class _Parser:
             raise TooHardError(f"`{code}` is no code point") from None
 
     def _class(self) -> str:
-        """The characters of a class, after its opening bracket."""
+        """Return the characters of a class, after its opening bracket."""
         is_negated = self._skip("^")
         found = ""
         while not self._skip("]"):

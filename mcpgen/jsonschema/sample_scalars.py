@@ -43,7 +43,7 @@ class Wish(NamedTuple):
 
 
 def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int | float:
-    """Give a number within `minimum`, `maximum`, their exclusive forms and `multipleOf`.
+    """Return a number within `minimum`, `maximum`, their exclusive forms and `multipleOf`.
 
     Raises:
         CannotSampleError: the bounds leave no number.
@@ -66,7 +66,7 @@ def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int 
 
 
 def _bounds(keywords: JsonObject) -> tuple[Fraction | None, Fraction | None]:
-    """The least and the most, exclusive or not; None where the schema leaves a side open."""
+    """Return the inclusive or exclusive bounds of a number; None if a side is unbounded."""
     lows = [_fraction(keywords.get(name)) for name in ("minimum", "exclusiveMinimum")]
     highs = [_fraction(keywords.get(name)) for name in ("maximum", "exclusiveMaximum")]
     low = max((bound for bound in lows if bound is not None), default=None)
@@ -127,7 +127,7 @@ def _plain(value: Fraction) -> int | float:
 
 
 def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator[str]:
-    """Give texts that fit a schema's lengths, pattern and format; the best for the wish first.
+    """Yield texts with a schema's lengths, pattern and format, the best for the wish first.
 
     Raises:
         CannotSampleError: nothing was found.
@@ -152,7 +152,7 @@ def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator
 
 
 def _why_no_text(rule: JsonObject, schemas: Schemas) -> str:
-    """Say whether the cause is the pattern, or that it contradicts another keyword."""
+    """Describe why no text was found: because of the pattern, or of a contradiction to it."""
     pattern = rule.get("pattern")
     if pattern is not None:
         try:
@@ -189,7 +189,7 @@ def _is_base64(keywords: JsonObject) -> bool:
 
 
 def _pattern_texts(keywords: JsonObject, wish: Wish) -> list[str]:
-    """A few texts for the pattern whose lengths fit, the longest first where that is wished."""
+    """Return a few texts of allowed lengths that match the pattern, sorted by the wish."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
     try:
         matches = matching_texts(keywords["pattern"], longest=max(256, least))
@@ -254,7 +254,7 @@ _COMMON_TEXTS = (
 
 
 def _plain_text(keywords: JsonObject, wish: Wish) -> str:
-    """A text of letters and digits from the seed, as long as wished and allowed."""
+    """Return a text of letters and digits of the seed, with an allowed length."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
     seed = _NOT_PLAIN.sub("", wish.seed) or "text"
     mark = str(wish.variant) if wish.variant else ""

@@ -78,7 +78,7 @@ def sample(
     seed: str = "text",
     variant: int = 0,
 ) -> JsonValue:
-    """Give a value that is valid against `schema`, whose `$ref`s are `#/$defs/<name>`.
+    """Return a value that is valid against `schema`, whose `$ref`s are `#/$defs/<name>`.
 
     - "smallest": what is required and nothing else, at the lower bounds;
     - "largest": everything that may be given, at the upper bounds, but never huge: two items
@@ -107,7 +107,7 @@ def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, steps: _Steps) -> 
 
 
 def exemplary(schema: JsonSchema, examples: Iterable[JsonValue], schemas: Schemas) -> JsonValue:
-    """Give the first of the examples that is valid, else a sample.
+    """Return the first of the examples that is valid, else a sample.
 
     Raises:
         CannotSampleError: no example is valid, and no value was found.
@@ -155,7 +155,7 @@ class Samples:
         seed: str = "text",
         variant: int = 0,
     ) -> JsonValue:
-        """Give a value as the function `sample` does; the very same one to who asks the same.
+        """Return a value as the function `sample` does; equal calls return the same object.
 
         Raises:
             CannotSampleError: no value was found.
@@ -167,14 +167,14 @@ class Samples:
         return self._made[key]
 
     def _as_read(self, schema: JsonSchema) -> JsonSchema:
-        """A schema in this direction; the schemas of an API are asked for again and again."""
+        """Return a schema in this direction, converted once."""
         found = self._read.get(id(schema))
         if found is None:
             found = self._read[id(schema)] = (schema, self._direction.of(schema))
         return found[1]
 
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
-        """Give what tells whether a value is valid, for many values of one schema.
+        """Return a function that checks values against one schema.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
@@ -185,7 +185,7 @@ class Samples:
         return self._checkers[id(schema)]
 
     def problem(self, schema: JsonSchema, value: JsonValue) -> str:
-        """Say how a value breaks a schema, with the place in the value; "" when it fits.
+        """Describe how a value violates a schema, with the location; "" if it is valid.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
@@ -193,7 +193,7 @@ class Samples:
         return self._direction.schemas.problem(self._as_read(schema), value)
 
     def exemplary(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
-        """Give a value as the function `exemplary` does.
+        """Return a value as the function `exemplary` does.
 
         Raises:
             CannotSampleError: no value was found.
@@ -204,7 +204,7 @@ class Samples:
 
 
 def both_ways(schemas: Mapping[str, JsonSchema]) -> tuple[Samples, Samples]:
-    """Give the samples of requests and of responses; what both read alike is compiled once."""
+    """Return the samples of requests and of responses, which share compiled schemas."""
     named = Schemas(schemas)
     return Samples(named, "request"), Samples(named, "response")
 
@@ -247,7 +247,7 @@ class _Sampler:
         self.uses_examples = True
 
     def best(self, schema: JsonSchema, wish: Wish) -> JsonValue:
-        """The first value that the validator agrees with.
+        """Return the first value that the validator accepts.
 
         The schema's examples are used first or, where bounds are wished for, as a last resort.
         """
@@ -271,7 +271,7 @@ class _Sampler:
         raise CannotSampleError(f"at `{place.path}`: no value satisfies it")
 
     def _values(self, schema: JsonSchema, place: _Place) -> Iterator[JsonValue]:
-        """Values for a schema, best first; valid but for what only the finished whole shows."""
+        """Yield values for a schema, the best first; only the complete value is surely valid."""
         self.steps.take()
         if place.depth > _MAX_DEPTH:
             raise CannotSampleError(f"at `{place.path}`: it is nested too deeply")
@@ -310,7 +310,7 @@ class _Sampler:
     def _readings(
         self, schema: JsonSchema, place: _Place, references: frozenset[str]
     ) -> Iterator[_Plain]:
-        """The plain schemas that a schema amounts to, one for each way to choose its branches."""
+        """Yield a plain schema for each combination of a schema's branches."""
         if isinstance(schema, bool):
             if schema:
                 yield _Plain({}, references, must_be_checked=False)
@@ -444,7 +444,7 @@ class _Sampler:
         return self._value(schema, place.child(name, seed=name))
 
     def _unnamed(self, keywords: JsonObject, name: str) -> JsonSchema:
-        """What holds for a property that `properties` does not name."""
+        """Return the schema of a property that `properties` does not declare."""
         for pattern, schema in sorted(keywords.get("patternProperties", {}).items()):
             if self.schemas.fits({"pattern": pattern}, name):
                 found: JsonSchema = schema
@@ -495,7 +495,7 @@ class _Sampler:
             yield []
 
     def _items(self, keywords: JsonObject, count: int, place: _Place) -> list[JsonValue]:
-        """At most `count` items; fewer where unique or finite ones run out."""
+        """Return at most `count` items, fewer if there are not enough distinct ones."""
         prefix = keywords.get("prefixItems", [])
         made: list[JsonValue] = []
         if "contains" in keywords:
@@ -535,7 +535,7 @@ _HARD = frozenset(
 
 
 def _ordered(branches: list[JsonSchema], wish: Wish) -> list[JsonSchema]:
-    """Branches as wished: the last ones first for "largest"; null only where nothing else is."""
+    """Sort branches by preference: the last ones first for "largest", null last."""
     ordered = list(reversed(branches)) if wish.which == "largest" else list(branches)
     return sorted(ordered, key=_is_null)
 
@@ -562,7 +562,7 @@ def _enumerated(keywords: JsonObject, types: frozenset[str], wish: Wish) -> list
 
 
 def _types_by_liking(keywords: JsonObject, schemas: Schemas) -> list[str]:
-    """The types to try, as declared, null last."""
+    """Return the types to try in the declared order, null last."""
     declared = keywords.get("type")
     if declared is None:
         declared = sorted(schemas.likely_types(keywords))
@@ -571,7 +571,7 @@ def _types_by_liking(keywords: JsonObject, schemas: Schemas) -> list[str]:
 
 
 def _dependent(keywords: JsonObject, made: JsonObject) -> list[str]:
-    """Properties that others ask for (`dependentRequired`) and that are not there yet."""
+    """Return the missing properties that existing ones require (`dependentRequired`)."""
     found: list[str] = []
     waiting = list(made)
     while waiting:

@@ -29,7 +29,7 @@ _TYPES_BY_KEYWORD = {
 
 
 class UnusableSchemaError(ValueError):
-    """A schema cannot be compiled, or refers to what is not there; says which and why."""
+    """A schema cannot be compiled, or refers to an unknown definition."""
 
 
 class _BoundedValidator:
@@ -39,7 +39,7 @@ class _BoundedValidator:
         """Compile a schema, and the definitions that it refers to.
 
         Raises:
-            ValueError: it is no JSON Schema.
+            ValueError: it is not a JSON Schema.
             ReferencingError: it refers to something outside itself.
         """
         self._compiled = jsonschema_rs.Draft202012Validator(
@@ -54,7 +54,7 @@ class _BoundedValidator:
         return self._allows(value) and self._compiled.is_valid(value)
 
     def problem(self, value: JsonValue) -> str:
-        """Return how a value breaks the schema, with the place in the value; "" if it does not."""
+        """Describe how a value violates the schema, with the location; "" if it is valid."""
         if not self._allows(value):
             return "checking it takes too many steps"
         if self._compiled.is_valid(value):
@@ -83,10 +83,10 @@ class Schemas:
         self._references: dict[str, tuple[str, ...]] = {}  # by the name of the schema they stand in
 
     def target(self, reference: str) -> JsonSchema:
-        """Give the schema that a `$ref` names.
+        """Return the target of a `$ref`.
 
         Raises:
-            UnusableSchemaError: it names none of these schemas.
+            UnusableSchemaError: the target is unknown.
         """
         name = definition_name(reference)
         if name not in self.named:
@@ -94,9 +94,9 @@ class Schemas:
         return self.named[name]
 
     def types(self, schema: JsonSchema) -> frozenset[str]:
-        """Tell which JSON types an instance may have, as far as keywords say; never too few.
+        """Return the JSON types that an instance may have: possibly too many, never too few.
 
-        "number" stands beside "integer" only where fractions are allowed.
+        "number" is contained only if fractions are allowed.
         """
         return _ALL_TYPES if schema is True else self._types(schema, frozenset())
 
@@ -116,14 +116,14 @@ class Schemas:
         return types
 
     def likely_types(self, schema: JsonSchema) -> frozenset[str]:
-        """Like `types`, but a schema without `type` has the type that its keywords speak of."""
+        """Return the `types`; for a schema without `type`, those that its keywords apply to."""
         types = self.types(schema)
         if types != _ALL_TYPES or isinstance(schema, bool):
             return types
         return frozenset(self._spoken_of(schema, frozenset())) or frozenset({"string"})
 
     def _spoken_of(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
-        """The types whose keywords stand in a schema or in any part of it."""
+        """Yield the types to which keywords of a schema or of its parts apply."""
         if isinstance(schema, bool):
             return
         for name, keywords in _TYPES_BY_KEYWORD.items():
@@ -133,9 +133,9 @@ class Schemas:
             yield from self._spoken_of(part, part_seen)
 
     def property_schema(self, schema: JsonSchema, name: str) -> JsonSchema:
-        """Give what a schema says of one property, whichever of its parts says it.
+        """Return the schema of one property, from a schema and all its parts.
 
-        False where no part allows the property; alternatives are joined with `anyOf`.
+        Several schemas are joined with `anyOf`; False means that no part allows the property.
         """
         found = list(self._property_schemas(schema, name, frozenset()))
         declared = [part for part in found if part is not True]
@@ -162,7 +162,7 @@ class Schemas:
                 yield additional
 
     def property_names(self, schema: JsonSchema) -> frozenset[str]:
-        """Give the names of all properties that any part of a schema declares."""
+        """Return the names of all properties that any part of a schema declares."""
         return frozenset(self._property_names(schema, frozenset()))
 
     def _property_names(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
@@ -173,7 +173,7 @@ class Schemas:
             yield from self._property_names(part, part_seen)
 
     def item_schema(self, schema: JsonSchema) -> JsonSchema:
-        """Give what a schema says of the items of an array; alternatives joined with `anyOf`."""
+        """Return the schema of an array's items; several are joined with `anyOf`."""
         found = list(self._item_schemas(schema, frozenset()))
         if not found:
             return True
@@ -191,7 +191,7 @@ class Schemas:
     def _parts(
         self, schema: JsonObject, seen: frozenset[str]
     ) -> Iterator[tuple[JsonSchema, frozenset[str]]]:
-        """The schemas that apply to the same instance: `$ref`, and the branches of `xxxOf`."""
+        """Yield the schemas in `$ref`, `allOf`, `anyOf` and `oneOf`."""
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference not in seen:
             yield self.target(reference), seen | {reference}
@@ -200,7 +200,7 @@ class Schemas:
                 yield part, seen
 
     def problem(self, schema: JsonSchema, value: JsonValue) -> str:
-        """Say how a value breaks a schema, with the place in the value; "" when it fits.
+        """Describe how a value violates a schema, with the location; "" if it is valid.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
@@ -208,11 +208,11 @@ class Schemas:
         return self._validator(schema).problem(value)
 
     def fits(self, schema: JsonSchema, value: JsonValue) -> bool:
-        """Tell whether a value is valid; `format` counts."""
+        """Whether a value is valid, including `format`."""
         return schema is True or self._validator(schema).is_valid(value)
 
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
-        """Give what tells whether a value fits one schema; `format` counts.
+        """Return a function that checks values against one schema, including `format`.
 
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
@@ -235,7 +235,7 @@ class Schemas:
             raise UnusableSchemaError(f"the schema cannot be compiled: {reason}") from None
 
     def closure(self, schema: JsonSchema) -> JsonObject:
-        """Give the named schemas that `schema` refers to, directly or not."""
+        """Return the named schemas that `schema` refers to, directly or not."""
         found: JsonObject = {}
         waiting = list(iterate_references(schema))
         while waiting:
@@ -251,7 +251,7 @@ class Schemas:
 
 
 def _own_types(schema: JsonObject) -> frozenset[str]:
-    """What `type`, `const` and `enum` of this schema say, apart from any other part of it."""
+    """Return the types that `type`, `const` and `enum` of this schema allow, without its parts."""
     types = _ALL_TYPES
     declared = schema.get("type")
     if declared is not None:
@@ -266,7 +266,7 @@ def _own_types(schema: JsonObject) -> frozenset[str]:
 
 
 def json_type(value: JsonValue) -> str:
-    """Name the JSON type of a decoded value; whole numbers are integers, however spelled."""
+    """Return the JSON Schema type of a decoded value; 1.0 is an integer."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
 """Names for decoded JSON.
 
-JSON whose shape is not known yet is `Any` on purpose: it is checked where it is read, and a
-recursive alias would only move the casts.
+Decoded JSON is `Any` on purpose: its reader checks it, and a recursive alias would only move the
+casts.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def _compile(
 
 
 def _without_foreign_patterns(schema: Any) -> Any:
-    """A copy of a schema without the patterns that do not compile."""
+    """Return a copy of a schema without the patterns that do not compile."""
     if isinstance(schema, list):
         return [_without_foreign_patterns(item) for item in schema]
     if not isinstance(schema, dict):

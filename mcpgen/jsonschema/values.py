@@ -1,4 +1,4 @@
-"""Values between the steps of a workflow: found, compared, and left out where they are absent."""
+"""Values between the steps of a workflow: lookup, comparison and removal of absent ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ORDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def value_at(value: Any, pointer: str) -> Any:
-    """Give what stands in a value at a JSON Pointer (RFC 6901); ABSENT where nothing does."""
+    """Return the part of a value at a JSON Pointer (RFC 6901), or ABSENT."""
     for token in pointer.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and name in value:
@@ -30,7 +30,7 @@ def value_at(value: Any, pointer: str) -> Any:
 
 
 def without_absent(value: Any) -> Any:
-    """Give a value without the members and items that are ABSENT; None where all of it is."""
+    """Return a value without ABSENT members and items; None if the value itself is ABSENT."""
     if isinstance(value, dict):
         return {name: without_absent(item) for name, item in value.items() if item is not ABSENT}
     if isinstance(value, list):
@@ -39,9 +39,9 @@ def without_absent(value: Any) -> Any:
 
 
 def compare(left: Any, comparison: str, right: Any) -> bool:
-    """Compare as Arazzo's simple conditions do: texts without regard to case; ABSENT as null.
+    """Compare as in Arazzo's simple conditions: strings ignore case, ABSENT equals null.
 
-    What has no order, such as a number and a text, is neither less nor greater.
+    Values of different types are neither less nor greater.
     """
     left, right = _comparable(left), _comparable(right)
     if comparison in ("==", "!="):

@@ -20,13 +20,13 @@ _MAX_COMPARED: Final = 6_000  # characters of all names that one is compared wit
 
 
 def pointer_to(path: Sequence[str | int]) -> str:
-    """A JSON Pointer (RFC 6901), in backticks, as problems name places: "`/filter/0`"."""
+    """Return a JSON Pointer (RFC 6901) in backticks, as in problems: "`/filter/0`"."""
     tokens = (str(token).replace("~", "~0").replace("/", "~1") for token in path)
     return f"`{''.join(f'/{token}' for token in tokens) or '/'}`"
 
 
 def describe(violation: Violation) -> str:
-    """A violation as one sentence: which argument, which rule, and what was given."""
+    """Return a violation as one sentence with the argument, the rule and the value."""
     kind, path = violation.kind, list(violation.instance_path)
     given = _format_value(violation.instance)
     where = pointer_to(path) if path else "the arguments"
@@ -55,7 +55,7 @@ def rule_at(violation: Violation) -> str:
 
 
 def _rule(violation: Violation) -> str:
-    """What a value must be, to stand between its place and what it was."""
+    """Describe what a value must be, for the middle of a sentence."""
     kinds = jsonschema_rs.ValidationErrorKind
     match violation.kind:
         case kinds.Type(types=types):
@@ -135,7 +135,7 @@ def _format_value(value: Any) -> str:
 
 
 def _no_branch_fits(where: str, branches: Sequence[Sequence[Violation]], given: str) -> str:
-    """Tell of the branch that came closest: whose first violation lies deepest, and of few."""
+    """Describe the closest branch: the one whose first violation is deepest, with few others."""
     candidates = [branch for branch in branches if branch]
     if not candidates:
         return f"{where} fits none of its alternatives, being {given}"

@@ -24,11 +24,11 @@ _LOCATIONS = (("path", "path"), ("query", "query"), ("headers", "header"))
 
 
 class MappedParameter(Struct, frozen=True):
-    """A parameter of the request; `input` is "" where its value is fixed."""
+    """A parameter of the request; `input` is "" if its value is fixed."""
 
     place: tuple[str, str]  # its location and wire name
     input: str
-    value: JsonValue  # what is fixed
+    value: JsonValue  # the fixed value
     schema: JsonSchema
     required: bool
     tokens: tuple[str, ...]  # where the manifest has it

@@ -56,7 +56,7 @@ def read_overlay(content: bytes, shown_as: str, problems: Problems) -> TypedFile
     """Read an overlay.
 
     Raises:
-        RejectedError: it is none, or one of its actions cannot be followed.
+        RejectedError: it is invalid, or one of its actions is unsupported.
     """
     file = read_typed(content, shown_as, OverlayFile, "overlay", problems)
     before = len(problems)
@@ -121,7 +121,7 @@ class _Overlaid:
         self._indexes: dict[Parts, list[int]] = {}  # which item of an array each one was at first
 
     def do(self, action: Action, file: TypedFile[OverlayFile], at: tuple[str, ...]) -> None:
-        """Do one action at everything that it targets."""
+        """Apply one action to all its targets."""
         found: list[Parts] = [
             tuple(match.parts) for match in _PATHS.compile(action.target).finditer(self.root)
         ]
@@ -146,7 +146,7 @@ class _Overlaid:
             self._update(parts, value, file, tokens)
 
     def _copy(self, action: Action, file: TypedFile[OverlayFile], at: tuple[str, ...]) -> JsonValue:
-        """What `copy` leads to; UNSET where that is nothing."""
+        """Return the value that `copy` selects, or UNSET."""
         found = [match.obj for match in _PATHS.compile(action.copy).finditer(self.root)]
         if len(found) == 1:
             return found[0]
@@ -187,7 +187,7 @@ class _Overlaid:
             del self._indexes[array]
 
     def _move_up(self, array: Parts, removed: int) -> None:
-        """Move what is known of the items behind a removed one."""
+        """Shift the recorded locations of the items after a removed one."""
         self._places = {_move_item(key, array, removed): at for key, at in self._places.items()}
         self._indexes = {_move_item(key, array, removed): at for key, at in self._indexes.items()}
 
@@ -239,7 +239,7 @@ class _Overlaid:
         return value
 
     def locate(self, pointer: str) -> Location:
-        """The place of a value: in an overlay, where that wrote it, or in the document."""
+        """Return the location of a value, in the overlay that wrote it or in the document."""
         there: list[str] = []
         parts: Parts = ()
         for number, token in enumerate(tokens := pointer_tokens(pointer)):
@@ -266,7 +266,7 @@ def _move_item(parts: Parts, array: Parts, removed: int) -> Parts:
 
 
 def _value_at(root: JsonValue, parts: Parts) -> JsonValue:
-    """What stands there; None where nothing does."""
+    """Return the value at the location, or None."""
     value = root
     for part in parts:
         if isinstance(value, dict):
@@ -279,7 +279,7 @@ def _value_at(root: JsonValue, parts: Parts) -> JsonValue:
 
 
 def _set_at(root: JsonValue, parts: Parts, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
-    """A copy with one value changed; what is not on the way to it is shared with the original."""
+    """Return a copy with one value changed, which shares all other parts with the original."""
     if not parts:
         return change(root)
     part, *rest = parts

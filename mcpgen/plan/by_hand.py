@@ -10,7 +10,7 @@ from mcpgen.text.identifiers import Identifier
 
 
 def plan_by_hand(manifest: Manifest) -> ServerPlan:
-    """Decide how a server is called that has no API behind it."""
+    """Plan a server of hand-written tools, without an API."""
     name = manifest.server.name
     snake = snake_case(name)
     title = manifest.server.title or name.replace("-", " ").capitalize()
@@ -27,5 +27,5 @@ def plan_by_hand(manifest: Manifest) -> ServerPlan:
         environment=(),
         groups=(),
         models=(),
-        has_asking_handlers=True,  # what is written there is not known yet
+        has_asking_handlers=True,  # the handlers are not known yet
     )

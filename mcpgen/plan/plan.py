@@ -49,7 +49,7 @@ _MAX_DESCRIPTION = 600
 def plan_tools(api: Api, policy: Policy, problems: Problems) -> ServerPlan:
     """Decide every name, type, default and order of the server that serves `api`.
 
-    An operation that no tool can be made of stands in `skipped`, with a diagnostic.
+    Operations that no tool can call are in `skipped`, each with a diagnostic.
     """
     return _Planning(api, policy, problems).plan()
 
@@ -152,7 +152,7 @@ class _Planning:
         return plan if plan.instructions else replace(plan, instructions=write_instructions(plan))
 
     def _headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
-        """The default headers of each API that is called."""
+        """Return the default headers of each API that is called."""
         sources = sorted({operation.source for operation in served})
         found = {source: plan_default_headers(self.policy, source) for source in sources}
         return {source: headers for source, headers in found.items() if headers}

@@ -208,7 +208,7 @@ def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> boo
         return body_schema(first, types.shape_of) == body_schema(other, types.shape_of)
     if other.schema is None or other.schema != first.schema:
         return False
-    # Of what is written in a text, a schema of a string says nothing, but for plain text.
+    # The schema of a string does not describe the content of a text, except of plain text.
     is_plain = base_type(other.media_type) == "text/plain"
     return is_plain or "string" not in types.shape_of(other.schema).types
 

@@ -1,4 +1,4 @@
-"""The cases of the generated tests: calls, what each must send, and what must stop them."""
+"""Cases of the generated tests: calls, the expected requests, and calls that must be rejected."""
 
 from mcpgen.plan.cases.entries import make_cases
 from mcpgen.plan.cases.workflows import make_workflow_cases

@@ -1,8 +1,8 @@
-"""The smallest and the largest call of a tool, and the request that each must send.
+"""The smallest and the largest call of a tool, and the expected request of each.
 
-Arguments are sampled from the operation's own schemas, and what must be sent is spelled in its own
-names; of the tool plan only the arguments' names and the order of media types are used. So a tool
-that loses, renames or misplaces something cannot agree with its cases.
+Arguments are sampled from the operation's schemas, and requests use the operation's names. Of the
+tool plan, only the names of arguments and the order of media types are used, so that a tool that
+loses, renames or misplaces something fails its cases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _VARIANTS = 4
 
 
 class Call(Struct):
-    """Arguments of a call, by their names, and the request that they make, by its own."""
+    """The arguments of a call, and the request that they cause, with the names of the API."""
 
     arguments: JsonObject = field(default_factory=dict)
     request: JsonObject = field(
@@ -51,7 +51,7 @@ class Call(Struct):
             self.request[parameter.location][parameter.name] = value
 
     def beyond(self, other: Call) -> Call:
-        """Give what this call has and `other` has not."""
+        """Return the arguments and the parts of the request that `other` does not have."""
         request: JsonObject = {}
         for place, value in self.request.items():
             sent = other.request.get(place, UNSET)
@@ -71,15 +71,15 @@ def _subtract(values: JsonObject, others: JsonObject) -> JsonObject:
 
 
 def _is_the_same(one: JsonValue, other: JsonValue) -> bool:
-    """Whether two JSON values are equal; Python takes true for 1."""
+    """Whether two JSON values are equal; in Python, true equals 1."""
     return one is other or (repr(one) == repr(other))
 
 
 class _TakenValues:
-    """The values of a call's arguments; thousands of them are looked up in linear time."""
+    """The values of a call's arguments, with a fast lookup of scalars."""
 
     def __init__(self) -> None:
-        self._scalars: set[tuple[bool, JsonValue]] = set()  # Python takes true for 1
+        self._scalars: set[tuple[bool, JsonValue]] = set()  # in Python, true equals 1
         self._others: list[JsonValue] = []
 
     def add(self, value: JsonValue) -> None:
@@ -95,7 +95,7 @@ class _TakenValues:
 
 
 class Calls:
-    """Makes calls of the tools of one API."""
+    """Generation of calls for the tools of one API."""
 
     def __init__(self, plan: ServerPlan) -> None:
         api = plan.api
@@ -106,10 +106,10 @@ class Calls:
         self.settings = SettingSamples(plan, self.sent)
 
     def call(self, tool: ToolPlan, which: Which) -> Call:
-        """A call with all that is required or, for "largest", all that there is.
+        """Return a call with all required arguments or, for "largest", with all arguments.
 
         Raises:
-            CannotSampleError: a value that is needed cannot be made.
+            CannotSampleError: a required value cannot be generated.
         """
         operation = tool.operation
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
@@ -140,7 +140,7 @@ class Calls:
                             f" {parameter.location} parameters"
                         )
                     continue
-                if place in names:  # what is fixed is no argument
+                if place in names:  # a fixed parameter has no argument
                     offered = self.rename_members(tool, names[place], value)
                     call.arguments[names[place]] = offered
                     taken.add(offered)
@@ -157,7 +157,7 @@ class Calls:
         return call
 
     def rename_members(self, tool: ToolPlan, name: str, value: JsonValue) -> JsonValue:
-        """Call the members inside an argument what the tool calls them."""
+        """Rename the members inside an argument to the names that the tool uses."""
         if not tool.wire_names:
             return value
         offered = {wire: name for name, wire in tool.wire_names.items()}
@@ -172,9 +172,9 @@ class Calls:
         return (scheme.location, scheme.name.lower() if is_header else scheme.name)
 
     def _choose_value(self, parameter: Parameter, which: Which, taken: _TakenValues) -> JsonValue:
-        """A value that can travel, unlike those of other arguments where there is room for that.
+        """Return a value that the parameter can carry, if possible unlike those of other arguments.
 
-        A value that is empty would not be sent at all, or not as itself.
+        Empty values are avoided, since they are not sent, or change on the way.
         """
         schema: JsonSchema = {"allOf": [parameter.schema, _NOT_EMPTY]}
         fallback: list[JsonValue] = []
@@ -193,7 +193,7 @@ class Calls:
         )
 
     def _drop_empty(self, value: JsonValue, schema: JsonSchema) -> JsonValue:
-        """A value without members that are empty, where it may be without them."""
+        """Return a value without empty members, if it is valid without them."""
         filled = remove_empty(value) if has_empty(value) else value
         return filled if filled is value or self.sent.checker(schema)(filled) else value
 
@@ -215,9 +215,9 @@ class Calls:
         *,
         left_out: Collection[str] = (),
     ) -> None:
-        """Give a call a body of one of the tool's media types.
+        """Add a body of one of the tool's media types to a call.
 
-        The members in `left_out` are expected on the wire, and are not given.
+        The members in `left_out` are part of the request, not of the arguments.
         """
         names = {item.location: item.name for item in tool.arguments}
         fixed = {item.wire_name: item for item in tool.fixed if item.location == "body"}
@@ -241,7 +241,7 @@ class Calls:
             call.arguments[names["body"]] = self.rename_members(tool, names["body"], given)
 
     def body(self, media_type: MediaType, which: Which) -> JsonValue:
-        """A value for a body of this media type, which it can carry whole.
+        """Return a value that a body of this media type can carry unchanged.
 
         Raises:
             CannotSampleError: there is none.
@@ -256,7 +256,7 @@ class Calls:
         if classify_body(media_type) is Kind.XML:
             return self._make_xml_body(schema, which)
         wishes: tuple[Which, ...] = (which, "example", "largest")
-        for wish in wishes:  # a form does not carry what is empty
+        for wish in wishes:  # a form cannot carry empty lists and objects
             value = self.sent.sample(schema, wish, seed="body")
             if classify_body(media_type) in (Kind.FORM, Kind.MULTIPART):
                 value = self._drop_empty(_remove_nulls(value), schema)
@@ -270,7 +270,7 @@ class Calls:
         )
 
     def _make_xml_body(self, schema: JsonSchema, which: Which) -> JsonValue:
-        """A value that XML carries whole: it has no empty lists, and no null in an attribute."""
+        """Return a value that XML can carry unchanged: without empty lists and null."""
         wishes: tuple[Which, ...] = (which, "example", "largest", "smallest")
         for wish in wishes:
             value = self._drop_empty(self.sent.sample(schema, wish, seed="body"), schema)
@@ -286,12 +286,12 @@ class Calls:
         return self.sent.sample({"allOf": [schema, _NOT_EMPTY]}, which)
 
     def body_schema(self, media_type: MediaType) -> JsonSchema:
-        """What the `body` of a call is made from, to be sent as this media type."""
+        """Return the schema of the argument `body` for this media type."""
         return body_schema(media_type, self._shapes.of)
 
 
 def _choose_from_range(media_type: str) -> str:
-    """A media type within a range; any other as it is."""
+    """Return a media type of a media range; other media types are returned unchanged."""
     kind = base_type(media_type)
     if not is_range(kind):
         return media_type
@@ -300,7 +300,7 @@ def _choose_from_range(media_type: str) -> str:
 
 
 def choose_requirement(operation: Operation) -> tuple[str, ...]:
-    """The credentials that are sent where all are configured: the first alternative with any."""
+    """Return the schemes whose credentials are sent if all are configured."""
     for requirement in operation.security:
         if requirement:
             return tuple(use.scheme for use in requirement)
@@ -308,12 +308,12 @@ def choose_requirement(operation: Operation) -> tuple[str, ...]:
 
 
 def get_schema(media_type: MediaType) -> JsonSchema:
-    """The schema of a media type; one without any allows everything."""
+    """Return the schema of a media type; True if it has none."""
     return True if media_type.schema is None else media_type.schema
 
 
 def _remove_nulls(value: JsonValue) -> JsonValue:
-    """An object without the members that are null, which no form can tell from a text."""
+    """Return an object without null members, which a form cannot distinguish from strings."""
     if not isinstance(value, dict):
         return value
     return {name: member for name, member in value.items() if member is not None}

@@ -34,9 +34,9 @@ _CLIENT_PARTS = frozenset({"client_id", "client_secret"})
 def make_cases(
     plan: ServerPlan, problems: Problems, tools: Sequence[ToolPlan] | None = None
 ) -> list[JsonObject]:
-    """Give the entries of `tests/generated/cases.json`, one a tool; of `tools`, or of all.
+    """Return the entries of `tests/generated/cases.json` for `tools`, by default all tools.
 
-    A case without a generated sample is listed under `untested` with the cause, and has a note.
+    A case without a sample is listed under `untested` with the reason, and reported as a note.
     """
     making = _Making(plan)
     tools = plan.tools if tools is None else tools
@@ -57,7 +57,7 @@ def make_cases(
 
 
 class _Making:
-    """Makes the entries of one server, whose schemas are read once."""
+    """Generation of the entries of one server."""
 
     def __init__(self, plan: ServerPlan) -> None:
         self._calls = Calls(plan)
@@ -79,9 +79,9 @@ class _Making:
                 self._asked_for.setdefault(variable.scheme, []).append(variable.name)
 
     def entry(self, tool: ToolPlan) -> JsonObject:
-        """Give all cases of one tool, with those that cannot be made."""
+        """Return all cases of one tool, including the list of untested ones."""
         entry: JsonObject = {"tool": tool.name, "operation": tool.operation.key}
-        if tool.operation.source:  # then its key does not begin with it
+        if tool.operation.source:  # then its key does not begin with the method
             entry["method"] = tool.operation.method
         untested: list[JsonObject] = []
         if reason := self._explain_unanswerable(tool.operation):
@@ -112,7 +112,7 @@ class _Making:
         return {key: value for key, value in entry.items() if value != []}
 
     def _collect_settings(self, tool: ToolPlan) -> JsonObject:
-        """Give the values of the settings that a tool reads, and which of them it needs."""
+        """Return the values of the settings that a tool reads, and the names of required ones."""
         used = [fixed.setting for fixed in tool.fixed if fixed.setting is not None]
         if not used:
             return {}
@@ -123,7 +123,7 @@ class _Making:
         }
 
     def _make_fullest(self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]) -> Call:
-        """The largest call, or the smallest where there is none."""
+        """Return the largest call, or `smallest` if there is no sample of it."""
         try:
             return self._calls.call(tool, "largest")
         except CannotSampleError as error:
@@ -165,7 +165,7 @@ class _Making:
         return {} if pages is None else {"pages": pages}
 
     def _explain_unanswerable(self, operation: Operation) -> str:
-        """Say why the mock has no answer of its own; "" where it has."""
+        """Explain why the mock API cannot generate a response; "" if it can."""
         reasons = (
             self._explain_unsampled(media_type)
             for response in operation.responses
@@ -175,7 +175,7 @@ class _Making:
         return next(filter(None, reasons), "")
 
     def _make_awaited_reply(self, operation: Operation, poll: PollEntry) -> JsonObject:
-        """The answer that a tool waits for."""
+        """Return the response at which a tool stops polling."""
         wanted: JsonSchema = {"const": poll.values[0]}
         for name in reversed(poll.until.split(".")):
             wanted = {"type": "object", "properties": {name: wanted}, "required": [name]}
@@ -191,7 +191,7 @@ class _Making:
         return ""
 
     def _iterate_credential_cases(self, tool: ToolPlan) -> Iterator[JsonObject]:
-        """Which credentials travel, or are asked for, where not all of them are configured."""
+        """Yield the sent or missing credentials for each incomplete configuration."""
         alternatives = [
             tuple(use.scheme for use in requirement) for requirement in tool.operation.security
         ]
@@ -208,7 +208,7 @@ class _Making:
     def _decide_outcome(
         self, configured: tuple[str, ...], alternatives: Sequence[tuple[str, ...]]
     ) -> JsonObject:
-        """What travels: the first alternative that is configured, and nothing only if it may."""
+        """Return the schemes that are sent with a configuration, or the missing variables."""
         available = set(configured)
         for names in alternatives:
             if names and available.issuperset(names):
@@ -220,7 +220,7 @@ class _Making:
 
 
 def _find_requested_parts(scheme: SecurityScheme) -> frozenset[str]:
-    """The parts of a credential that a server asks for: a client's where that can fetch tokens."""
+    """Return the parts of a credential that a message about a missing one names."""
     can_fetch = scheme.openid_connect_url or scheme.flows.get("clientCredentials", {}).get(
         "tokenUrl"
     )
@@ -232,7 +232,7 @@ def _collect_variables(schemes: Sequence[str], variables: Mapping[str, Sequence[
 
 
 def _describe_policies(policies: ResultPolicies) -> JsonObject:
-    """Say what a manifest changes of how a call goes: patience, and what of a result is kept."""
+    """Return the attempts, the timeout and the limits of results of a tool, if it has any."""
     kept = {
         "select": dict(policies.select) or None,
         "max_items": policies.max_items,
@@ -258,7 +258,7 @@ def _make_untested(what: str, reason: str) -> JsonObject:
 
 
 def _iterate_failures(tool: ToolPlan) -> Iterator[str]:
-    """What the API may do wrong: what the document says, and what any API does."""
+    """Yield the failures of the API to test: documented statuses and general faults."""
     documented = (response.status for response in tool.operation.responses)
     statuses = {status for status in documented if status.isdigit() and int(status) >= 400}
     yield from sorted(statuses.union(failures.GENERAL_STATUSES), key=int)
@@ -270,7 +270,7 @@ def _iterate_failures(tool: ToolPlan) -> Iterator[str]:
         accepted = (*tool.accept, *tool.also_answered)
         if tool.returns.source != "None" and not any(map(_accepts_unheard_of, accepted)):
             yield failures.WRONG_MEDIA_TYPE
-    if tool.policies.poll is None:  # else it is waited on
+    if tool.policies.poll is None:  # polling would continue
         yield failures.NO_CONTENT
     yield from (failures.TIMEOUT, failures.REFUSED, failures.RESET)
 

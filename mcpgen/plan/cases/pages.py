@@ -22,14 +22,14 @@ _NAMES_IN_LINKS = ("page", "cursor", "after", "offset", "page_token", "since")
 
 
 class _Step(Struct, frozen=True):
-    """A page of an answer, and what the request for it has beside the smallest one's."""
+    """A page of a response, and the query parameters that its request adds to the smallest one."""
 
     query: JsonObject
     answer: JsonObject  # a reply of `mcpgen.testing.suite.cases`
 
 
 class Pages:
-    """Makes the pages of the tools of one API."""
+    """Generation of pages for the tools of one API."""
 
     def __init__(self, shapes: Shapes, calls: Calls, answered: Samples) -> None:
         self._sent = calls.sent
@@ -37,8 +37,9 @@ class Pages:
         self._shapes = shapes
 
     def of(self, tool: ToolPlan, smallest: Call) -> JsonObject | None:
-        """Give the `pages` of an entry: two with items, and how the API says that there are no
-        more. None for a tool whose list has no pages.
+        """Return the `pages` of an entry: two with items, and the end of the list.
+
+        None if the tool has no pages.
 
         Raises:
             CannotSampleError: no valid pages were generated.
@@ -55,7 +56,7 @@ class Pages:
         }
 
     def make_answers(self, schema: JsonSchema, items: str) -> tuple[JsonValue, JsonValue]:
-        """Two answers that fit this schema: small ones, with `items` that can be told apart."""
+        """Return two small responses that match the schema, with different items."""
 
         def answer(wish: Which, variant: int) -> JsonValue:
             return self._answered.sample(schema, wish, seed="page", variant=variant)
@@ -68,17 +69,17 @@ class Pages:
         return first, answer(wish, 1)
 
     def check(self, schema: JsonSchema, value: JsonValue) -> JsonValue:
-        """Give an answer back that fits its schema.
+        """Return `value` if it matches the schema.
 
         Raises:
-            CannotSampleError: it does not.
+            CannotSampleError: it does not match.
         """
         if not self._answered.checker(schema)(value):
             raise CannotSampleError("a page that says whether more follow does not fit its schema")
         return value
 
     def iterate_values(self, schema: JsonSchema) -> Iterator[JsonValue]:
-        """Distinct values that a parameter of this schema may have."""
+        """Yield distinct values of a parameter with this schema."""
         found: list[JsonValue] = []
         for variant in range(_TRIES):
             value = self._sent.sample(schema, "example", seed="page", variant=variant)
@@ -87,21 +88,21 @@ class Pages:
                 yield value
 
     def choose_later_value(self, schema: JsonSchema) -> JsonValue:
-        """A value that leads on: of a number, the next one if it may be that; None without any."""
+        """Return a value for the next page (of an integer, the next one), or None."""
         value = next(self.iterate_values(schema), None)
         return value + 1 if isinstance(value, int) and self.may_be(schema, value + 1) else value
 
     def may_be(self, schema: JsonSchema, value: JsonValue) -> bool:
-        """Whether a parameter of this schema may have a value."""
+        """Whether a value of a parameter is valid."""
         return self._sent.checker(schema)(value)
 
     def is_scalar(self, schema: JsonSchema) -> bool:
-        """Whether a parameter of this schema is one text or one number."""
+        """Whether the values of a parameter are strings or integers."""
         return set(self._shapes.of(schema).types) in _SCALARS
 
 
 class _Making:
-    """Makes the pages of one tool."""
+    """Generation of the pages of one tool."""
 
     def __init__(self, tool: ToolPlan, rule: Pagination, smallest: Call, pages: Pages) -> None:
         self._tool = tool
@@ -110,7 +111,7 @@ class _Making:
         self._query: JsonObject = smallest.request["query"]
         (self._schema,), _ = response_schemas(tool.operation)
         size = self._query.get(rule.size)
-        enough = 2 if rule.kind == "offset" else 1  # one more would be a page more
+        enough = 2 if rule.kind == "offset" else 1  # one more would be another page
         self._count = size if isinstance(size, int) else enough
         if self._count > _MOST_ITEMS:
             raise CannotSampleError(f"a page of {self._count} items is too long for a case")
@@ -124,7 +125,7 @@ class _Making:
         self._answers = pages.make_answers({"allOf": [self._schema, wanted]}, rule.items)
 
     def steps(self) -> Iterator[_Step]:
-        """Give two pages, each with what asked for it, and the end where one shows that."""
+        """Yield two pages with their requests, and the empty page at the end if there is one."""
         if self._rule.kind == "link":
             yield from self._iterate_linked()
         elif self._rule.kind in ("page", "offset"):
@@ -138,7 +139,7 @@ class _Making:
         yield _Step(moved, {"body": self._copy_page(1)})
 
     def _choose_link_query(self) -> JsonObject:
-        """What a link adds to the query: a parameter that says where to go on, if there is one."""
+        """Return the query parameters of the link to the next page: a known one, or none."""
         for parameter in self._tool.operation.parameters:
             is_free = parameter.location == "query" and parameter.name not in self._query
             leads_on = parameter.name in _NAMES_IN_LINKS
@@ -174,7 +175,7 @@ class _Making:
         yield _Step({self._rule.parameter: cursor}, {"body": self._make_last_page()})
 
     def _make_last_page(self) -> JsonValue:
-        """A page after which nothing follows, as far as its schema lets it say so."""
+        """Return the last page, marked as such if its schema allows that."""
         page = self._copy_page(1)
         if self._rule.kind == "cursor" and not self._rule.more:
             for end in (None, ""):
@@ -199,7 +200,7 @@ class _Making:
         )
 
     def _copy_page(self, number: int) -> JsonValue:
-        return deepcopy(self._answers[number])  # which is kept for who asks the same
+        return deepcopy(self._answers[number])  # samples are shared
 
     def _make_empty_page(self) -> JsonValue:
         page: JsonValue = []

@@ -23,7 +23,7 @@ _NEVER_REFUSED = frozenset({"format", "type"})  # most formats only describe; a 
 
 
 class Refusals:
-    """Makes what must be refused, for the tools of one API."""
+    """Generation of calls that the tools of one API must reject."""
 
     def __init__(self, calls: Calls, schemas: Shapes) -> None:
         self._calls = calls
@@ -33,9 +33,9 @@ class Refusals:
     def of(
         self, tool: ToolPlan, smallest: Call, fullest: Call
     ) -> tuple[list[JsonObject], list[str]]:
-        """Give the entries of `refused`, and the rules that no value was found to break.
+        """Return the entries of `refused`, and the rules that no value was found to violate.
 
-        `smallest` is the call that they differ from; of `fullest` come the values to be spoilt.
+        They differ from the call `smallest`; their values are those of `fullest`, made invalid.
         """
         found = [
             {
@@ -89,9 +89,9 @@ class Refusals:
     def _find_breaking_values(
         self, tool: ToolPlan, given: _Given
     ) -> dict[tuple[str, str], JsonValue | UnsetType]:
-        """A value that breaks each rule, by the rule's place and name; UNSET where none was found.
+        """Return an invalid value for each rule, by location and keyword, or UNSET.
 
-        One that could travel comes before one that its place would stop whatever the schema says.
+        Values that the parameter can carry take priority over those that it cannot.
         """
         fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
         fitting = [self._calls.sent.checker(schema) for schema in given.schemas]
@@ -117,13 +117,13 @@ class _Given(Struct, frozen=True):
     """An argument of a call."""
 
     name: str
-    value: JsonValue  # in the API's own names
-    schemas: list[JsonSchema]  # that may allow it
-    could_travel: Callable[[JsonValue], bool]  # were the schemas not there
+    value: JsonValue  # with the names of the API
+    schemas: list[JsonSchema]  # alternatives
+    could_travel: Callable[[JsonValue], bool]  # whether the parameter can carry a value
 
 
 def _iterate_missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
-    """What the operation requires, left out."""
+    """Yield calls without a required argument."""
     body = tool.operation.request_body
     required = {(item.location, item.name) for item in tool.operation.parameters if item.required}
     required |= {("body", "")} if body is not None and body.required else set()
@@ -138,7 +138,7 @@ def _iterate_missing(tool: ToolPlan, smallest: Call) -> Iterator[JsonObject]:
 
 
 def _drop_fixed(value: JsonValue, fixed: set[str], name: str) -> JsonValue:
-    """What a caller gives of a body: not the members that are fixed."""
+    """Return a body without fixed members, which callers do not pass."""
     if name != "body" or not isinstance(value, dict):
         return value
     return {key: member for key, member in value.items() if key not in fixed}

@@ -14,7 +14,7 @@ class SettingSamples:
     """A value for each setting that requests carry."""
 
     def __init__(self, plan: ServerPlan, samples: Samples) -> None:
-        """Take the server's settings, and `samples` of its requests."""
+        """Initialize with a plan and the samples of its requests."""
         self._schemas = {variable.name: variable.schema for variable in plan.environment}
         self._samples = samples
         self._values: dict[str, JsonValue] = {}

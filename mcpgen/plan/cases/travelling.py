@@ -61,7 +61,7 @@ def _is_spread(parameter: Parameter) -> bool:
 def _collect_properties(
     schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 5
 ) -> set[str]:
-    """The names of the properties of an object's schema."""
+    """Return the names of an object's properties."""
     if not isinstance(schema, dict) or not depth:
         return set()
     parts = [schemas.get(schema.get("$ref", "").removeprefix("#/$defs/"), {})]
@@ -72,7 +72,7 @@ def _collect_properties(
 
 
 def has_empty(value: JsonValue) -> bool:
-    """Whether there is an empty list or object in a value, which styles cannot spell."""
+    """Whether a value contains an empty list or object, which styles cannot represent."""
     if isinstance(value, dict):
         return not value or any(has_empty(item) for item in value.values())
     if isinstance(value, list):
@@ -81,7 +81,7 @@ def has_empty(value: JsonValue) -> bool:
 
 
 def remove_empty(value: JsonValue) -> JsonValue:
-    """A value without the empty lists and objects that are members of its objects."""
+    """Return a value without empty lists and objects as members."""
     if isinstance(value, list):
         return [remove_empty(item) for item in value]
     if not isinstance(value, dict):
@@ -91,7 +91,7 @@ def remove_empty(value: JsonValue) -> JsonValue:
 
 
 def has_null(value: JsonValue) -> bool:
-    """Whether there is a null in a value, or it is one."""
+    """Whether a value is null or contains null."""
     if isinstance(value, dict):
         return any(map(has_null, value.values()))
     return any(map(has_null, value)) if isinstance(value, list) else value is None
@@ -110,5 +110,5 @@ def _iterate_texts(value: JsonValue) -> Iterator[str]:
 
 
 def fold_parameter_name(parameter: Parameter) -> str:
-    """The name by which a parameter is compared: case means nothing in headers."""
+    """Return a parameter's name for comparison: headers ignore case."""
     return parameter.name.lower() if parameter.location == "header" else parameter.name

@@ -30,14 +30,14 @@ _Fits = Callable[[JsonValue], bool]
 
 
 class _Kind(Struct, frozen=True):
-    """What takes the place of a value: the first of `texts` that is allowed there, or `other`."""
+    """Replacements of values: the first valid one of `texts`, or for other scalars `other`."""
 
     what: str
     texts: tuple[str | None, ...]
     other: Callable[[JsonValue], JsonValue] = lambda value: value  # of numbers and booleans
 
     def tries(self, leaf: JsonValue) -> Iterator[JsonValue]:
-        """Give what could stand in place of a text, a number or a boolean."""
+        """Yield the replacements of a scalar."""
         if isinstance(leaf, str):
             yield from self.texts
         elif leaf is not None:
@@ -71,7 +71,7 @@ _KINDS = (
 
 
 class Variations:
-    """Makes such calls for the tools of one API."""
+    """Generation of such calls for the tools of one API."""
 
     def __init__(self, calls: Calls, shapes: Shapes) -> None:
         self._calls = calls
@@ -80,9 +80,9 @@ class Variations:
         self._named: dict[tuple[str, str], list[str]] = {}
 
     def of(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
-        """Give each call with what it is about, as far as it differs from the smallest one.
+        """Yield calls with their subjects, each with only the differences from the smallest call.
 
-        What can take such a value is taken from `fullest`, whether it is required or not.
+        The values to replace are those of `fullest`, including optional ones.
         """
         for kind in _KINDS:
             call = Call()
@@ -107,7 +107,7 @@ class Variations:
     def _give(
         self, tool: ToolPlan, parameter: Parameter, old: JsonValue, new: JsonValue, call: Call
     ) -> None:
-        """Give a parameter its new value, where it is one and the tool has an argument for it."""
+        """Set a parameter to its new value, if it differs and the tool has an argument for it."""
         if repr(new) == repr(old):
             return
         for name in self._names(tool).get((parameter.location, parameter.name), ()):
@@ -132,7 +132,7 @@ class Variations:
         try:
             value = self._calls.body(media_type, "largest")
         except CannotSampleError:
-            return  # which is told of the largest call
+            return  # reported for the largest call
         kept: frozenset[str] = frozenset()
         if told in _WITH_PARTS:
             if not isinstance(value, dict):
@@ -144,14 +144,14 @@ class Variations:
             self._calls.give_body(tool, call, varied, media_type)
 
     def _find_constant_members(self, media_type: MediaType, told: Kind) -> frozenset[str]:
-        """The members of a form that stay: those with separators, and what are files, or may be."""
+        """Return the members that must not vary: those with delimiters, and possible files."""
         if told is Kind.FORM:
             styles = {name: encoding.style for name, encoding in media_type.encoding.items()}
             return frozenset(name for name, style in styles.items() if "Delimited" in style)
         return self._files(media_type)
 
     def _files(self, media_type: MediaType) -> frozenset[str]:
-        """The members of a multipart body that are files, or may be: their text is no text."""
+        """Return the members of a multipart body that are or may be files."""
         return frozenset(
             name
             for name, shape in self._members(self._calls.body_schema(media_type))
@@ -159,7 +159,7 @@ class Variations:
         )
 
     def _may_be_file(self, shape: Shape, levels: int = _MOST_CHOICES) -> bool:
-        """Whether a member is bytes or a list, or one of its choices is."""
+        """Whether a member, or one of its choices, is binary or a list."""
         keywords = shape.keywords
         if keywords.get("format") in ("binary", "byte") or not _OF_FILES.isdisjoint(keywords):
             return True
@@ -169,7 +169,7 @@ class Variations:
         )
 
     def _members(self, schema: JsonSchema) -> Iterator[tuple[str, Shape]]:
-        """The members that an object may have, whichever of its choices names them."""
+        """Yield the members of an object and of all its choices."""
         keywords = self._shapes.of(schema).keywords
         for name, member in keywords.get("properties", {}).items():
             yield name, self._shapes.of(member)
@@ -178,7 +178,7 @@ class Variations:
                 yield from self._members(option)
 
     def _iterate_single_items(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
-        """Lists of one item, which some encodings cannot tell from the item alone."""
+        """Yield a call with lists of one item, which some encodings confuse with the item."""
         call = Call()
         for parameter in tool.operation.parameters:
             value = _find_sent_value(parameter, fullest)
@@ -190,7 +190,7 @@ class Variations:
             yield "lists of one item", call
 
     def _iterate_other_types(self, tool: ToolPlan) -> Iterator[tuple[str, Call]]:
-        """The body in each media type that neither the smallest nor the largest call uses."""
+        """Yield a call for each media type that the smallest and the largest call do not use."""
         for media_type in tool.body[1:-1]:
             try:
                 value = self._calls.body(media_type, "largest")
@@ -208,7 +208,7 @@ def _find_sent_value(parameter: Parameter, call: Call) -> JsonValue:
 
 
 def _can_carry(kind: _Kind, media_type: MediaType, told: Kind) -> bool:
-    """Whether bodies of a media type have room for such values."""
+    """Whether bodies of a media type can carry such values."""
     if told in _NOT_VARIED or is_range(media_type.media_type):
         return False
     if told is Kind.TEXT and "charset" in media_type.media_type.lower():
@@ -219,14 +219,14 @@ def _can_carry(kind: _Kind, media_type: MediaType, told: Kind) -> bool:
 
 
 def _is_lost(value: JsonValue, kind: Kind) -> bool:
-    """Whether a body of this kind cannot carry a value whole."""
+    """Whether a body of this kind cannot carry a value unchanged."""
     return kind in (Kind.FORM, Kind.MULTIPART, Kind.XML) and has_empty(value)
 
 
 def _vary(
     value: JsonValue, kind: _Kind, fits: _Fits, kept: frozenset[str] = frozenset()
 ) -> JsonValue:
-    """`value` with as many of its leaves replaced as its schema allows, but the `kept` members."""
+    """Return `value` with as many replaced leaves as its schema allows; `kept` members stay."""
     holder: list[Any] = [_copy(value)]
     for container, key in islice(_leaves(holder, kept), _MOST_LEAVES):
         before = container[key]
@@ -239,14 +239,14 @@ def _vary(
 
 
 def _copy(value: JsonValue) -> JsonValue:
-    """A copy that shares nothing with `value` that could be changed."""
+    """Return a deep copy."""
     if isinstance(value, dict):
         return {name: _copy(member) for name, member in value.items()}
     return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def _leaves(container: Any, kept: frozenset[str], depth: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Each place of a text, number, boolean or null: what holds it, and under which key."""
+    """Yield the container and the key of each scalar."""
     keys = list(container) if isinstance(container, dict) else range(len(container))
     for key in keys:
         if depth == 1 and key in kept:

@@ -1,4 +1,4 @@
-"""Values that break one rule of a schema each."""
+"""Values that each violate one rule of a schema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RULES_OF_TYPES = (
 
 
 class Violation(Struct, frozen=True):
-    """A value that breaks one rule, at a place inside it ("" for the value itself)."""
+    """A value that violates one rule, at a location inside it ("" for the value itself)."""
 
     place: str  # a JSON Pointer
     rule: str  # a keyword
@@ -35,21 +35,21 @@ class Violation(Struct, frozen=True):
 
 
 _Put = Callable[[JsonValue], JsonValue]
-"""Gives the whole value with another one at a place."""
+"""A function that returns the whole value with another one at a location."""
 
 
 class Violations:
-    """Breaks the rules of schemas, whose references are looked up in `shapes`."""
+    """Generation of values that violate the rules of schemas."""
 
     def __init__(self, shapes: Shapes) -> None:
         self._shapes = shapes
 
     def of(self, schema: JsonSchema, value: JsonValue) -> Iterator[Violation]:
-        """Break every rule that speaks of `value`, one after the other, from outside to inside.
+        """Yield values that violate each rule that applies to `value`, the outer rules first.
 
-        `value` is valid. Whether what comes of it is not remains to be checked: a choice may still
-        allow it, and of several tries at one rule the first that is refused is enough.
-        Definitions are entered once on the way to a place, so recursion ends.
+        `value` is valid. The caller checks that the results are invalid: a choice may still allow
+        them, and there are several attempts for some rules. A definition is entered once on the
+        way to a location, so that recursion ends.
         """
         yield from self._of(schema, value, "", lambda new: new, frozenset())
 
@@ -93,7 +93,7 @@ def _token(name: str) -> str:
 
 
 def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
-    """Each rule that a schema has for values of this type, with what should break it."""
+    """Yield each rule that applies to values of this type, with a value that should violate it."""
     yield from (("type", other) for other in _of_other_type(keywords))
     if "enum" in keywords:
         yield "enum", _find_unlisted(keywords["enum"])
@@ -106,7 +106,7 @@ def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[
 
 
 def _of_other_type(keywords: JsonObject) -> list[JsonValue]:
-    """A value of a type that is not allowed, if there is one."""
+    """Return a value of a type that is not allowed, or no value."""
     told = keywords.get("type")
     if told is None:
         return []
@@ -117,7 +117,7 @@ def _of_other_type(keywords: JsonObject) -> list[JsonValue]:
 
 
 def _find_unlisted(values: list[JsonValue]) -> JsonValue:
-    """A value of the type of the listed ones that is not among them."""
+    """Return a value that is not listed, if possible of the same type."""
     numbers = [item for item in values if json_type(item) in _NUMBERS]
     if numbers and len(numbers) == len(values):
         return max(numbers) + 1
@@ -129,7 +129,7 @@ def _with_unknown(rule: JsonValue, value: JsonObject, _: JsonObject) -> list[Jso
 
 
 def _texts_not_matching(_: JsonValue, _value: str, keywords: JsonObject) -> list[JsonValue]:
-    """Texts of an allowed length, unlike what formats and patterns mostly ask for."""
+    """Return texts of allowed lengths that few formats and patterns match."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", _LONGEST_TEXT)
     padded = [text if len(text) >= least else text.ljust(int(least), "!") for text in _NOT_MATCHING]
     return [text for text in padded if len(text) <= most]

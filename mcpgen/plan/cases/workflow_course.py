@@ -34,7 +34,7 @@ _NO_STEP = ""
 
 
 class Fault(Struct, frozen=True):
-    """The API answers a step with an error: from its request number `at` on, `times` requests."""
+    """An error response of the API to `times` requests of a step, from request number `at` on."""
 
     step: str
     at: int
@@ -44,16 +44,16 @@ class Fault(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Course:
-    """How a workflow goes, as far as it went."""
+    """A simulated run of a workflow."""
 
     workflow: WorkflowPlan
     inputs: JsonObject
     replies: Mapping[str, JsonObject]  # by operation
-    request: Callable[[StepPlan, JsonObject], JsonObject]  # what a step with arguments sends
+    request: Callable[[StepPlan, JsonObject], JsonObject]  # returns the request of a step
     fault: Fault | None = None
     requests: list[JsonObject] = field(init=False, default_factory=list)
     steps: list[str] = field(init=False, default_factory=list)  # of each request
-    faults: int = field(init=False, default=0)  # how many requests were answered with an error
+    faults: int = field(init=False, default=0)  # number of error responses
     taken: list[Action] = field(init=False, default_factory=list)  # after a failure
     waited_seconds: float = field(init=False, default=0.0)
     failed: str = field(init=False, default="")  # the step that ended it
@@ -63,10 +63,10 @@ class Course:
     _target: str | None = field(init=False, default=None)
 
     def go(self) -> Course:
-        """Go through all steps, or until one ends it; gives itself.
+        """Run all steps, or until one ends the workflow; return the course itself.
 
         Raises:
-            CannotSampleError: a step cannot be called with what there is then.
+            CannotSampleError: a step lacks arguments.
         """
         for step in self.workflow.steps:
             self._answers[step.id] = []
@@ -83,7 +83,7 @@ class Course:
         return self
 
     def result(self) -> JsonObject:
-        """What a client is given as structured content."""
+        """Return the structured content of the result."""
         result = without_absent(self.value(self.workflow.output))
         if self.workflow.result_key or not isinstance(result, dict):
             return {self.workflow.result_key or "result": result}
@@ -98,7 +98,7 @@ class Course:
         return items
 
     def _run(self, step: StepPlan, arguments: JsonObject) -> None:
-        """Call for one item, as often as the step's actions want it."""
+        """Send the requests for one item, repeated as the step's actions require."""
         request, earlier = self.request(step, arguments), self._answers[step.id]
         repeats: Counter[int] = Counter()
         while True:
@@ -109,7 +109,7 @@ class Course:
             if is_error and self.fault is not None:
                 self.faults += 1
                 reply = {"status": self.fault.status, "body": {}}
-            self._answers[step.id] = [reply.get("body")]  # criteria are asked of this run alone
+            self._answers[step.id] = [reply.get("body")]  # criteria apply to this run only
             self._statuses[step.id] = reply["status"]
             is_expected = all(self.holds(each.condition) for each in step.criteria)
             if is_expected and (step.criteria or not is_error):
@@ -151,7 +151,7 @@ class Course:
     # Values
 
     def value(self, value: Value, item: Any = ABSENT) -> Any:
-        """What a value is; ABSENT where it is not there."""
+        """Return a value, or ABSENT."""
         match value:
             case Literal(value=plain):
                 return plain
@@ -170,10 +170,10 @@ class Course:
             case ResponseValue(part="status", step=step) if self._answers[step]:
                 return self._statuses[step]
             case _:
-                return ABSENT  # headers, which no answer here has
+                return ABSENT  # headers: sample responses have none
 
     def holds(self, condition: Condition) -> bool:
-        """Whether a condition is true by now."""
+        """Whether a condition is true at this point."""
         match condition:
             case Truth(value=value):
                 return bool(self.value(value))

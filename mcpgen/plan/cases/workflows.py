@@ -1,6 +1,6 @@
-"""The test of each workflow: what the API answers, and every request that must come of that.
+"""The test of each workflow: responses of the API, and the expected requests.
 
-Worked out from the plan alone, so that the generated code has something to agree with.
+Computed from the plan alone, independently of the generated code.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an o
 
 
 def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject]:
-    """Give the entries of `tests/generated/workflows.json`, by workflow.
+    """Return the entries of `tests/generated/workflows.json`, by workflow.
 
-    Where no sample answers lead through all steps, the entry has the cause, and so has a note.
+    If no sample responses lead through all steps, the entry and a note state the reason.
     """
     making = _Making(plan)
     entries: list[JsonObject] = []
@@ -64,7 +64,7 @@ def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject
 
 
 class _Making:
-    """Makes the entries of one server."""
+    """Generation of the entries of one server."""
 
     def __init__(self, plan: ServerPlan) -> None:
         self._tools = {tool.name: tool for tool in plan.tools}
@@ -72,10 +72,10 @@ class _Making:
         self._settings = SettingSamples(plan, self._sent)
 
     def entry(self, workflow: WorkflowPlan) -> JsonObject:
-        """Give arguments, answers, requests and the result; and what comes of errors.
+        """Return arguments, responses, requests and the result, without and with errors.
 
         Raises:
-            CannotSampleError: none are found.
+            CannotSampleError: no sample responses lead through all steps.
         """
         why = CannotSampleError("no answers lead through its steps")
         found: list[Course] = []
@@ -102,7 +102,7 @@ class _Making:
         return self._entry(longest, [each for each in found if each.steps != longest.steps])
 
     def _entry(self, course: Course, others: Iterable[Course]) -> JsonObject:
-        """The entry of a course; `others` go another way without an error."""
+        """Return the entry of a course; `others` take other steps without an error."""
         entry: JsonObject = {
             "tool": course.workflow.name,
             "arguments": course.inputs,
@@ -128,7 +128,7 @@ class _Making:
         return entry
 
     def _find_failure(self, course: Course) -> JsonObject:
-        """The last step that an error ends the workflow at; {} where none does."""
+        """Return the last step at which an error ends the workflow, or {}."""
         for at in reversed(range(len(course.requests))):
             for failing in self._iterate_with_errors(course, at, times=_ALWAYS):
                 if failing.failed == course.steps[at]:
@@ -140,7 +140,7 @@ class _Making:
         return {}
 
     def _iterate_detours(self, course: Course) -> Iterator[JsonObject]:
-        """For each action after a failure, an error that it is taken at, and how it goes on."""
+        """Yield an error and the further course for each action after a failure."""
         shown: list[Action] = []
         for at, step_id in enumerate(course.steps):
             for times in (1, _ALWAYS):  # tried again with success, and never
@@ -157,11 +157,11 @@ class _Making:
                     }
 
     def _iterate_with_errors(self, course: Course, at: int, *, times: int) -> Iterator[Course]:
-        """The same course where the request at an index is answered with one error or another."""
+        """Yield the course with each error response to the request at an index."""
         step = next(step for step in course.workflow.steps if step.id == course.steps[at])
         for status in _choose_error_statuses(step, self._tools[step.tool].operation):
             fault = Fault(step.id, at, status, times)
-            with suppress(CannotSampleError):  # what follows lacks what the step would have given
+            with suppress(CannotSampleError):  # later steps lack the response
                 yield replace(course, fault=fault).go()
 
     def _replies(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
@@ -171,7 +171,7 @@ class _Making:
         }
 
     def _reply(self, operation: Operation, wish: Which) -> JsonObject:
-        """What the API answers: the first success that is described."""
+        """Return the first documented successful response."""
         for response in operation.responses:
             if not response.status.startswith("2"):
                 continue
@@ -189,7 +189,7 @@ class _Making:
         return {"status": 200}
 
     def _sample_inputs(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
-        """An argument for each input, such that the operations take it as well."""
+        """Return a value for each input that the operations accept too."""
         wanted = dict(self._iterate_uses(workflow))
         found: JsonObject = {}
         for argument in workflow.arguments:
@@ -200,7 +200,7 @@ class _Making:
         return found
 
     def _iterate_uses(self, workflow: WorkflowPlan) -> Iterator[tuple[str, JsonSchema]]:
-        """The inputs that are an argument as they stand, and what that argument must be."""
+        """Yield the inputs that are passed as arguments unchanged, with the schemas of these."""
         for step in workflow.steps:
             schemas = {item.name: item.schema for item in self._tools[step.tool].arguments}
             for name, value in step.arguments.members:
@@ -226,7 +226,7 @@ class _Making:
 
 
 def _build_request(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> JsonObject:
-    """What the request of these arguments has, by the API's own names."""
+    """Return the request for these arguments, with the names of the API."""
     request: JsonObject = {place: {} for place in PLACES}
     placed: JsonObject = {}
     for argument in tool.arguments:
@@ -257,16 +257,16 @@ def _build_request(tool: ToolPlan, arguments: JsonObject, settings: SettingSampl
 
 
 def _describe_fault(course: Course) -> JsonObject:
-    """Which requests are answered with an error, and with which."""
+    """Return the error responses of a course."""
     if course.fault is None:
         raise ValueError("a course without an error")
     return {"at": course.fault.at, "times": course.faults, "status": course.fault.status}
 
 
 def _choose_error_statuses(step: StepPlan, operation: Operation) -> list[int]:
-    """Documented errors, those that the step's actions name, and some usual ones.
+    """Return documented errors, those that the step's actions name, and some usual ones.
 
-    None that a client would try to get around by itself.
+    Errors that the HTTP client handles itself are skipped.
     """
     documented = [int(item.status) for item in operation.responses if item.status.isdigit()]
     criteria = [each for action in step.on_failure for each in action.criteria]

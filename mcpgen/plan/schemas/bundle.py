@@ -22,23 +22,23 @@ _ABOUT = frozenset(
     {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
 )
 _INLINE, _SHARED, _CUT = "inline", "shared", "cut"
-_GUARD = 40  # levels that are looked at; whatever nests deeper is listed in another way
+_GUARD = 40  # levels; deeper schemas are listed in another way
 
 
 class Profile(Protocol):
-    """What listed schemas may say; builds one level at a time."""
+    """The keywords of listed schemas; builds one level at a time."""
 
     def build(self, shape: Shape, build: Build) -> SchemaPart:
-        """One level, its children built by `build`."""
+        """Return one level, with children from `build`."""
 
     def cut(self, shape: Shape) -> SchemaPart:
-        """What stands for a part that nests too deep."""
+        """Return the replacement of a part that is nested too deeply."""
 
     def is_cut(self, shape: Shape) -> bool:
-        """Whether a part is one that nests."""
+        """Whether a part can have nested parts."""
 
     def description(self, schema: JsonObject) -> str:
-        """What a schema says about itself, as it is listed."""
+        """Return the listed description of a schema."""
 
 
 class Limits(Struct, frozen=True):
@@ -59,15 +59,15 @@ class Bundle(Struct, frozen=True):
 
 
 _Way = tuple[str, int]
-"""How schemas are made self-contained, and how many levels may still follow."""
+"""How schemas become self-contained, and how many levels may still follow."""
 
 
 class _TooDeepError(Exception):
-    """A schema nests too deep to be listed in this way. Caught where the ways are tried."""
+    """A schema is nested too deeply to be listed in this way."""
 
 
 class Bundler:
-    """Makes self-contained schemas of one profile."""
+    """Builds self-contained schemas of one profile."""
 
     def __init__(
         self, shapes: Shapes, profile: Profile, limits: Limits, recursive: frozenset[str]
@@ -80,7 +80,7 @@ class Bundler:
         self._recursive = recursive
 
     def bundle(self, schemas: Iterable[JsonSchema]) -> Bundle:
-        """`schemas`, together self-contained and within the limits."""
+        """Return `schemas` in a form that is self-contained and within the limits."""
         wanted = tuple(schemas)
         for mode, limit in (
             (_INLINE, self._limits.inline_bytes),
@@ -128,7 +128,7 @@ class Bundler:
         )
 
     def _definition(self, name: str, way: _Way) -> SchemaPart:
-        """The body of a definition, its own reference to itself kept."""
+        """Return the body of a definition; references to itself stay."""
         key = (name, _cache_key(way))
         if key not in self._named:
             self._named[key] = self._level(self._shapes.of({"$ref": PREFIX + name}), way)
@@ -182,7 +182,7 @@ class Bundler:
 
 
 def _cache_key(way: _Way) -> _Way:
-    """What a finished part depends on: where nothing is cut, not on how deep it stands."""
+    """Return the key of a cached part; if nothing is cut, it does not depend on the depth."""
     return way if way[0] == _CUT else (way[0], 0)
 
 

@@ -63,13 +63,13 @@ class InputProfile:
         self._offered = offered
 
     def description(self, schema: JsonObject) -> str:
-        """What a schema says about itself, as it is listed."""
+        """Return the listed description of a schema."""
         text = schema.get("description") or ""
         told = shorten_at_sentence(plain_line(text), _MAX_DESCRIPTION) if text else ""
         return f"[deprecated] {told}".strip() if schema.get("deprecated") is True else told
 
     def cut(self, shape: Shape) -> SchemaPart:
-        """What stands for a part that nests too deep."""
+        """Return the replacement of a part that is nested too deeply."""
         kind = shape.types[0] if len(shape.types) == 1 else ""
         told = [self.description(shape.keywords), "Nests further than is listed here."]
         schema: JsonObject = {"description": " ".join(filter(None, told))}
@@ -80,13 +80,13 @@ class InputProfile:
         return leaf(schema, is_exact=False)
 
     def is_cut(self, shape: Shape) -> bool:
-        """Whether a part is one that nests, so that it ends where the depth does."""
+        """Whether a part can have nested parts."""
         return bool(
             {"properties", "items", "additionalProperties", "anyOf", "oneOf"} & set(shape.keywords)
         )
 
     def build(self, shape: Shape, build: Build) -> SchemaPart:
-        """One level, its children built by `build`."""
+        """Return one level, with children from `build`."""
         keywords = shape.keywords
         told = [self.description(keywords)]
         is_exact = shape.is_exact and not (_ONLY_CHECKED & keywords.keys())
@@ -122,7 +122,7 @@ class InputProfile:
             built = (self._object if name == "object" else self._array)(keywords, build)
             return (
                 built.mark_inexact() if "enum" in keywords else built
-            )  # which values is only checked
+            )  # the values are only validated
         schema: JsonObject = {"type": name} if name else {}
         told: list[str] = []
         is_exact = True
@@ -276,7 +276,7 @@ def _with(built: SchemaPart, more: JsonObject) -> SchemaPart:
 
 
 def _build_choice(parts: list[SchemaPart]) -> SchemaPart:
-    """A choice, flattened, without repetitions; the only member itself where one is left."""
+    """Return a flat choice without repetitions, or its only member."""
     flat: list[SchemaPart] = []
     for part in parts:
         if part.schema.keys() <= {"anyOf", "description"} and "anyOf" in part.schema:
@@ -297,7 +297,7 @@ def _build_choice(parts: list[SchemaPart]) -> SchemaPart:
 
 
 def _drop_repeated(parts: list[SchemaPart]) -> list[SchemaPart]:
-    """Leave out repetitions; of many that look alike at the first two levels, only some."""
+    """Remove repeated parts; of many with the same two first levels, only some are compared."""
     distinct: list[SchemaPart] = []
     alike: dict[str, list[JsonObject]] = {}
     for part in parts:
@@ -311,7 +311,7 @@ def _drop_repeated(parts: list[SchemaPart]) -> list[SchemaPart]:
 
 
 def _summarize(value: JsonValue) -> str:
-    """A text that is equal for equal values, however deep and however often they share parts."""
+    """Return a text that is equal for equal values, with bounded work."""
     if isinstance(value, dict):
         return repr(sorted(value))
     if isinstance(value, list):
@@ -320,7 +320,7 @@ def _summarize(value: JsonValue) -> str:
 
 
 def _join_enums(parts: list[SchemaPart]) -> SchemaPart | None:
-    """Choices between constants of one type, as one enum."""
+    """Return a choice between constants of one type as one enum, or None."""
     types = {part.schema.get("type") for part in parts}
     if len(parts) < 2 or len(types) != 1:
         return None
@@ -351,7 +351,7 @@ def _are_disjoint(parts: list[SchemaPart]) -> bool:
 
 
 def _drop_null(built: SchemaPart) -> SchemaPart:
-    """`built` as an optional property has it: to leave it out says what null would."""
+    """Return an optional property without null, which means the same as its absence."""
     members = built.schema.get("anyOf")
     if not members or {"type": "null"} not in members:
         return built
@@ -377,7 +377,7 @@ def _only_requires(member: JsonSchema) -> bool:
 
 
 def _describe_bounds(keywords: JsonObject, type_name: str) -> str:
-    """The bounds of a value in words: "1 to 100"."""
+    """Return the bounds of a value in words: "1 to 100"."""
     noun = {"string": "character", "array": "item"}.get(type_name, "")
     low, high = {
         "string": ("minLength", "maxLength"),
@@ -387,7 +387,7 @@ def _describe_bounds(keywords: JsonObject, type_name: str) -> str:
     if type_name in ("string", "array") and least == 0:
         least = None
     if type_name == "string" and least == 1 and most is None:
-        return ""  # nobody has to be told not to send nothing
+        return ""  # an empty value needs no words
     if least is not None and most is not None:
         return f"{_count_noun(least if least == most else f'{least} to {most}', noun)}."
     if least is not None:

@@ -22,20 +22,20 @@ class OutputProfile:
     """Builds listed schemas of results."""
 
     def description(self, schema: JsonObject) -> str:
-        """The first sentence of what a schema says about itself."""
+        """Return the first sentence of a schema's description."""
         text = schema.get("description")
         return first_sentence(text, _MAX_DESCRIPTION) if text else ""
 
     def cut(self, shape: Shape) -> SchemaPart:
-        """What stands for a part that nests too deep."""
+        """Return the replacement of a part that is nested too deeply."""
         return _plain(shape.types, self.description(shape.keywords))
 
     def is_cut(self, shape: Shape) -> bool:
-        """Whether a part is one that nests."""
+        """Whether a part can have nested parts."""
         return not _NESTING.isdisjoint(shape.keywords)
 
     def build(self, shape: Shape, build: Build) -> SchemaPart:
-        """One level, its children built by `build`."""
+        """Return one level, with children from `build`."""
         if not self.is_cut(shape):
             return self.cut(shape)  # the same, and most parts are such
         keywords = shape.keywords
@@ -73,11 +73,11 @@ class OutputProfile:
                 return distinct[0].describe(told)
             if all(member.schema for member in distinct) and distinct:
                 children += distinct
-                schema.pop("type", None)  # the members say it, null included
+                schema.pop("type", None)  # the members state it, including null
                 schema["anyOf"] = [*(member.schema for member in distinct), {"type": "null"}]
                 own["anyOf"] = []
         elif choice and "type" not in keywords:
-            # Properties say nothing of what is no object, and the choice may be for such a value.
+            # `properties` does not apply to other values, which the choice may describe.
             members = [build(member) for member in keywords[choice] if member is not False]
             others = [one for one in members if "object" not in one.schema.get("type", ["object"])]
             if others:
@@ -92,12 +92,12 @@ class OutputProfile:
 
 @lru_cache(maxsize=4096)
 def _plain(types: tuple[str, ...], told: str) -> SchemaPart:
-    """A schema without children; thousands of properties are called and described the same."""
+    """Return a schema without children, cached because thousands of properties are equal."""
     schema = _types(types)
     return leaf({**schema, "description": told} if told else schema)
 
 
 def _types(allowed: tuple[str, ...]) -> JsonObject:
-    """The types of a value, null among them."""
+    """Return the `type` of a value, including null."""
     types = [name for name in allowed if name != "null"]
     return {"type": [*types, "null"]} if types else {}

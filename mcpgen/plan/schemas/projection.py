@@ -53,7 +53,7 @@ class Projection:
         """Return the schema of the wanted members of a value that matches one of the `schemas`.
 
         Raises:
-            NoMemberError: the schemas know of no such member.
+            NoMemberError: none of the schemas declares a member.
         """
         if not wanted:
             return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
@@ -72,10 +72,10 @@ class Projection:
     def find_inside(
         self, schemas: Iterable[JsonSchema], step: str, path: str = ""
     ) -> list[JsonSchema]:
-        """The schemas of what one step leads to; `path` led here.
+        """Return the schemas at one step below `path`.
 
         Raises:
-            NoMemberError: none of the schemas knows of it.
+            NoMemberError: none of the schemas declares it.
         """
         known: dict[str, list[JsonSchema]] = {}
         is_open = False
@@ -105,7 +105,7 @@ class Projection:
     def _gather(
         self, schema: JsonSchema, known: dict[str, list[JsonSchema]], depth: int = 0
     ) -> bool:
-        """Collect what is inside a value; whether it may have members that nobody described."""
+        """Collect the members of a value; return whether it may have undeclared ones."""
         if depth > _DEEPEST:
             return False
         keywords = self._responses.of(schema).keywords

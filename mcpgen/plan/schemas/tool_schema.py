@@ -1,4 +1,4 @@
-"""The input and output schemas of a tool: as clients see them, and as arguments are checked."""
+"""The input and output schemas of a tool: the listed ones, and those that validate arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTPUT_LIMITS = Limits(inline_bytes=6_000, total_bytes=6_000, depth=5)
 
 
 class InputSchemas(Struct, frozen=True):
-    """`listed` is what clients see; `full` is what is checked, where that says more."""
+    """`listed` is for clients; `full` validates arguments if `listed` accepts more."""
 
     listed: JsonObject
     full: JsonObject | None
@@ -32,7 +32,7 @@ class InputSchemas(Struct, frozen=True):
 
 
 class OutputSchema(Struct, frozen=True):
-    """What `structuredContent` looks like; under `result_key` where a response is no object."""
+    """The schema of `structuredContent`; `result_key` wraps a response that is not an object."""
 
     schema: JsonObject
     result_key: str
@@ -43,9 +43,9 @@ _KnownObjects: TypeAlias = dict[int, tuple[Shape, dict[str, JsonSchema] | None]]
 
 
 class ToolSchemas:
-    """Makes the schemas of all tools of one API.
+    """Builds the schemas of all tools of one API.
 
-    `offered` has what properties of arguments are called instead of their wire names.
+    `offered` maps wire names of properties to their safe names.
     """
 
     def __init__(self, schemas: Mapping[str, JsonSchema], offered: Mapping[str, str]) -> None:
@@ -65,7 +65,7 @@ class ToolSchemas:
         self._outputs = Bundler(self.responses, OutputProfile(), OUTPUT_LIMITS, recursive)
 
     def input(self, listed: Sequence[ListedArgument], operation: Operation) -> InputSchemas:
-        """The schema of an object with the arguments, and no others."""
+        """Return the schema of an object with exactly these arguments."""
         bundler = self._patches if keeps_null(operation) else self._inputs
         arguments = [item.argument for item in listed]
         bundle = bundler.bundle(item.schema for item in listed)
@@ -76,7 +76,7 @@ class ToolSchemas:
         return InputSchemas(shown, _build_object(arguments, exact, definitions), bundle.is_cut)
 
     def output(self, schema: JsonSchema) -> OutputSchema:
-        """The schema of a result whose JSON is described by `schema`."""
+        """Return the schema of a result for the schema of a response."""
         shape = self.responses.of(schema)
         shown = self._as_object(shape, {})
         if shown is None:
@@ -95,11 +95,11 @@ class ToolSchemas:
         return _build_output(listed, bundle.definitions, "")
 
     def _as_object(self, shape: Shape, known: _KnownObjects) -> dict[str, JsonSchema] | None:
-        """The properties of a response that is always an object; None for any other.
+        """Return the properties of a response that is always an object, or None.
 
-        Variants are shown as one object with the properties of all, or with those that it has
-        in any case where one variant tells of none. `known` has the answers for shapes of named
-        schemas, which variants of variants reach along many paths.
+        Variants are merged to one object with the properties of all of them, or only with the
+        common ones if a variant declares none. `known` caches the results, since nested variants
+        reach a shape along many paths.
         """
         found = known.get(id(shape))
         if found is None:
@@ -130,7 +130,7 @@ class ToolSchemas:
 
 
 def keeps_null(operation: Operation) -> bool:
-    """Whether null in a body means something else than absence."""
+    """Whether null in a body has a different meaning than absence."""
     body = operation.request_body
     return operation.method == "PATCH" or (
         body is not None and any("merge-patch" in item.media_type for item in body.content)
@@ -138,7 +138,7 @@ def keeps_null(operation: Operation) -> bool:
 
 
 def response_schemas(operation: Operation) -> tuple[list[JsonSchema], bool]:
-    """The distinct JSON schemas of successful responses; whether one may come without JSON."""
+    """Return the distinct JSON schemas of successful responses; whether all of these are JSON."""
     successful = [item for item in operation.responses if item.status.startswith("2")]
     if not successful:
         successful = [item for item in operation.responses if item.status == "default"]

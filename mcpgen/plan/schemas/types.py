@@ -26,7 +26,7 @@ _PRIMITIVES = {
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_LITERALS = 8
 _MAX_LITERAL_LENGTH = 40
-_MAX_MEMBERS = 6  # of a union; a longer one helps nobody who reads a signature
+_MAX_MEMBERS = 6  # of a union; longer ones are unreadable in a signature
 _MAX_NESTING = 24
 
 
@@ -49,7 +49,7 @@ _ANY_OBJECT = Typed("dict[str, Any]", {"type": "object", "additionalProperties":
 
 
 class Types:
-    """Spells types and gathers the classes that they need in `definitions`.
+    """Builds types, and collects the classes that they need in `definitions`.
 
     A named schema with properties is one class wherever it is used; where a request has fewer
     properties than a response, the request's class is called `<Name>Input`. An inline object is
@@ -72,11 +72,11 @@ class Types:
                 self._names.assign(name, f"#/{name}")
 
     def shape_of(self, schema: JsonSchema) -> Shape:
-        """What a request shows of a schema, one level deep."""
+        """Return the shape of a schema in requests."""
         return self._shapes["request"].of(schema)
 
     def of(self, schema: JsonSchema, direction: DirectionName, hint: str) -> Typed:
-        """The type of `schema`; `hint` names the classes that inline objects need."""
+        """Return the type of `schema`; `hint` names the classes that inline objects need."""
         typed = self._build_type(schema, direction, hint, 0)
         while self._pending:
             self._fill(*self._pending.pop())
@@ -103,7 +103,7 @@ class Types:
         return self._inline[key]
 
     def _choose_class_name(self, name: str, direction: DirectionName) -> tuple[str, str]:
-        """What the class of a named schema is called, and who it is."""
+        """Return the name of a named schema's class, and the owner of that name."""
         if direction == "request" and name in self._differing:
             return f"{to_class_name(name)}Input", f"#/{name}?request"
         return name, f"#/{name}"
@@ -114,7 +114,7 @@ class Types:
         if found is None:
             shape = self._shapes[direction].of({"$ref": PREFIX + name})
             hint, owner = self._choose_class_name(name, direction)
-            self._named[key] = _ANYTHING  # what a circle without objects comes to
+            self._named[key] = _ANYTHING  # of a circle without objects
             found = self._of_shape(shape, direction, hint, owner, depth + 1)
             self._named[key] = found
         return found
@@ -165,7 +165,7 @@ class Types:
         return Typed(_PRIMITIVES[name], {"type": name}) if name in _PRIMITIVES else _ANYTHING
 
     def _class(self, shape: Shape, direction: DirectionName, hint: str, owner: str) -> Typed:
-        """The class of an object; its properties are read later, so that no chain is too long."""
+        """Return the class of an object; `_fill` adds its properties later, without recursion."""
         class_name = self._names.assign(hint, owner or f"{direction}:{hint}")
         if class_name not in self.definitions:
             self.definitions[class_name] = {"type": "object"}
@@ -173,7 +173,7 @@ class Types:
         return Typed(class_name, {"$ref": PREFIX + class_name}, frozenset((class_name,)))
 
     def _fill(self, class_name: Identifier, shape: Shape, direction: DirectionName) -> None:
-        """Give a class its properties."""
+        """Add the properties of a class."""
         uses: set[Identifier] = set()
         properties: JsonObject = {}
         for name, value in sorted(_members(shape.keywords).items()):
@@ -186,9 +186,9 @@ class Types:
 
 
 def _find_homes(schemas: Mapping[str, JsonSchema]) -> dict[int, tuple[str, str]]:
-    """Where inline schemas of named ones stand: by identity, (name, the words of the way there).
+    """Return the homes of inline schemas, by identity: name of the definition, words of the path.
 
-    However a schema is reached, by inheritance for instance, its class is named after its home.
+    A class is named after the home of its schema, even if it is reached by inheritance.
     """
     homes: dict[int, tuple[str, str]] = {}
     taken: set[tuple[str, str]] = set()
@@ -259,7 +259,7 @@ def _join_schemas(schemas: Iterable[JsonObject]) -> JsonObject:
 
 
 def _build_literal(values: list[JsonValue], shape: Shape) -> Typed:
-    """A `Literal` where a reader has something of it, else the plain type."""
+    """Return a short, readable `Literal`, or else the plain type."""
     present = [value for value in values if value is not None]
     is_short = len(present) <= _MAX_LITERALS and all(_is_readable(value) for value in present)
     nulls = [_NULL] if len(present) < len(values) else []
@@ -290,7 +290,7 @@ def _spell(value: JsonValue) -> str:
 
 
 def _find_differing_names(requests: Shapes) -> frozenset[str]:
-    """Definitions that a request and a response see differently, themselves or further down."""
+    """Return the definitions that differ between requests and responses, directly or not."""
     differing: set[str] = set()
     users: dict[str, set[str]] = {}
     for name, schema in requests.schemas.items():

@@ -79,7 +79,7 @@ class ValidationSchemas:
         called = [
             self._offered[key] for key in schema.get("properties", ()) if key in self._offered
         ]
-        if called and "propertyNames" in out:  # which speaks of wire names
+        if called and "propertyNames" in out:  # which applies to wire names
             out["propertyNames"] = {"anyOf": [out["propertyNames"], {"enum": sorted(called)}]}
         return out
 

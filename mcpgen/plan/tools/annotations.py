@@ -7,10 +7,9 @@ from mcpgen.jsonschema.types import JsonObject
 
 
 def tool_annotations(operation: Operation, title: str) -> JsonObject:
-    """The hints of a tool. The document's own words never make an operation look harmless.
+    """Return the hints of a tool; texts of the document never make an operation look harmless.
 
-    Whether a POST or PATCH destroys something is not known, so `destructiveHint` keeps MCP's
-    default there, which is true.
+    A POST or PATCH may destroy something, so `destructiveHint` keeps MCP's default, true.
     """
     method = operation.method
     hints: JsonObject = {"title": title, "openWorldHint": True}

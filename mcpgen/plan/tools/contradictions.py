@@ -12,7 +12,7 @@ _LOOKS = re.compile(r"\b(?:read[- ]only|without side effects)\b", re.IGNORECASE)
 
 
 def report_contradiction(operation: Operation, problems: Problems) -> None:
-    """Report where the words for an operation and its method disagree; hints follow the method."""
+    """Report texts of an operation that contradict its method; hints follow the method."""
     purpose = operation.summary or operation.description
     claims = operation.extensions.get("x-mcp-annotations")
     is_claimed_safe = isinstance(claims, dict) and claims.get("readOnlyHint") is True

@@ -26,7 +26,7 @@ _WHY = "mcpgen follows the manifest to the letter, or not at all"
 def with_declared(
     plan: ServerPlan, intent: LocatedManifest, has_file: Callable[[str], bool], problems: Problems
 ) -> ServerPlan:
-    """The plan with what the manifest declares beside its tools; `has_file` is of the project."""
+    """Add the resources and prompts of the manifest to a plan; `has_file` checks project files."""
     return _Declaring(plan, intent, has_file, problems).plan()
 
 
@@ -82,7 +82,7 @@ class _Declaring:
     # -- operations that are exposed as something else ------------------------------------------
 
     def _plan_exposed(self, tool: ToolPlan) -> DeclaredPlan | None:
-        """The resource or template that an operation is, where it is one."""
+        """Return the resource or template for an operation that is exposed as one."""
         if tool.exposed_as == "prompt":
             return None
         path = {item.wire_name: item.name for item in tool.arguments if item.location == "path"}
@@ -120,7 +120,7 @@ class _Declaring:
         return DeclaredPlan(_drop_empty(listing), {"tool": tool.name}, _drop_empty(values))
 
     def _plan_exposed_prompt(self, tool: ToolPlan) -> DeclaredPlan:
-        """The prompt whose message is what an operation answers."""
+        """Return the prompt whose message is the response of an operation."""
         properties = tool.input_schema["properties"]
         arguments = [
             _drop_empty(
@@ -193,7 +193,7 @@ class _Declaring:
         return [DeclaredPlan(_drop_empty(listing), content, _drop_empty(values))]
 
     def _parse_variables(self, name: str, entry: ResourceEntry) -> tuple[str, ...] | None:
-        """The variables of a resource's URI; None where it is none."""
+        """Return the variables of a resource's URI; None if it is invalid."""
         try:
             template = UriTemplate(entry.uri)
             template.match("")
@@ -228,7 +228,7 @@ class _Declaring:
     def _find_tool(
         self, name: str, entry: ResourceEntry, variables: Sequence[str]
     ) -> ToolPlan | None:
-        """The tool behind a resource, whose arguments are the URI's variables."""
+        """Return the tool of a resource; its arguments are the variables of the URI."""
         tokens = ("resources", name, "operation")
         tool = self._tools.get(entry.operation)
         if tool is None:
@@ -308,13 +308,13 @@ def _describe(tool: ToolPlan) -> JsonObject:
 
 
 def _media_type(tool: ToolPlan) -> str:
-    """What a tool's result is as a resource, where that is certain."""
+    """Return the media type of a tool's result as a resource, or "" if it is uncertain."""
     accepted = tool.accept[0] if len(tool.accept) == 1 else ""
     return "" if "*" in accepted else accepted
 
 
 def _list_values(tool: ToolPlan, argument: str) -> tuple[str, ...]:
-    """The values that an argument may have, where they are few and texts."""
+    """Return the strings in the enum of an argument."""
     listed = tool.input_schema["properties"].get(argument, {}).get("enum", ())
     return tuple(value for value in listed if isinstance(value, str))
 

@@ -1,4 +1,4 @@
-"""Text of a stranger's document as a model should read it: plain, visible, short."""
+"""Titles and descriptions of tools: plain, visible and short text from the document."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MAX_TITLE = 80
 
 
 def tool_title(operation: Operation, name: str) -> str:
-    """A few words for people: the summary, else the tool's name spelled out.
+    """Return a short title for users: the summary, else the words of the tool's name.
 
-    That is the document's own where it is in other letters than the tool's.
+    If the document's name has other than Latin letters, it is used instead of the tool's.
     """
     summary = plain_line(operation.summary).rstrip(".")
     if not summary and not is_latin(operation.operation_id):
@@ -24,16 +24,16 @@ def tool_title(operation: Operation, name: str) -> str:
 
 
 def prefix_wire_name(text: str, wire_name: str) -> str:
-    """What is said of an argument, after the name that it has in the API."""
+    """Return the description of an argument with its name in the API before it."""
     return f"`{plain_line(wire_name)}`: {text}".removesuffix(": ")
 
 
 def tool_description(
     operation: Operation, notes: tuple[str, ...], entry: OperationEntry | None = None
 ) -> str:
-    """What the tool is for, then the details, then `notes`; at most 1024 characters.
+    """Return the summary, the details and the `notes`; at most 1024 characters.
 
-    What the manifest's `entry` says comes in place of the document's words, or after them.
+    The manifest's `entry` replaces the document's text, or adds to it.
     """
     summary = plain_line(operation.summary)
     details = plain_text(operation.description)

@@ -55,7 +55,7 @@ def merge_entries(
 
 
 class _Inheriting:
-    """Merges the entries that cover an operation into its own."""
+    """Merging of the entries that cover an operation into its own."""
 
     def __init__(self, intent: LocatedManifest, shapes: Shapes, problems: Problems) -> None:
         self._intent = intent
@@ -71,7 +71,7 @@ class _Inheriting:
         self._reported: set[Tokens] = set()
 
     def effective(self, operation: Operation, entry: OperationEntry) -> EffectiveEntry:
-        """Return what an operation gets of its own entry and of those that cover it."""
+        """Return the settings of an operation from its own entry and those that cover it."""
         own = _own_tokens(operation, self._intent)
         keys = list(self._iterate_keys(operation, entry)) if self._wide else []
         if not keys:
@@ -97,7 +97,7 @@ class _Inheriting:
         return EffectiveEntry(_merge(entry, own_stated, stated), own, origins)
 
     def _iterate_keys(self, operation: Operation, entry: OperationEntry) -> Iterator[str]:
-        """The entries that cover an operation, the closest first."""
+        """Yield the entries that cover an operation, the closest first."""
         tags = operation.tags or (operation.tag,)
         for key in (*(f"tag:{tag}" for tag in tags), f"effect:{effect_of(operation, entry)}", "*"):
             if key in self._wide:
@@ -112,7 +112,7 @@ class _Inheriting:
         return found
 
     def _read_own_settings(self, own: Tokens, entry: OperationEntry) -> JsonObject:
-        """What an operation's own entry states, and what its document says in place of it."""
+        """Return the settings of an operation's own entry, else those of its document."""
         stated = dict(self._intent.value_at(own) or {})
         if entry.annotations is not None:
             hints = msgspec.to_builtins(entry.annotations)
@@ -138,7 +138,7 @@ class _Inheriting:
         )
 
     def report_unused(self, operations: Sequence[Operation]) -> None:
-        """Report the entries that cover no operation, and arguments that none of theirs has."""
+        """Report entries without operations, and arguments that no operation of an entry has."""
         tags = {tag for operation in operations for tag in operation.tags or (operation.tag,)}
         for key, entry in self._wide.items():
             at = self._intent.locate(("operations", key))
@@ -182,7 +182,7 @@ def _own_tokens(operation: Operation, intent: LocatedManifest) -> Tokens:
 
 
 def _iterate_settings(entry: JsonObject) -> Iterator[tuple[Tokens, object]]:
-    """Each setting that an entry states, by its place."""
+    """Yield each setting that an entry states, by its place."""
     for setting, value in entry.items():
         if setting in _WITH_MEMBERS and isinstance(value, dict):
             yield from (((setting, member), inner) for member, inner in value.items())
@@ -197,7 +197,7 @@ def _has_setting(stated: JsonObject, inside: Tokens) -> bool:
 
 
 def _merge(entry: OperationEntry, own: JsonObject, inherited: JsonObject) -> OperationEntry:
-    """Return an operation's entry with what it inherits; both as they are stated in JSON."""
+    """Return an operation's entry merged with the inherited one, both as JSON."""
     members = {
         setting: {**inherited[setting], **(own.get(setting) or {})}
         for setting in _WITH_MEMBERS & inherited.keys()

@@ -1,4 +1,4 @@
-"""Prompts that a document has for another generator of MCP servers: `x-mcp-prompts` at its root.
+"""Prompts of the vendor extension `x-mcp-prompts` at the root of a document.
 
 Each has a name, a description, arguments and messages, in whose text `{{name}}` stands for an
 argument (Mustache). Prompts and arguments are a list, or an object by name. Some have `resolve` in
@@ -28,13 +28,13 @@ class _Message(msgspec.Struct):
 
 
 class _CannotFollowError(Exception):
-    """Says what of a prompt is not followed."""
+    """An unsupported part of a prompt."""
 
 
 def plan_extension_prompts(
     wanted: Iterable[ExtensionPrompt], problems: Problems
 ) -> tuple[DeclaredPlan, ...]:
-    """Give the prompts of a document, by name; what is not followed of them is told."""
+    """Return the prompts of a document, by name; report unsupported parts."""
     found: dict[str, DeclaredPlan] = {}
     for prompt in wanted:
         try:
@@ -92,7 +92,7 @@ def _check_role(role: str) -> str:
 
 
 def _read_arguments(stated: JsonValue) -> list[JsonObject]:
-    """The arguments as MCP lists them, of a list or of an object by name."""
+    """Return the arguments in the form of MCP, from a list or from an object by name."""
     if isinstance(stated, dict):
         stated = [
             {"name": name, **(about if isinstance(about, dict) else {})}
@@ -111,7 +111,7 @@ def _read_arguments(stated: JsonValue) -> list[JsonObject]:
 
 
 def _convert_placeholders(text: str, arguments: set[str]) -> str:
-    """A Mustache text with its variables as mcpgen writes them: `{{name}}` is `{name}`."""
+    """Convert the variables of a Mustache text to placeholders: `{{name}}` to `{name}`."""
     found, at = "", 0
     for tag in _TAG.finditer(text):
         if tag[1] not in arguments:

@@ -44,7 +44,7 @@ _MAX_NAMED = 3
 
 
 class ExtensionSettings(Struct):
-    """What the extensions of one operation ask for; "" and None for nothing."""
+    """The settings in the extensions of one operation; "" and None if not set."""
 
     name: str = ""
     title: str = ""
@@ -56,7 +56,7 @@ class ExtensionSettings(Struct):
 
 
 def _read_settings(operation: Operation) -> ExtensionSettings:
-    """Read the extensions of an operation, and whether those around it leave it out."""
+    """Read the extensions of an operation; the closest switch decides whether it is hidden."""
     found = ExtensionSettings()
     for stated in (operation.extensions, *(around.stated for around in operation.outer_extensions)):
         switches = {
@@ -64,7 +64,7 @@ def _read_settings(operation: Operation) -> ExtensionSettings:
             for key in VENDOR_EXTENSIONS
             if (is_on := _read_switch(key, stated)) is not None
         }
-        if switches:  # what is nearer decides
+        if switches:  # the closest one decides
             found.is_hidden = not all(switches.values())
             found.read |= {key for key, is_on in switches.items() if not is_on}
             break
@@ -79,7 +79,7 @@ def _read_settings(operation: Operation) -> ExtensionSettings:
 
 
 def list_scopes(operation: Operation) -> tuple[str, ...]:
-    """Give the scopes that `x-speakeasy-mcp` puts an operation into, such as `read`."""
+    """Return the scopes that `x-speakeasy-mcp` puts an operation into, such as `read`."""
     about = operation.extensions.get(_SCOPED)
     if not isinstance(about, dict) or not _are_scopes(about.get("scopes")):
         return ()
@@ -93,7 +93,7 @@ def _are_scopes(stated: JsonValue) -> bool:
 
 
 def _read_switch(key: str, extensions: Mapping[str, JsonValue]) -> bool | None:
-    """Whether an extension wants a tool; None where it does not say."""
+    """Return whether an extension enables a tool; None if it does not state that."""
     stated = extensions.get(key)
     if key in _SWITCHES and isinstance(stated, bool):
         return stated
@@ -132,7 +132,7 @@ def _read_hints(key: str, stated: JsonObject, found: ExtensionSettings) -> None:
 
 
 def apply_extension_names(operations: Iterable[Operation]) -> tuple[Operation, ...]:
-    """Give the operations with the names that extensions want for their tools."""
+    """Return the operations with the tool names of their extensions."""
     return tuple(
         replace(operation, extension_name=_read_settings(operation).name)
         if not operation.extensions.keys().isdisjoint(_OBJECTS)
@@ -144,7 +144,7 @@ def apply_extension_names(operations: Iterable[Operation]) -> tuple[Operation, .
 def apply_extensions(
     entries: Mapping[str, OperationEntry], operations: Sequence[Operation], problems: Problems
 ) -> dict[str, OperationEntry]:
-    """Give the manifest's entries, with what extensions ask for where they say nothing."""
+    """Return the manifest's entries with missing settings from extensions."""
     merged = dict(entries)
     read: dict[str, list[Operation]] = {}
     refused: list[tuple[Operation, tuple[str, ...]]] = []
@@ -218,7 +218,7 @@ def _report_followed(
 
 
 def _report_ignored(operations: Sequence[Operation], problems: Problems) -> None:
-    """Tell what extensions say besides, which has no equal here."""
+    """Report the members of extensions that are not supported."""
     left: dict[tuple[str, str], list[Operation]] = {}
     around: dict[tuple[str, str], VendorExtensions] = {}
     for operation in operations:
@@ -248,7 +248,7 @@ def _report_ignored(operations: Sequence[Operation], problems: Problems) -> None
 def _iterate_ignored(
     extensions: Mapping[str, JsonValue], is_followed: Callable[[str, str, JsonValue], bool]
 ) -> Iterator[tuple[str, str]]:
-    """The members of extensions that nobody looks at."""
+    """Yield the members of extensions that are ignored."""
     for key in (*_OBJECTS, _ANNOTATIONS):
         stated = extensions.get(key)
         if isinstance(stated, dict):

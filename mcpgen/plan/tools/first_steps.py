@@ -1,4 +1,4 @@
-"""The entries that a first manifest shows in comments, for operations of its document."""
+"""The example entries in the comments of a new manifest, for operations of its document."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _PLACES = frozenset({"cookie", "header", "query"})
 def first_steps(plan: ServerPlan, taken: Collection[str] = ()) -> FirstSteps:
     """Choose operations and parameters for a name, a fixed value, a default and a question.
 
-    `taken` are the keys and operationIds that the manifest has entries for already. A step for
-    which the document has nothing is left out.
+    `taken` are the keys and operationIds with entries in the manifest. A step without a suitable
+    operation is skipped.
     """
     free = [
         tool
@@ -52,7 +52,7 @@ class _Candidate(Struct, frozen=True):
 
 
 class _Choosing:
-    """Chooses the entries for one server."""
+    """Choice of the entries for one server."""
 
     def __init__(self, plan: ServerPlan, free: Sequence[ToolPlan]) -> None:
         self._free = free
@@ -87,7 +87,7 @@ class _Choosing:
         return FirstSteps(self._choose_excluded(entries), entries)
 
     def _choose_excluded(self, entries: Collection[str]) -> str:
-        """An operation without an entry, whose key is no glob; a deprecated one if there is one."""
+        """Return an operation without an entry to exclude, preferably a deprecated one."""
         left = [
             tool
             for tool in self._free
@@ -108,7 +108,7 @@ class _Choosing:
     def _first(
         self, candidates: Iterable[_Candidate], order: Callable[[_Candidate], tuple[bool, ...]]
     ) -> tuple[_Candidate, JsonValue] | None:
-        """The best of the candidates that a value is found for, with the value."""
+        """Return the best candidate with a sample value, and the value."""
         for candidate in sorted(candidates, key=order):
             schema = candidate.argument.schema
             with suppress(CannotSampleError):
@@ -118,7 +118,7 @@ class _Choosing:
         return None
 
     def _rank(self, tool: ToolPlan, argument: Argument) -> tuple[bool, ...]:
-        """Prefer few values to any, optional to required, and tools that only read."""
+        """Return the sort key: enums, optional parameters and read-only tools first."""
         shape = self._shapes.of(argument.schema)
         has_few = "enum" in shape.keywords or shape.types == ("boolean",)
         is_read = tool.annotations.get("readOnlyHint", False)
@@ -126,7 +126,7 @@ class _Choosing:
 
 
 def _choose_reference(tool: ToolPlan) -> str:
-    """The operationId, or the key if the operationId reads as a key that covers many."""
+    """Return the operationId, or the key if the operationId looks like a bulk key."""
     name, *_ = names_of(tool.operation)
     return tool.operation.key if is_bulk_key(name) else name
 
@@ -140,7 +140,7 @@ def _danger(tool: ToolPlan) -> tuple[bool, str]:
 
 
 def _is_plain(value: JsonValue) -> bool:
-    """Whether a value is a scalar that reads well."""
+    """Whether a value is a readable scalar."""
     if isinstance(value, str):
         return bool(value.strip()) and value.isprintable() and len(value) <= _MAX_VALUE
     return isinstance(value, int | float)

@@ -1,4 +1,4 @@
-"""The `instructions` of a server: what it is for, and how a model that is new to it begins."""
+"""The `instructions` of a server: its purpose, and how a model begins."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 def write_instructions(plan: ServerPlan) -> str:
-    """Describe the API in its document's words, then how to begin; at most 2,048 characters."""
+    """Return the document's description of the API and how to begin; at most 2,048 characters."""
     guide = shorten_at_sentence("\n".join(_write_guide(plan)), MAX_INSTRUCTIONS - _MAX_ABOUT - 1)
     return "\n".join(filter(None, (*_describe_apis(plan), guide)))
 
 
 def _describe_apis(plan: ServerPlan) -> list[str]:
-    """What the documents say, or else the tags and titles of the tools."""
+    """Return the documents' descriptions, or else the tags and titles of the tools."""
     infos = plan.api.infos
     room = _MAX_ABOUT // max(1, len(infos)) - 1
     told = [
@@ -49,9 +49,9 @@ def _of(title: str, documents: int) -> str:
 
 
 def _quote_document(info: ApiInfo, title: str) -> str:
-    """The summary and the description of a document, without what repeats the title.
+    """Return the summary and the description of a document, without what repeats the title.
 
-    They are one line, so that nothing in them can pass for what follows.
+    They are one line, so that they cannot imitate the text that follows.
     """
     known = {_words(title), _words(info.title), ()}
     told: list[str] = []
@@ -110,7 +110,7 @@ def _format_names(names: Sequence[str], quote: str = "`") -> str:
 
 
 def _find_identifier_sources(tools: Iterable[ToolPlan]) -> list[str]:
-    """The lists in which arguments are found, those that most tools need first.
+    """Return the lists that contain the values of arguments, those for most tools first.
 
     `/pets/{petId}/photos` takes what `GET /pets` lists.
     """
@@ -134,7 +134,7 @@ def _find_identifier_sources(tools: Iterable[ToolPlan]) -> list[str]:
 
 
 def _format_alternatives(lists: Counter[str]) -> str:
-    """Name the lists that most tools need."""
+    """Format the names of the lists that most tools need."""
     ordered = sorted(lists, key=lambda name: (-lists[name], name))
     shown = [f"`{name}`" for name in ordered[:_MAX_ALTERNATIVES]]
     others = len(ordered) - len(shown)
@@ -144,7 +144,7 @@ def _format_alternatives(lists: Counter[str]) -> str:
 
 
 def _iterate_collections(operation: Operation) -> Iterator[tuple[str, str]]:
-    """Each path parameter that is a whole segment, with the path before it."""
+    """Yield each path parameter that is a whole segment, with the path before it."""
     segments = operation.path.split("/")
     for index, segment in enumerate(segments):
         if (found := _VARIABLE.fullmatch(segment)) is not None:

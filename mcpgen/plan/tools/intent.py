@@ -20,10 +20,10 @@ def collect_entries(
     policy: Policy,
     problems: Problems,
 ) -> dict[str, OperationEntry]:
-    """What `operations:` of the manifest says, by operation key.
+    """Return the entries under `operations:` of the manifest, by operation key.
 
-    An entry that names no operation is an error; of one that the document left out it is a
-    warning, as that operation has its own.
+    An entry for an unknown operation is an error; for a skipped operation, which has a diagnostic
+    of its own, it is a warning.
     """
     described = [operation for operation in operations if operation.declared is None]
     keys = {name: operation.key for operation in described for name in names_of(operation)}
@@ -69,10 +69,10 @@ def collect_entries(
 
 
 def names_of(operation: Operation) -> tuple[str, ...]:
-    """The names by which the manifest can mean an operation.
+    """Return the names by which the manifest can refer to an operation.
 
-    They are its operationId, told from those of other documents where there are any, and its key;
-    where the manifest declares it, its tool comes before the key.
+    They are its operationId, qualified if there are several documents, and its key. For a declared
+    operation, the name of its tool comes before the key.
     """
     if operation.declared is not None:
         return (operation.declared.tool, operation.key)
@@ -84,7 +84,7 @@ def names_of(operation: Operation) -> tuple[str, ...]:
 
 
 def find_entry_key(operation: Operation, manifest: Manifest) -> str:
-    """The key by which `operations:` of the manifest speaks of an operation, or would."""
+    """Return the key for an operation under `operations:` of the manifest, existing or new."""
     stated = [name for name in names_of(operation) if name in manifest.operations]
     return stated[0] if stated else operation.key
 
@@ -95,9 +95,9 @@ def choose_names(
     policy: Policy,
     problems: Problems,
 ) -> dict[str, str]:
-    """The tool names that the manifest gives, by operation key; two operations never share one.
+    """Return the tool names in the manifest, by operation key; each belongs to one operation.
 
-    A name that another of the `selected` operations was issued before is taken too.
+    Names that were published for other `selected` operations are taken too.
     """
     chosen = {key: entry.name for key, entry in entries.items() if entry.name is not None}
     operations = {operation.key: operation for operation in selected}
@@ -121,7 +121,7 @@ def choose_names(
 
 
 def apply_hints(annotations: JsonObject, entry: OperationEntry) -> JsonObject:
-    """A tool's annotations as the manifest has them."""
+    """Return a tool's annotations with those of the manifest."""
     if entry.annotations is None:
         return annotations
     stated = msgspec.to_builtins(entry.annotations)

@@ -28,10 +28,9 @@ def plan_toolsets(
     policy: Policy,
     problems: Problems,
 ) -> tuple[Toolset, ...]:
-    """One toolset a tag or a scope of `x-speakeasy-mcp`, and those of the manifest, by name.
+    """Return the toolsets by name: of tags, of scopes of `x-speakeasy-mcp`, and of the manifest.
 
-    A tag or a tool that the server does not have is an error, and so is a name by which no toolset
-    could be chosen.
+    Unknown tags and tools, and names that `--toolset` cannot select, are errors.
     """
     found = {
         str(group.module): Toolset(
@@ -50,7 +49,7 @@ def plan_toolsets(
 
 
 def _check_names(policy: Policy, problems: Problems) -> None:
-    """Report toolsets of the manifest that `--toolset` cannot name, and those that hold nothing."""
+    """Report toolsets of the manifest that `--toolset` cannot name, and empty ones."""
     named: dict[str, str] = {}
     for name, entry in policy.manifest.toolsets.items():
         chosen_by = normalize_toolset_name(name)
@@ -145,9 +144,9 @@ def plan_search(
     policy: Policy,
     problems: Problems,
 ) -> ToolSearch | None:
-    """How tools that cost more than the manifest's budget are found; None where all are listed.
+    """Return the search tools if the tool list exceeds the budget, or None.
 
-    Workflows, which a person wrote for this server, are listed nevertheless.
+    Workflows are listed nevertheless.
     """
     tools: list[AnyTool] = sorted([*_collect_tools(groups), *workflows], key=lambda tool: tool.name)
     budget = policy.manifest.budget
@@ -190,7 +189,7 @@ def _collect_tools(groups: Iterable[ToolGroupPlan]) -> list[ToolPlan]:
 
 
 def _choose_names(tools: Iterable[AnyTool]) -> tuple[str, str, str]:
-    """The names of the three; all of them get `mcp_` before them while the API has one of them."""
+    """Return the names of the search tools, with the prefix `mcp_` if the API uses one of them."""
     taken = {tool.name for tool in tools}
     taken |= {alias for tool in tools if isinstance(tool, ToolPlan) for alias in tool.aliases}
     names = ("search_tools", "describe_tool", "call_tool")
@@ -289,7 +288,7 @@ def _make_call_tool(name: str, others: tuple[str, str], tools: Sequence[AnyTool]
 
 
 def _merge_hints(tools: Sequence[AnyTool]) -> JsonObject:
-    """What holds of every tool that may be called; MCP's defaults where one is silent."""
+    """Return the hints that apply to all callable tools, with MCP's defaults."""
     hints = [tool.annotations for tool in tools]
     return {
         "readOnlyHint": all(hint.get("readOnlyHint", False) for hint in hints),

@@ -67,13 +67,13 @@ def recognize_pagination(
 
 
 def find_size_parameter(operation: Operation) -> str:
-    """The query parameter that says how many items a page has; "" where there is none."""
+    """Return the query parameter for the number of items of a page, or ""."""
     query = (item.name for item in operation.parameters if item.location == "query")
     return next((name for name in query if _fold(name) in _SIZES), "")
 
 
 def add_page_argument(inputs: InputSchemas, pages: Pagination) -> InputSchemas:
-    """The same arguments and the one that says how many pages are wanted."""
+    """Return the input schemas with the argument for the number of pages."""
     full = None if inputs.full is None else _add_page_argument(inputs.full, pages)
     return replace(inputs, listed=_add_page_argument(inputs.listed, pages), full=full)
 
@@ -95,7 +95,7 @@ def _fold(name: str) -> str:
 
 
 def _find_items(schema: JsonSchema, responses: Shapes) -> str | None:
-    """The member that holds the list: "" where the response is one, None where it is unclear."""
+    """Return the member with the list; "" if the response is the list, None if it is unclear."""
     shape = responses.of(schema)
     if shape.types == ("array",):
         return ""
@@ -118,7 +118,7 @@ def _has_link(operation: Operation) -> bool:
 
 
 def _find_more(schema: JsonSchema, responses: Shapes) -> str:
-    """The member that says whether another page follows; "" where there is none."""
+    """Return the boolean member that states whether another page follows, or ""."""
     members = responses.of(schema).keywords.get("properties", {})
     return next(
         (
@@ -140,7 +140,7 @@ def _have_ids(schema: JsonSchema, items: str, responses: Shapes) -> bool:
 def _find_cursor(
     parameter: Parameter, schema: JsonSchema, responses: Shapes, more: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Where the response has the next value of a cursor: at its top, or one level below."""
+    """Return the path of the next cursor in the response: at its root, or one level below."""
     wanted = {**_CURSORS, **more}.get(_fold(parameter.name), "")
     members = responses.of(schema).keywords.get("properties", {})
     found: list[tuple[str, ...]] = [(name,) for name in members if wanted and _fold(name) == wanted]

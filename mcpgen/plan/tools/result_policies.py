@@ -27,7 +27,7 @@ def limit_pages(
     """Return the pagination of a list, limited by the manifest.
 
     Raises:
-        OperationRefusedError: the manifest speaks of pages where there are none.
+        OperationRefusedError: the manifest limits pages, and the operation has none.
     """
     entry = effective.entry
     if entry.paginate is None:
@@ -69,7 +69,7 @@ class ResultPolicyPlanning:
         """Return the policies that apply around the handler.
 
         Raises:
-            OperationRefusedError: it contradicts the operation, or itself.
+            OperationRefusedError: a policy contradicts the operation or another policy.
         """
         entry = effective.entry
         policies = ResultPolicies(
@@ -107,7 +107,7 @@ class ResultPolicyPlanning:
         )
 
     def _describe_rest(self, wish: ResultEntry) -> str:
-        """Say how to go on where a result is cut."""
+        """Describe how to get the rest of a truncated result."""
         if wish.max_items is None and wish.max_bytes is None:
             return ""
         pages = self._pages
@@ -160,7 +160,7 @@ class ResultPolicyPlanning:
         return schemas
 
     def _follow(self, schemas: list[JsonSchema], path: str, *tokens: str) -> list[JsonSchema]:
-        """The schemas of what a path leads to."""
+        """Return the schemas at a path of the response."""
         narrowing, led = Projection(self._responses), ""
         for step in split_path(path):
             try:

@@ -17,7 +17,7 @@ class PlannedResult(Struct, frozen=True):
     """Output schema of a tool (None without one), and the return type of its handler."""
 
     schema: JsonObject | None
-    key: str  # under which a result stands that is no object; "" for one that is
+    key: str  # of a wrapped result; "" for an object
     returns: Annotation
 
 
@@ -41,7 +41,7 @@ def plan_result(
 
 
 def _returns_without_json(operation: Operation) -> Annotation:
-    """None where nothing ever comes back; text and bytes have no class."""
+    """Return the type of a result without JSON: `None` if no response has content."""
     successful = [item for item in operation.responses if item.status.startswith("2")]
     described = successful or [item for item in operation.responses if item.status == "default"]
     is_empty = described and not any(item.content for item in described)
@@ -49,7 +49,7 @@ def _returns_without_json(operation: Operation) -> Annotation:
 
 
 def list_accepted_types(operation: Operation) -> tuple[str, ...]:
-    """Media types of successful responses; only JSON where there is JSON, so that it is chosen."""
+    """Return the media types to accept: only JSON if there is JSON, so that the API chooses it."""
     for prefix in ("2", "default", ""):
         content = [
             item
@@ -67,7 +67,7 @@ def list_accepted_types(operation: Operation) -> tuple[str, ...]:
 
 
 def also_answered(operation: Operation) -> tuple[str, ...]:
-    """Media types of successful responses that are not asked for, as there is JSON beside them."""
+    """Return the media types of successful responses that `list_accepted_types` omits."""
     names = {
         base_type(item.media_type)
         for response in operation.responses

@@ -20,7 +20,7 @@ from mcpgen.text.prose import plain_line, shorten_at_sentence
 _MAX_SUMMARY = 120
 _MAX_ARGUMENT_DEPTH = 3
 
-# How much a word tells of a tool, by where it stands, and how soon more of that stops counting
+# The weight of a word by field, and its saturation
 # (BM25F's weights, b and k1). Half or twice of any of them moves one answer in a hundred
 # (tests/bigapi): they were chosen round.
 _WEIGHTS = {
@@ -31,11 +31,11 @@ _WEIGHTS = {
     "description": 0.5,
     "arguments": 0.5,  # their names, and the values that they can have
     "about_arguments": 0.25,
-    "kin": 0.15,  # what is said of the other operations on the same resource alone
+    "kin": 0.15,  # words of only the other operations on the same resource
 }
 _LENGTH = 0.5
 _SATURATION = 0.25
-# A sentence that so many tools share tells none from another.
+# A sentence that so many tools share does not distinguish them.
 _MOST_SHARING = 0.01
 _ALWAYS_SHARED = 3
 
@@ -50,7 +50,7 @@ _Fields = dict[str, Counter[str]]
 
 
 def make_index(plan: ServerPlan) -> tuple[IndexEntry, ...]:
-    """Give what a search knows of each tool of a server, by name; of none where all are listed."""
+    """Return the search index entries of the tools, by name; () if all tools are listed."""
     if plan.search is None:
         return ()
     tools: list[_Tool] = [*plan.listed_tools, *plan.workflows]
@@ -61,7 +61,7 @@ def make_index(plan: ServerPlan) -> tuple[IndexEntry, ...]:
 
 
 def tag_of(tool: _Tool) -> str:
-    """The tag under which a tool stands in a search."""
+    """Return the tag of a tool in the search."""
     return "workflows" if isinstance(tool, WorkflowPlan) else tool.operation.tag
 
 
@@ -97,7 +97,7 @@ def _join_fixed_segments(tool: _Tool) -> str:
 
 
 def _names(tool: _Tool) -> tuple[str, ...]:
-    """What a call names one of: `issu`, `team` for /sub-issues/{id}/{team_slug}."""
+    """Return the stems of identified things: `issu`, `team` for /sub-issues/{id}/{team_slug}."""
     named = ((*words(part)[-1:], *words(name)) for part, name in _NAMED.findall(_path(tool)))
     return tuple(dict.fromkeys(chain.from_iterable(named)))
 
@@ -119,15 +119,15 @@ def _effect(tool: _Tool) -> str:
 
 
 def _is_own(tool: _Tool) -> bool:
-    """Whether it is about who calls: `/user/emails`, `/users/me`."""
+    """Whether a tool is about the caller: `/user/emails`, `/users/me`."""
     if isinstance(tool, WorkflowPlan):
         return False
-    is_said = _CALLER.search(tool.title) is not None
-    return is_said or not _WHO_CALLS.isdisjoint(tool.operation.path.split("/"))
+    is_mentioned = _CALLER.search(tool.title) is not None
+    return is_mentioned or not _WHO_CALLS.isdisjoint(tool.operation.path.split("/"))
 
 
 def _weigh_terms(tools: Sequence[_Fields]) -> Iterator[dict[int, str]]:
-    """The words of each tool by how much they tell of it: BM25F without rarity, in tenths."""
+    """Yield the weights of the words of each tool: BM25F without rarity, in tenths."""
     average = {
         name: sum(fields[name].total() for fields in tools) / len(tools) or 1.0 for name in _WEIGHTS
     }
@@ -144,7 +144,7 @@ def _weigh_terms(tools: Sequence[_Fields]) -> Iterator[dict[int, str]]:
 
 
 def _collect_fields(tools: Sequence[_Tool]) -> list[_Fields]:
-    """The words of each tool, by where they stand."""
+    """Return the words of each tool, by field."""
     sentences = [_split_description(tool) for tool in tools]
     arguments = [list(_iterate_descriptions(tool.input_schema)) for tool in tools]
     shared = _find_shared(sentences) | _find_shared(arguments)
@@ -165,7 +165,7 @@ def _collect_fields(tools: Sequence[_Tool]) -> list[_Fields]:
 
 
 def _name_words(tool: _Tool) -> Counter[str]:
-    """The words of the operationId, from which the name of a tool may have been shortened."""
+    """Return the words of the operationId, which the tool's name may omit."""
     if isinstance(tool, ToolPlan):
         operation_id = tool.operation.operation_id
         if operation_id and not is_opaque(operation_id):
@@ -179,13 +179,13 @@ def _tags(tool: _Tool) -> Sequence[str]:
 
 
 def _split_description(tool: _Tool) -> list[str]:
-    """The sentences of a tool's description that say more than its title."""
+    """Return the sentences of a tool's description that do not repeat its title."""
     title = tool.title.rstrip(".")
     return [it for it in _SENTENCE.split(tool.description) if it.strip().rstrip(".") != title]
 
 
 def _find_shared(texts: Sequence[Iterable[str]]) -> set[str]:
-    """The texts that are said of so many tools that they tell none from another."""
+    """Return the texts that occur in too many tools to distinguish them."""
     most = max(_ALWAYS_SHARED, _MOST_SHARING * len(texts))
     tools_with = Counter(chain.from_iterable(map(set, texts)))
     return {text for text, count in tools_with.items() if count > most}
@@ -196,7 +196,7 @@ def _select_distinctive(texts: Iterable[str], shared: set[str]) -> list[str]:
 
 
 def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
-    """Add to each tool what is said of the others on its resource: `GET` says less than `PATCH`."""
+    """Add the words of other tools on the same resource to each tool."""
     said = [{*chain.from_iterable(fields.values())} for fields in found]
     families: dict[str, list[int]] = {}
     for number, tool in enumerate(tools):
@@ -208,7 +208,7 @@ def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
 
 
 def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
-    """The names of arguments, of their members, and the values that they can have."""
+    """Yield the names and the enum values of arguments and their members."""
     if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
         return
     values = schema.get("enum")
@@ -222,7 +222,7 @@ def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
 
 
 def _iterate_descriptions(schema: JsonValue, depth: int = 0) -> Iterator[str]:
-    """The descriptions of arguments and of their members."""
+    """Yield the descriptions of arguments and of their members."""
     if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
         return
     for member in _iterate_members(schema):

@@ -19,12 +19,11 @@ def select(
     entries: Mapping[str, OperationEntry],
     problems: Problems,
 ) -> tuple[Operation, ...]:
-    """The operations that the policy wants, in their order; `entries` may turn one off.
+    """Return the selected operations in their order; an entry can turn one off.
 
-    What the manifest itself declares is wanted.
-
-    Without a rule that fits, an operation is served unless there are rules that include.
-    A rule that fits no operation is an error: it is a slip of the pen, or the API changed.
+    Declared operations are always selected. An operation that matches no rule is selected unless
+    there are `include` rules. A rule that matches no operation is an error: it is a typing mistake,
+    or the API changed.
     """
     rules = policy.manifest.select
     described = tuple(operation for operation in operations if operation.declared is None)
@@ -57,7 +56,7 @@ _PLAIN = OperationEntry()
 
 
 def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> None:
-    """Report an entry for an operation that the rules leave out."""
+    """Report an entry for an operation that the rules exclude."""
     name = find_entry_key(operation, policy.manifest)
     entry = policy.manifest.operations.get(name)
     if entry is not None and entry.expose != "off":
@@ -96,7 +95,7 @@ def _matches(operation: Operation, match: Match) -> bool:
 
 
 def _has_extension(operation: Operation, wanted: str) -> bool:
-    """Whether an `x-` key is there, as `x-key` (and not false) or as `x-key=value`."""
+    """Whether an operation has an extension: `x-key` (any value but false) or `x-key=value`."""
     name, equals, text = wanted.partition("=")
     if name not in operation.extensions:
         return False

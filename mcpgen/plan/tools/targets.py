@@ -53,10 +53,10 @@ _CLIENTS: Mapping[str, _Limits] = {
 
 
 def tool_name_limit(server: str, targets: Collection[str]) -> int:
-    """Return how many characters a tool's name may have for every client of `targets`.
+    """Return the maximum length of a tool's name for the clients in `targets`.
 
-    Without targets it fits all known clients: `mcp__<server>__<tool>` stays within 64 characters,
-    and the name itself within 48.
+    Without targets, it suits all known clients: `mcp__<server>__<tool>` has at most 64 characters,
+    and the name at most 48.
     """
     limits = [_CLIENTS[client] for client in targets if client in _CLIENTS]
     if not limits:
@@ -70,7 +70,7 @@ def tool_name_limit(server: str, targets: Collection[str]) -> int:
 
 
 def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems) -> None:
-    """Warn of what a client of the manifest's `targets` would drop or refuse."""
+    """Report tools that a client in the manifest's `targets` would drop or reject."""
     for number, client in enumerate(intent.manifest.targets):
         at = intent.locate(("targets", str(number)))
         limits = _CLIENTS.get(client)
@@ -95,7 +95,7 @@ def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems)
 
 
 def _iterate_excesses(plan: ServerPlan, limits: _Limits) -> Iterator[tuple[str, str]]:
-    """What of a plan is beyond the limits, and how to mend it."""
+    """Yield the violations of the limits, each with its fix."""
     tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
     if limits.tools is not None and plan.search is None and len(tools) > limits.tools:
         yield (
@@ -127,7 +127,7 @@ def _iterate_excesses(plan: ServerPlan, limits: _Limits) -> Iterator[tuple[str, 
 
 
 def _name_features(schema: JsonSchema, *, is_of_items: bool = False) -> Iterator[str]:
-    """Name what a listed schema and those within it hold, as far as a client may refuse it."""
+    """Yield the features of a listed schema and its subschemas that a client may reject."""
     if not isinstance(schema, dict):
         return
     yield from (f"`{keyword}`" for keyword in schema)

@@ -11,10 +11,10 @@ from mcpgen.jsonschema.types import JsonObject
 
 
 def token_cost(tool: ToolPlan | WorkflowPlan) -> int:
-    """A quarter of the bytes that the tool takes in a listing, rounded up."""
+    """Return a quarter of the bytes that the tool takes in a listing, rounded up."""
     return estimate_cost({"name": tool.name, **build_list_entry(tool)})
 
 
 def estimate_cost(listed: JsonObject) -> int:
-    """A quarter of the bytes of a listed tool's JSON, rounded up."""
+    """Return a quarter of the bytes of a listed tool's JSON, rounded up."""
     return math.ceil(len(msgspec.json.encode(listed)) / 4)

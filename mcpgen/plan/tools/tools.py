@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class ToolPlanning:
-    """Makes the tools of one server, whose schemas and types they share."""
+    """Planning of the tools of one server, which share schemas and types."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class ToolPlanning:
         policy: Policy,
         problems: Problems,
     ) -> None:
-        """Take what the tools share; `offered` is as of `safe_names`."""
+        """Initialize the shared parts; `offered` is the result of `find_safe_names`."""
         self._schemas = schemas
         self._types = types
         self._offered = offered
@@ -121,7 +121,7 @@ class ToolPlanning:
     def _apply_overrides(
         self, operation: Operation, effective: EffectiveEntry
     ) -> OverriddenOperation:
-        """The operation as the manifest has it; where that cannot be followed, as it is."""
+        """Return the operation with the manifest's overrides; on errors, unchanged."""
         if operation.declared is not None:
             return self._with_headers(wire_operation(operation, operation.declared), ())
         at = self._locate_settings(effective)
@@ -143,7 +143,7 @@ class ToolPlanning:
     def _without_steering(
         self, adjusted: OverriddenOperation, operation: Operation, stated: Collection[str]
     ) -> OverriddenOperation:
-        """The operation without headers that steer servers; published and stated ones stay."""
+        """Return the operation without steering headers; published and configured ones stay."""
         published = self._policy.published_arguments.get(operation.key, frozenset())
         adjusted, found = hide_steering_headers(
             adjusted, name_arguments(operation), {*published, *stated}
@@ -154,7 +154,7 @@ class ToolPlanning:
     def _with_headers(
         self, adjusted: OverriddenOperation, stated: Collection[WirePlace]
     ) -> OverriddenOperation:
-        """The operation with the default headers of its API; `stated` are decided otherwise."""
+        """Return the operation with the default headers of its API, except `stated` ones."""
         source = adjusted.sent.source
         if source not in self._headers:
             self._headers[source] = plan_default_headers(self._policy, source)
@@ -167,7 +167,7 @@ class ToolPlanning:
     def _with_key(
         self, adjusted: OverriddenOperation, effective: EffectiveEntry
     ) -> OverriddenOperation:
-        """The operation with the header that carries its idempotency key."""
+        """Return the operation with the header that carries its idempotency key."""
         operation, requests = adjusted.offered, self._schemas.requests
 
         def with_key() -> tuple[OverriddenOperation, KeyHeader | None]:
@@ -191,7 +191,7 @@ class ToolPlanning:
     def _plan_policies(
         self, operation: Operation, effective: EffectiveEntry, arguments: tuple[Argument, ...]
     ) -> tuple[Pagination | None, ResultPolicies]:
-        """How its list goes on, and what is done around its handler."""
+        """Return the pagination and the result policies of a tool."""
         responses, at = self._schemas.responses, self._locate_settings(effective)
         described = recognize_pagination(operation, self._schemas.requests, responses)
 
@@ -205,7 +205,7 @@ class ToolPlanning:
         return self._try_apply(plan_policies, (described, ResultPolicies()))
 
     def _try_apply(self, take_over: Callable[[], T], otherwise: T) -> T:
-        """What the manifest makes of an operation; a problem where it cannot be followed."""
+        """Return the result of `take_over`; report why the operation was refused, if it was."""
         try:
             return take_over()
         except OperationRefusedError as refused:
@@ -219,11 +219,11 @@ class ToolPlanning:
             return otherwise
 
     def _locate_settings(self, effective: EffectiveEntry) -> At:
-        """The place of a setting of an operation, in the entry that states it."""
+        """Return a function that locates a setting of an operation in the manifest."""
         return lambda *inside: self._policy.intent.locate(effective.tokens(*inside))
 
     def _report_unsendable(self, operation: Operation) -> None:
-        """Report the media types of a body that stay unused beside others that can be written."""
+        """Report the media types of a body that cannot be sent, if others can."""
         content = () if operation.request_body is None else operation.request_body.content
         for item in content:
             if why := explain_unsendable(item, self._types):

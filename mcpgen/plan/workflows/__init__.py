@@ -1,1 +1,1 @@
-"""From workflows to tools whose steps fit their operations."""
+"""Planning of workflows as tools."""

@@ -17,7 +17,7 @@ from mcpgen.jsonschema.values import compare
 
 
 def needs_answer(criterion: Criterion) -> bool:
-    """Whether it can hold only where the API answered: without, its `$statusCode` is not there."""
+    """Whether a condition is false without a response."""
     return _without_answer(criterion.condition) is False
 
 

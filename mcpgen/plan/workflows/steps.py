@@ -33,7 +33,7 @@ from mcpgen.text.json_pointer import json_pointer
 
 
 class WorkflowSteps:
-    """Plans the steps of one workflow, in their order."""
+    """Planning of the steps of one workflow, in their order."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class WorkflowSteps:
         requests: Shapes,
         refuse: Refuse,
     ) -> None:
-        """Begin with none; `requests` are the schemas of what the `tools` (by key) take."""
+        """Begin without steps; `requests` has the schemas of the arguments of `tools` (by key)."""
         self._values = values
         self._tools: dict[str, ToolPlan] = {
             name: tool for tool in tools.values() for name in names_of(tool.operation)
@@ -99,7 +99,7 @@ class WorkflowSteps:
         )
 
     def _check_retries(self, step: Step, tool: ToolPlan | None) -> None:
-        """Refuse to do twice what may have been done where no answer came."""
+        """Reject retries of a call that may have taken effect without a response."""
         if tool is None or tool.annotations.get("idempotentHint", False):
             return
         for action in step.on_failure:
@@ -213,7 +213,7 @@ class WorkflowSteps:
             )
 
     def _check_fits(self, value: Value, wanted: Known, tokens: Tokens, items: Value | None) -> None:
-        """Refuse a value that an argument can never take; `items` is what `$item` is of."""
+        """Reject a value that is never valid for an argument; `items` is the list of `$item`."""
         is_literal, plain = literal_of(value)
         if is_literal:
             samples = Samples(wanted.shapes.schemas, "request")
@@ -258,7 +258,7 @@ class WorkflowSteps:
 
 
 def _is_implied(written: StepArgument, tool: ToolPlan) -> bool:
-    """Whether it is the one media type that the tool's body has, for which there is no argument."""
+    """Whether `content_type` is the only media type of the tool's body, which needs no argument."""
     if written.location != CONTENT_TYPE or len(tool.body) != 1:
         return False
     is_plain, stated = literal_of(written.value)

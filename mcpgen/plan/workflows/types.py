@@ -18,7 +18,7 @@ from mcpgen.text.json_pointer import pointer_tokens
 
 
 class NothingThereError(ValueError):
-    """A JSON Pointer leads to nothing that the schema has; says what is there instead."""
+    """A JSON Pointer that no value of a schema has; the message states what exists instead."""
 
 
 class Known(Struct, frozen=True):
@@ -29,19 +29,19 @@ class Known(Struct, frozen=True):
 
     @property
     def shape(self) -> Shape:
-        """One level of it."""
+        """The shape of the schema."""
         return self.shapes.of(self.schema)
 
     @property
     def types(self) -> frozenset[str]:
-        """The JSON types that it allows; empty where any is possible."""
+        """The allowed JSON types; empty if any is allowed."""
         return frozenset(self.shape.types)
 
     def at(self, pointer: str) -> Known:
-        """What stands at a JSON Pointer.
+        """Return the part at a JSON Pointer.
 
         Raises:
-            NothingThereError: no value that fits the schema has anything there.
+            NothingThereError: no valid value has this part.
         """
         known = self
         for token in pointer_tokens(pointer):
@@ -83,13 +83,13 @@ ANYTHING = Known(True, Shapes({}, "response"))
 
 
 def find_response_schema(operation: Operation, shapes: Shapes) -> Known:
-    """What the body of a successful response is."""
+    """Return the schema of the body of a successful response."""
     found, is_sure = response_schemas(operation)
     return Known(found[0], shapes) if len(found) == 1 and is_sure else ANYTHING
 
 
 def mismatch(types: frozenset[str], wanted: frozenset[str]) -> str:
-    """Say why no value of some types can be of others; "" where one can, or nothing is known."""
+    """Describe why no value of some types can be of others; "" if one can, or if unknown."""
     if not types or not wanted or types & wanted:
         return ""
     if ("number" in wanted and "integer" in types) or ("integer" in wanted and "number" in types):
@@ -119,7 +119,7 @@ def literal_of(value: Value) -> tuple[bool, JsonValue]:
 
 
 def types_of_literal(value: Literal | ListOf | ObjectOf) -> frozenset[str]:
-    """The JSON type of what is written out."""
+    """Return the JSON types of a literal value."""
     match value:
         case ListOf():
             return frozenset({"array"})

@@ -46,14 +46,14 @@ _SCHEMAS_OF_PARTS: Mapping[str, JsonSchema] = {
     "header": {"type": "string"},
     "status": {"type": "integer"},
 }  # of a response, beside its body
-REFUSED = ResponseValue("")  # stands where a value was refused; nothing more is said of it
+REFUSED = ResponseValue("")  # in place of a rejected value, so that it is reported once
 
 
 class WorkflowValues:
     """The values of one workflow, as far as its steps are planned."""
 
     def __init__(self, workflow: Workflow, responses: Shapes, refuse: Refuse) -> None:
-        """Begin without steps; `responses` are the schemas of what the API answers."""
+        """Begin without steps; `responses` has the schemas of responses."""
         self._workflow = workflow
         self._responses = responses
         self._refuse = refuse
@@ -63,11 +63,11 @@ class WorkflowValues:
         self.inputs = _read_inputs(workflow)
 
     def has(self, step: str) -> bool:
-        """Whether a step of this id is planned already."""
+        """Whether a step with this id was planned."""
         return step in self._steps
 
     def add(self, step: Step, tool: ToolPlan | None) -> None:
-        """From now on, what the step answers can be spoken of."""
+        """Add a planned step, whose response later steps can use."""
         self._steps[step.id], self._step_tools[step.id] = step, tool
 
     @property
@@ -76,7 +76,7 @@ class WorkflowValues:
         return [tool for tool in self._step_tools.values() if tool is not None]
 
     def whole_body(self, value: ResponseValue) -> ToolPlan | None:
-        """The tool whose result a value is; None where it is a part, several, or may be missing."""
+        """Return the tool whose whole result a value always is, or None."""
         step = self._steps.get(value.step)
         if step is None or value.part != "body" or value.selector:
             return None
@@ -84,16 +84,16 @@ class WorkflowValues:
         return self._step_tools[step.id] if is_sure else None
 
     def types_of(self, value: Value, items: Value | None = None) -> frozenset[str]:
-        """The JSON types that a value can have; empty where any is possible.
+        """Return the possible JSON types of a value; empty if any is possible.
 
-        `items` is what `$item` is of.
+        `items` is the list of `$item`.
         """
         if isinstance(value, Literal | ListOf | ObjectOf):
             return types_of_literal(value)
         return self.find_schema(value, items).types
 
     def resolve_condition(self, criterion: Criterion, step: Step | None = None) -> Condition:
-        """Give what a criterion says, its expressions resolved; `step` as for `resolved`."""
+        """Return the condition of a criterion, resolved; `step` is as in `resolve`."""
         return self._resolve_condition(criterion.condition, criterion.tokens, step)
 
     def _resolve_condition(
@@ -122,9 +122,9 @@ class WorkflowValues:
         step: Step | None = None,
         items: Value | None = None,
     ) -> Value:
-        """Give a value with every expression said as where it comes from, and known to be there.
+        """Return a value with its expressions resolved to existing inputs and responses.
 
-        `step` is the one whose response can be spoken of, `items` what `$item` is of.
+        `step` is the one whose response `$response` refers to, `items` the list of `$item`.
         """
         match value:
             case ListOf(items=parts):
@@ -154,7 +154,7 @@ class WorkflowValues:
         return found
 
     def _output(self, value: OutputValue, tokens: Tokens) -> Expression | None:
-        """What an output of an earlier step is."""
+        """Return the value of an output of an earlier step."""
         step = self._steps.get(value.step)
         if step is None:
             self._refuse_step(value.step, tokens)
@@ -267,10 +267,10 @@ class WorkflowValues:
         return True
 
     def find_schema(self, value: Value, items: Value | None = None) -> Known:
-        """Tell what the schemas say of a value.
+        """Return the schema of a value.
 
         Raises:
-            NothingThereError: they tell that nothing is there.
+            NothingThereError: the schemas exclude that there is a value.
         """
         match value:
             case InputValue(name=name, pointer=pointer):
@@ -293,7 +293,7 @@ class WorkflowValues:
 
 
 def _find_skippable(workflow: Workflow) -> set[str]:
-    """The steps that an action of one above them may pass over, or their own failure end."""
+    """Return the steps that an action, or their own failure, may skip."""
     ids = [step.id for step in workflow.steps]
     found: set[str] = set()
     for at, step in enumerate(workflow.steps):

@@ -54,7 +54,7 @@ def plan_workflows(
     schemas: ToolSchemas,
     problems: Problems,
 ) -> tuple[WorkflowPlan, ...]:
-    """Plan the workflows, by name; what does not fit the tools (by operation key) is an error."""
+    """Plan the workflows, by name; report those that do not match the tools (by operation key)."""
     return tuple(
         _Planning(workflow, tools, skipped, schemas, problems).plan()
         for workflow in sorted(workflows, key=lambda workflow: workflow.name)
@@ -62,7 +62,7 @@ def plan_workflows(
 
 
 class _Planning:
-    """One workflow that is being planned."""
+    """Planning of one workflow."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class _Planning:
         return f"{told}\n\nIn {len(self._workflow.steps)} steps: {calls}."
 
     def _annotations(self, title: str) -> JsonObject:
-        """Derived from the steps: as harmless as the least harmless of them."""
+        """Return annotations as strict as those of the least harmless step."""
         hints = [tool.annotations for tool in self._values.tools]
         derived: JsonObject = {"title": title, "openWorldHint": True}
         derived["readOnlyHint"] = all(hint.get("readOnlyHint", False) for hint in hints)
@@ -173,7 +173,7 @@ class _Planning:
         return derived
 
     def _build_listed_schema(self, value: Value) -> JsonObject:
-        """A schema of what comes back; references are to the definitions of the API."""
+        """Return the schema of the result; its references are to definitions of the API."""
         match value:
             case ObjectOf(members=members):
                 properties = {name: self._build_listed_schema(item) for name, item in members}
@@ -190,7 +190,7 @@ class _Planning:
                 return {"type": sorted(known.types)} if known.types else {}
 
     def _returns(self, output: Value) -> Annotation | WorkflowResult:
-        """The type of what comes back, as far as the schemas tell."""
+        """Return the type of the result, as precise as the schemas allow."""
         if isinstance(output, ResponseValue) and (tool := self._values.whole_body(output)):
             return tool.returns
         if not isinstance(output, ObjectOf):
@@ -216,7 +216,7 @@ class _Planning:
 
 
 def _can_be_field(name: str) -> bool:
-    """Tell whether a class can declare this key, which is spelled as on the wire."""
+    """Whether a class can declare this key, a wire name."""
     try:
         Identifier(name)
     except ValueError:
@@ -225,7 +225,7 @@ def _can_be_field(name: str) -> bool:
 
 
 def _variables(steps: Sequence[Step], arguments: Collection[Identifier]) -> dict[str, Identifier]:
-    """Name the variable of each step after its id."""
+    """Return the variable of each step by its id."""
     taken = {*_TAKEN, *arguments}
     found: dict[str, Identifier] = {}
     for step in steps:
