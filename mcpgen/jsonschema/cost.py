@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from mcpgen.jsonschema.graph import SchemaGraph, Subschema, has_fraction, slow_options
+from mcpgen.jsonschema.graph import SchemaGraph, Subschema, count_slow_options, has_fraction
 
 MAX_STEPS: Final = 5_000_000
 """Of one evaluation: 0.4 s if each is taken, and usually a small part of them is."""
@@ -52,7 +52,7 @@ class SchemaCosts:
     def add(self, schema: Any) -> Subschema:
         """Add a schema, and return its subschema."""
         root, finished = self.graph.add(schema)
-        own_steps = {node: node.steps() for node in finished}
+        own_steps = {node: node.count_steps() for node in finished}
         _add_steps_in_place(self.in_place, own_steps)
         _add_widths(self.widths, own_steps, self.in_place)
         self.has_alternatives |= any(
@@ -356,17 +356,17 @@ class _Steps(_Walk):
             each = self._in_place[target] * self._repeats.get(target, 1)
             steps += shape.containers + scalars * each
         steps += 3 * len(node.patterns) * shape.names
-        steps += node.string_steps() * (shape.count + shape.chars // 10)
+        steps += node.count_string_steps() * (shape.count + shape.chars // 10)
         if node.is_unknown:
-            steps += 1000 * _values_inside(shape)
+            steps += 1000 * _iterate_values_inside(shape)
         if "multipleOf" in keywords:
             is_slow = has_fraction(keywords["multipleOf"]) and abs(keywords["multipleOf"]) < 1e-6
             steps += 30 * shape.count + 700 * (shape.count if is_slow else shape.extremes)
             steps += 20 * shape.own_bytes if shape.wide else 0  # digits
-        if options := slow_options(keywords.get("enum", ())):
+        if options := count_slow_options(keywords.get("enum", ())):
             steps += options * (shape.count // 4 + 6 * (shape.floats + shape.containers))
         if keywords.get("uniqueItems") and shape.items is not None:
-            steps += 30 * _wide_inside(shape.items) ** 2
+            steps += 30 * _iterate_wide_values(shape.items) ** 2
         if node.backtracks:
             most = min(shape.longest**2, self._backtracks)
             steps += shape.count * most * (1 + shape.longest // 70)
@@ -416,12 +416,12 @@ class _Errors(_Walk):
         return self._bytes[shape]
 
 
-def _values_inside(shape: Shape) -> int:
-    return shape.count + sum(map(_values_inside, shape.inner()))
+def _iterate_values_inside(shape: Shape) -> int:
+    return shape.count + sum(map(_iterate_values_inside, shape.inner()))
 
 
-def _wide_inside(shape: Shape) -> int:
-    return shape.wide + sum(map(_wide_inside, shape.inner()))
+def _iterate_wide_values(shape: Shape) -> int:
+    return shape.wide + sum(map(_iterate_wide_values, shape.inner()))
 
 
 def _has_at_most(limit: int, instance: Any) -> bool:

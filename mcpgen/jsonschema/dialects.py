@@ -9,7 +9,7 @@ JSON_SCHEMA_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
 JSON_SCHEMA_DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
 
 
-def dialect_of(schema: Mapping[str, Any]) -> str:
+def find_dialect(schema: Mapping[str, Any]) -> str:
     """Return the dialect that a schema declares by `$schema`, by default 2020-12.
 
     Raises:

@@ -9,7 +9,7 @@ from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas
 from mcpgen.jsonschema.types import JsonObject
 
 
-def fitted(
+def fit_members(
     members: Mapping[str, JsonValue], schema: JsonSchema, example: JsonValue, schemas: Schemas
 ) -> JsonObject:
     """Return a valid object with as many of these members as the schema allows.
@@ -19,7 +19,7 @@ def fitted(
     """
     names = schemas.property_names(schema)
     told = {name: value for name, value in members.items() if name in names or not names}
-    whole = required_part(schema, example, schemas)
+    whole = sample_required_members(schema, example, schemas)
     if schemas.fits(schema, whole | told):
         return whole | told
     for name, value in told.items():
@@ -28,7 +28,7 @@ def fitted(
     return whole
 
 
-def required_part(schema: JsonSchema, example: JsonValue, schemas: Schemas) -> JsonObject:
+def sample_required_members(schema: JsonSchema, example: JsonValue, schemas: Schemas) -> JsonObject:
     """Return the required members of an object, if valid those of the example; {} if unknown."""
     try:
         least = sample(schema, schemas=schemas, which="smallest")

@@ -77,8 +77,8 @@ class Subschema:
         pattern = self.keywords.get("pattern")
         return isinstance(pattern, str) and needs_backtracking(pattern)
 
-    def steps(self) -> int:
-        """Return the most steps that its own keywords take for one value of usual size.
+    def count_steps(self) -> int:
+        """Return the most count_steps that its own keywords take for one value of usual size.
 
         One step is about 70 ns, the time of a `type` or a `const`.
         """
@@ -87,15 +87,15 @@ class Subschema:
             1
             + len(keywords.get("required", ())) // 4
             + 3 * len(self.patterns)
-            + self.string_steps()
+            + self.count_string_steps()
             + (1000 if self.is_unknown else 0)
             + (100 if keywords.get("uniqueItems") else 0)
             + (700 if has_fraction(keywords.get("multipleOf", 1)) else 0)
-            + 6 * slow_options(keywords.get("enum", ()))
+            + 6 * count_slow_options(keywords.get("enum", ()))
             + (20_000 if self.backtracks else 0)
         )
 
-    def string_steps(self) -> int:
+    def count_string_steps(self) -> int:
         """Return what its keywords cost for each ten characters of a string."""
         name = self.keywords.get("format")
         return (
@@ -115,7 +115,7 @@ def has_fraction(number: Any) -> bool:
     return isinstance(number, float) and not number.is_integer()
 
 
-def slow_options(options: Any) -> int:
+def count_slow_options(options: Any) -> int:
     """Return the number of options of an `enum` that are compared one by one."""
     if not isinstance(options, list) or all(isinstance(it, str | bool | None) for it in options):
         return 0
@@ -146,7 +146,7 @@ class SchemaGraph:
 
         Each of them comes after those that it applies, except where these are memoised.
         """
-        root = self._subschema(schema)
+        root = self._add_subschema(schema)
         return root, self._walk(root)
 
     def find_memoised(self, root: Subschema) -> set[Subschema]:
@@ -155,13 +155,13 @@ class SchemaGraph:
         reached = {root}
         pending = [root]
         while pending:
-            region = self._region(pending.pop())
+            region = self._explore_region(pending.pop())
             memoised |= region.memoised
             pending += region.targets - reached
             reached |= region.targets
         return memoised
 
-    def _region(self, start: Subschema) -> _Region:
+    def _explore_region(self, start: Subschema) -> _Region:
         """Return what a subschema reaches without following references."""
         if start not in self._regions:
             self._regions[start] = region = _Region()
@@ -214,23 +214,23 @@ class SchemaGraph:
                 found = self._resolve_reference(value)
                 node.in_place += found
             elif keyword == "properties" and isinstance(value, dict):
-                node.properties = {name: self._child(it) for name, it in value.items()}
+                node.properties = {name: self._add_child(it) for name, it in value.items()}
                 self.names |= value.keys()
                 found = [*node.properties.values()]
             elif keyword in _APPLICATORS:
-                found = [self._child(schema) for schema in _schemas(keyword, value)]
+                found = [self._add_child(schema) for schema in _list_schemas(keyword, value)]
                 getattr(node, _APPLICATORS[keyword]).extend(found)
             else:
                 continue
             applied += found
         return applied
 
-    def _child(self, schema: Any) -> Subschema:
+    def _add_child(self, schema: Any) -> Subschema:
         """Return a new subschema for an object that Python code has used in several places."""
-        child = self._subschema(schema)
+        child = self._add_subschema(schema)
         return Subschema(schema) if child in self._positions else child
 
-    def _subschema(self, schema: Any) -> Subschema:
+    def _add_subschema(self, schema: Any) -> Subschema:
         if not isinstance(schema, dict):
             return Subschema({})
         found = self._subschemas.get(id(schema))
@@ -242,7 +242,7 @@ class SchemaGraph:
         if not isinstance(reference, str):
             return [Subschema({}, is_unknown=True)]
         if reference not in self._resolved:
-            found = [self._subschema(target) for target in self._find_targets(reference)]
+            found = [self._add_subschema(target) for target in self._find_targets(reference)]
             # It may refer to something else, such as a meta-schema.
             self._resolved[reference] = found or [Subschema({}, is_unknown=True)]
             self._targets.update(found)
@@ -262,7 +262,7 @@ class SchemaGraph:
         """Return the schemas with an `$id`, or "#" and an anchor; for "" those with any `$id`."""
         if self._identified is None:
             self._identified = {}
-            for schema in _objects(self._document):
+            for schema in _iterate_objects(self._document):
                 names = {f"#{schema[key]}" for key in _ANCHORS if key in schema}
                 if isinstance(name := schema.get("$id"), str):
                     names |= {name, name.rpartition("/")[2], "#" if name.startswith("#") else ""}
@@ -288,14 +288,14 @@ class _Step:
     entered_value_at: int
 
 
-def _schemas(keyword: str, value: Any) -> list[Any]:
+def _list_schemas(keyword: str, value: Any) -> list[Any]:
     """Return the schemas in the value of a keyword."""
     if keyword in _BY_NAME:
         value = [*value.values()] if isinstance(value, dict) else []
     return value if isinstance(value, list) else [value]
 
 
-def _objects(value: Any) -> Iterator[JsonObject]:
+def _iterate_objects(value: Any) -> Iterator[JsonObject]:
     pending = [value]
     while pending:
         value = pending.pop()

@@ -59,11 +59,12 @@ def _join_properties(one: JsonObject, other: JsonObject, both: JsonObject) -> No
     names = {**one.get("properties", {}), **other.get("properties", {})}
     if names:
         both["properties"] = {
-            name: intersect(_property(one, name), _property(other, name)) for name in names
+            name: intersect(_find_property(one, name), _find_property(other, name))
+            for name in names
         }
 
 
-def _property(schema: JsonObject, name: str) -> JsonSchema:
+def _find_property(schema: JsonObject, name: str) -> JsonSchema:
     declared: JsonSchema | None = schema.get("properties", {}).get(name)
     if declared is not None:
         return declared
@@ -74,14 +75,14 @@ def _property(schema: JsonObject, name: str) -> JsonSchema:
 
 
 def _join_types(one: JsonValue, other: JsonValue) -> list[str]:
-    left, right = _as_list(one), _as_list(other)
+    left, right = _list_types(one), _list_types(other)
     joined = [name for name in left if name in right or (name == "integer" and "number" in right)]
     if "integer" in right and "number" in left and "integer" not in left:
         joined.append("integer")
     return joined
 
 
-def _as_list(declared: JsonValue) -> list[str]:
+def _list_types(declared: JsonValue) -> list[str]:
     return [declared] if isinstance(declared, str) else list(declared)
 
 
@@ -100,14 +101,14 @@ def _join_prefixes(one: list[Any], other: list[Any]) -> list[Any]:
     return joined + longer[len(shorter) :]
 
 
-def _union(one: Iterable[str], other: Iterable[str]) -> list[str]:
+def _join_names(one: Iterable[str], other: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*one, *other]))
 
 
 _JOINED: dict[str, Callable[[Any, Any], JsonValue]] = {
     "type": _join_types,
     "enum": lambda one, other: [value for value in one if value in other],
-    "required": _union,
+    "required": _join_names,
     "minimum": max,
     "exclusiveMinimum": max,
     "minLength": max,

@@ -56,7 +56,7 @@ class _Choice:
 _Node: TypeAlias = _OneOf | _Repeated | _Sequence | _Choice
 
 
-def matching_texts(pattern: str, *, longest: int = 256) -> Iterator[str]:
+def iterate_matching_texts(pattern: str, *, longest: int = 256) -> Iterator[str]:
     """Yield texts that match `pattern`, from short to long, at most about `longest` characters.
 
     Several are needed where length bounds apply as well; the caller picks.
@@ -67,11 +67,11 @@ def matching_texts(pattern: str, *, longest: int = 256) -> Iterator[str]:
     if len(pattern) > MAX_PATTERN or pattern.count("(") > MAX_GROUPS:
         raise TooHardError("it is too long")
     tree = _parse(pattern)
-    if _shortest(tree) > longest:
+    if _measure_shortest(tree) > longest:
         return
     shown = set()
     extra = 0
-    branches = [*range(min(_widest_choice(tree), _MAX_BRANCHES))]
+    branches = [*range(min(_count_branches(tree), _MAX_BRANCHES))]
     while extra <= longest and branches:
         for branch in [*branches]:
             text = _spell(tree, extra, branch, longest + 1)
@@ -88,24 +88,24 @@ def _parse(pattern: str) -> _Node:
     return _Parser(pattern).parse()
 
 
-def _shortest(node: _Node) -> int:
+def _measure_shortest(node: _Node) -> int:
     """Return the fewest characters of a text that matches."""
     if isinstance(node, _Choice):
-        return min(map(_shortest, node.branches))
+        return min(map(_measure_shortest, node.branches))
     if isinstance(node, _Repeated):
-        return node.least * _shortest(node.node)
+        return node.least * _measure_shortest(node.node)
     if isinstance(node, _Sequence):
-        return sum(map(_shortest, node.nodes))
+        return sum(map(_measure_shortest, node.nodes))
     return 1
 
 
-def _widest_choice(node: _Node) -> int:
+def _count_branches(node: _Node) -> int:
     if isinstance(node, _Choice):
-        return max(len(node.branches), *(_widest_choice(branch) for branch in node.branches))
+        return max(len(node.branches), *(_count_branches(branch) for branch in node.branches))
     if isinstance(node, _Repeated):
-        return _widest_choice(node.node)
+        return _count_branches(node.node)
     if isinstance(node, _Sequence):
-        return max((_widest_choice(child) for child in node.nodes), default=1)
+        return max((_count_branches(child) for child in node.nodes), default=1)
     return 1
 
 
@@ -134,7 +134,7 @@ class _Parser:
         self.position = 0
 
     def parse(self) -> _Node:
-        node = self._choice()
+        node = self._parse_choice()
         if self.position < len(self.pattern):
             raise TooHardError(f"unexpected `{self._peek()}`")
         return node
@@ -155,26 +155,26 @@ class _Parser:
         self.position += len(text)
         return True
 
-    def _choice(self) -> _Node:
-        branches = [self._sequence()]
+    def _parse_choice(self) -> _Node:
+        branches = [self._parse_sequence()]
         while self._skip("|"):
-            branches.append(self._sequence())
+            branches.append(self._parse_sequence())
         return branches[0] if len(branches) == 1 else _Choice(tuple(branches))
 
-    def _sequence(self) -> _Node:
+    def _parse_sequence(self) -> _Node:
         nodes: list[_Node] = []
         while self._peek() not in {"", "|", ")"}:
             if self._skip("^") or self._skip("$"):
                 continue
-            nodes.append(self._quantified(self._atom()))
+            nodes.append(self._parse_quantifier(self._parse_atom()))
         return _Sequence(tuple(nodes))
 
-    def _atom(self) -> _Node:
+    def _parse_atom(self) -> _Node:
         character = self._take()
         if character == "(":
             return self._group()
         if character == "[":
-            return _OneOf(self._class())
+            return _OneOf(self._parse_class())
         if character == ".":
             return _OneOf(_LETTERS)
         if character == "\\":
@@ -188,7 +188,7 @@ class _Parser:
             if not self._skip("<") or self._peek() in {"=", "!"}:
                 raise TooHardError("it looks ahead or behind")
             self.position = self.pattern.index(">", self.position) + 1
-        node = self._choice()
+        node = self._parse_choice()
         if not self._skip(")"):
             raise TooHardError("a group has no end")
         return node
@@ -203,12 +203,12 @@ class _Parser:
         if character in _CONTROLS:
             return _CONTROLS[character]
         if character in {"x", "u"}:
-            return self._code_point(2 if character == "x" else 4)
+            return self._parse_code_point(2 if character == "x" else 4)
         if character.isalnum():
             raise TooHardError(f"`\\{character}` is not understood")
         return character
 
-    def _code_point(self, digits: int) -> str:
+    def _parse_code_point(self, digits: int) -> str:
         code = self.pattern[self.position : self.position + digits]
         self.position += digits
         try:
@@ -216,15 +216,15 @@ class _Parser:
         except ValueError:
             raise TooHardError(f"`{code}` is no code point") from None
 
-    def _class(self) -> str:
+    def _parse_class(self) -> str:
         """Return the characters of a class, after its opening bracket."""
         is_negated = self._skip("^")
         found = ""
         while not self._skip("]"):
-            first = self._class_member()
+            first = self._parse_class_member()
             if len(first) == 1 and self._peek() == "-" and not self._ends_after_dash():
                 self._take()
-                found += _range(first, self._class_member())
+                found += _list_range(first, self._parse_class_member())
             else:
                 found += first
         found = _without(found) if is_negated else found
@@ -232,26 +232,26 @@ class _Parser:
             raise TooHardError("a class matches nothing")
         return found
 
-    def _class_member(self) -> str:
+    def _parse_class_member(self) -> str:
         character = self._take()
         return self._escape() if character == "\\" else character
 
     def _ends_after_dash(self) -> bool:
         return self.pattern.startswith("-]", self.position)
 
-    def _quantified(self, node: _Node) -> _Node:
+    def _parse_quantifier(self, node: _Node) -> _Node:
         character = self._peek()
         if character in {"*", "+", "?"}:
             self._take()
             least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
         elif character == "{":
-            least, most = self._counts()
+            least, most = self._parse_counts()
         else:
             return node
         self._skip("?")  # lazy or greedy, the same texts match
         return _Repeated(node, least, most)
 
-    def _counts(self) -> tuple[int, int | None]:
+    def _parse_counts(self) -> tuple[int, int | None]:
         self._take()
         inside, bracket, _ = self.pattern[self.position :].partition("}")
         least, comma, most = inside.partition(",")
@@ -265,7 +265,7 @@ class _Parser:
         return int(least), int(most) if most else None
 
 
-def _range(first: str, last: str) -> str:
+def _list_range(first: str, last: str) -> str:
     if len(last) != 1 or last < first:
         raise TooHardError(f"`{first}-{last}` is no range")
     end = min(ord(last), ord(first) + 255)  # enough to choose from

@@ -11,7 +11,7 @@ from math import ceil, floor, isfinite
 from typing import NamedTuple
 from zlib import crc32
 
-from mcpgen.jsonschema.patterns import TooHardError, matching_texts
+from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonObject
 
@@ -48,12 +48,12 @@ def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int 
     Raises:
         CannotSampleError: the bounds leave no number.
     """
-    low, high = _bounds(keywords)
-    step = _fraction(keywords.get("multipleOf")) or (Fraction(1) if is_integer else None)
+    low, high = _find_bounds(keywords)
+    step = _read_fraction(keywords.get("multipleOf")) or (Fraction(1) if is_integer else None)
     if is_integer and step is not None and step.denominator != 1:
         step = Fraction(step.numerator)  # the whole multiples of p/q are those of p
     if step is None:
-        return _plain(_fractional(low, high, keywords, wish))
+        return _spell_number(_pick_fraction(low, high, keywords, wish))
     first = None if low is None else ceil(low / step)
     last = None if high is None else floor(high / step)
     if first is not None and _is_excluded(first * step, keywords.get("exclusiveMinimum")):
@@ -62,29 +62,29 @@ def sample_number(keywords: JsonObject, wish: Wish, *, is_integer: bool) -> int 
         last -= 1
     if first is not None and last is not None and first > last:
         raise CannotSampleError("no number lies within its bounds")
-    return _plain(_pick(first, last, wish) * step)
+    return _spell_number(_pick_number(first, last, wish) * step)
 
 
-def _bounds(keywords: JsonObject) -> tuple[Fraction | None, Fraction | None]:
+def _find_bounds(keywords: JsonObject) -> tuple[Fraction | None, Fraction | None]:
     """Return the inclusive or exclusive bounds of a number; None if a side is unbounded."""
-    lows = [_fraction(keywords.get(name)) for name in ("minimum", "exclusiveMinimum")]
-    highs = [_fraction(keywords.get(name)) for name in ("maximum", "exclusiveMaximum")]
+    lows = [_read_fraction(keywords.get(name)) for name in ("minimum", "exclusiveMinimum")]
+    highs = [_read_fraction(keywords.get(name)) for name in ("maximum", "exclusiveMaximum")]
     low = max((bound for bound in lows if bound is not None), default=None)
     high = min((bound for bound in highs if bound is not None), default=None)
     return low, high
 
 
-def _fraction(bound: float | None) -> Fraction | None:
+def _read_fraction(bound: float | None) -> Fraction | None:
     if bound is None or isinstance(bound, bool) or not isfinite(bound):
         return None
     return Fraction(str(bound))
 
 
 def _is_excluded(value: Fraction, bound: float | None) -> bool:
-    return bound is not None and value == _fraction(bound)
+    return bound is not None and value == _read_fraction(bound)
 
 
-def _pick(first: int | None, last: int | None, wish: Wish) -> int:
+def _pick_number(first: int | None, last: int | None, wish: Wish) -> int:
     """Choose a whole number from `first` to `last`, as wished."""
     if wish.which == "smallest":
         start = first if first is not None else min(0, last if last is not None else 0)
@@ -98,7 +98,7 @@ def _pick(first: int | None, last: int | None, wish: Wish) -> int:
     return max(chosen, first) if first is not None else chosen
 
 
-def _fractional(
+def _pick_fraction(
     low: Fraction | None, high: Fraction | None, keywords: JsonObject, wish: Wish
 ) -> Fraction:
     """Choose a bound where it is wished and allowed, else a fraction well inside."""
@@ -106,8 +106,8 @@ def _fractional(
         raise CannotSampleError("no number lies within its bounds")
     wished = {"smallest": low, "largest": high}.get(wish.which)
     is_excluded = wished in (
-        _fraction(keywords.get("exclusiveMinimum")),
-        _fraction(keywords.get("exclusiveMaximum")),
+        _read_fraction(keywords.get("exclusiveMinimum")),
+        _read_fraction(keywords.get("exclusiveMaximum")),
     )
     if wished is not None and not is_excluded and not wish.variant:
         return wished
@@ -122,7 +122,7 @@ def _fractional(
     return start + wish.variant
 
 
-def _plain(value: Fraction) -> int | float:
+def _spell_number(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
 
 
@@ -143,38 +143,38 @@ def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator
         if keyword in keywords
     }
     found = False
-    for text in _likely_texts(keywords, wish):
+    for text in _iterate_likely_texts(keywords, wish):
         if schemas.fits(rule, text) if rule else True:
             found = True
             yield text
     if not found:
-        raise CannotSampleError(_why_no_text(rule, schemas))
+        raise CannotSampleError(_explain_no_text(rule, schemas))
 
 
-def _why_no_text(rule: JsonObject, schemas: Schemas) -> str:
+def _explain_no_text(rule: JsonObject, schemas: Schemas) -> str:
     """Describe why no text was found: because of the pattern, or of a contradiction to it."""
     pattern = rule.get("pattern")
     if pattern is not None:
         try:
-            texts = list(islice(matching_texts(pattern), 8))
+            texts = list(islice(iterate_matching_texts(pattern), 8))
             if not any(schemas.fits({"pattern": pattern}, text) for text in texts):
                 return f"the pattern `{pattern}` matches no text"
         except TooHardError:
             return f"texts cannot be generated from the pattern `{pattern}`"
-    return f"no generated text satisfies {_shown(rule)}"
+    return f"no generated text satisfies {_shorten_pattern(rule)}"
 
 
-def _shown(rule: JsonObject) -> str:
+def _shorten_pattern(rule: JsonObject) -> str:
     return ", ".join(f"{keyword} `{value}`" for keyword, value in rule.items())
 
 
-def _likely_texts(keywords: JsonObject, wish: Wish) -> Iterator[str]:
+def _iterate_likely_texts(keywords: JsonObject, wish: Wish) -> Iterator[str]:
     if "pattern" in keywords:
-        yield from _pattern_texts(keywords, wish)
+        yield from _list_pattern_texts(keywords, wish)
     yield from _format_texts(str(keywords.get("format", "")), wish)
     if _is_base64(keywords):
         yield b64encode(wish.seed[:30].encode() + bytes([wish.variant % 256])).decode()
-    yield _plain_text(keywords, wish)
+    yield _sample_plain_text(keywords, wish)
     if "pattern" in keywords:
         yield from _COMMON_TEXTS
 
@@ -188,11 +188,11 @@ def _is_base64(keywords: JsonObject) -> bool:
     return keywords.get("format") in {"binary", "byte"} or not is_text
 
 
-def _pattern_texts(keywords: JsonObject, wish: Wish) -> list[str]:
+def _list_pattern_texts(keywords: JsonObject, wish: Wish) -> list[str]:
     """Return a few texts of allowed lengths that match the pattern, sorted by the wish."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
     try:
-        matches = matching_texts(keywords["pattern"], longest=max(256, least))
+        matches = iterate_matching_texts(keywords["pattern"], longest=max(256, least))
         found = list(islice((text for text in matches if least <= len(text) <= most), 8))
     except TooHardError:
         return []  # one of the common texts may fit
@@ -208,27 +208,27 @@ def _format_texts(name: str, wish: Wish) -> Iterator[str]:
         yield _FORMATS[name](seed, (wish.number + wish.variant) % 1000)
 
 
-def _date(number: int) -> str:
+def _sample_date(number: int) -> str:
     return f"{2000 + number % 50}-{number % 12 + 1:02}-{number % 28 + 1:02}"
 
 
-def _time(number: int) -> str:
+def _sample_time(number: int) -> str:
     return f"{number % 24:02}:{number % 60:02}:{number % 59:02}Z"
 
 
-def _host(seed: str, number: int) -> str:
+def _sample_host(seed: str, number: int) -> str:
     return f"{seed[:40]}{number}.example.com"
 
 
 _FORMATS: dict[str, Callable[[str, int], str]] = {
-    "date": lambda _, number: _date(number),
-    "time": lambda _, number: _time(number),
-    "date-time": lambda _, number: f"{_date(number)}T{_time(number)}",
+    "date": lambda _, number: _sample_date(number),
+    "time": lambda _, number: _sample_time(number),
+    "date-time": lambda _, number: f"{_sample_date(number)}T{_sample_time(number)}",
     "duration": lambda _, number: f"P{number}D",
     "email": lambda seed, number: f"{seed[:40]}{number}@example.com",
     "idn-email": lambda seed, number: f"{seed[:40]}{number}@example.com",
-    "hostname": _host,
-    "idn-hostname": _host,
+    "hostname": _sample_host,
+    "idn-hostname": _sample_host,
     "ipv4": lambda _, number: f"192.0.2.{number % 250 + 1}",
     "ipv6": lambda _, number: f"2001:db8::{number:x}",
     "uri": lambda seed, number: f"https://{seed[:40]}.example.com/{number}",
@@ -253,7 +253,7 @@ _COMMON_TEXTS = (
 )
 
 
-def _plain_text(keywords: JsonObject, wish: Wish) -> str:
+def _sample_plain_text(keywords: JsonObject, wish: Wish) -> str:
     """Return a text of letters and digits of the seed, with an allowed length."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", MAX_TEXT)
     seed = _NOT_PLAIN.sub("", wish.seed) or "text"

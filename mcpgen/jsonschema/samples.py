@@ -10,7 +10,7 @@ import msgspec
 
 from mcpgen.jsonschema.direction import Direction, DirectionName
 from mcpgen.jsonschema.merging import intersect
-from mcpgen.jsonschema.patterns import TooHardError, matching_texts
+from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
 from mcpgen.jsonschema.sample_scalars import (
     CannotSampleError,
     Wish,
@@ -22,11 +22,11 @@ from mcpgen.jsonschema.schemas import (
     JsonValue,
     Schemas,
     UnusableSchemaError,
-    json_type,
+    find_json_type,
 )
 from mcpgen.jsonschema.types import JsonObject
 
-__all__ = ["CannotSampleError", "Samples", "Which", "both_ways", "exemplary", "sample"]
+__all__ = ["CannotSampleError", "Samples", "Which", "choose_example", "make_samples", "sample"]
 
 Which: TypeAlias = Literal["example", "smallest", "largest"]
 
@@ -106,18 +106,20 @@ def _sample(schema: JsonSchema, schemas: Schemas, wish: Wish, steps: _Steps) -> 
         raise CannotSampleError("its schema is nested too deeply") from None
 
 
-def exemplary(schema: JsonSchema, examples: Iterable[JsonValue], schemas: Schemas) -> JsonValue:
+def choose_example(
+    schema: JsonSchema, examples: Iterable[JsonValue], schemas: Schemas
+) -> JsonValue:
     """Return the first of the examples that is valid, else a sample.
 
     Raises:
         CannotSampleError: no example is valid, and no value was found.
     """
-    for example in _valid(examples, schema, schemas):
+    for example in _iterate_valid(examples, schema, schemas):
         return example
     return sample(schema, schemas=schemas, seed=_EXEMPLARY_SEED)
 
 
-def _valid(
+def _iterate_valid(
     examples: Iterable[JsonValue], schema: JsonSchema, schemas: Schemas
 ) -> Iterator[JsonValue]:
     for example in examples:
@@ -162,11 +164,11 @@ class Samples:
         """
         key = (msgspec.json.encode(schema), which, seed, variant)
         if key not in self._made:
-            read, schemas = self._as_read(schema), self._direction.schemas
+            read, schemas = self._convert(schema), self._direction.schemas
             self._made[key] = _sample(read, schemas, Wish(which, seed, variant), self._steps)
         return self._made[key]
 
-    def _as_read(self, schema: JsonSchema) -> JsonSchema:
+    def _convert(self, schema: JsonSchema) -> JsonSchema:
         """Return a schema in this direction, converted once."""
         found = self._read.get(id(schema))
         if found is None:
@@ -179,7 +181,7 @@ class Samples:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        read = self._as_read(schema)
+        read = self._convert(schema)
         if id(schema) not in self._checkers:
             self._checkers[id(schema)] = self._direction.schemas.checker(read)
         return self._checkers[id(schema)]
@@ -190,20 +192,20 @@ class Samples:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._direction.schemas.problem(self._as_read(schema), value)
+        return self._direction.schemas.problem(self._convert(schema), value)
 
-    def exemplary(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
-        """Return a value as the function `exemplary` does.
+    def choose_example(self, schema: JsonSchema, examples: Iterable[JsonValue]) -> JsonValue:
+        """Return a value as the function `choose_example` does.
 
         Raises:
             CannotSampleError: no value was found.
         """
-        for example in _valid(examples, self._as_read(schema), self._direction.schemas):
+        for example in _iterate_valid(examples, self._convert(schema), self._direction.schemas):
             return example
         return self.sample(schema, seed=_EXEMPLARY_SEED)
 
 
-def both_ways(schemas: Mapping[str, JsonSchema]) -> tuple[Samples, Samples]:
+def make_samples(schemas: Mapping[str, JsonSchema]) -> tuple[Samples, Samples]:
     """Return the samples of requests and of responses, which share compiled schemas."""
     named = Schemas(schemas)
     return Samples(named, "request"), Samples(named, "response")
@@ -257,20 +259,22 @@ class _Sampler:
             self.nodes = 0
             self.steps.begin()
             try:
-                for value in islice(self._values(schema, _Place(wish, "", 0, frozenset())), 16):
+                for value in islice(
+                    self._iterate_values(schema, _Place(wish, "", 0, frozenset())), 16
+                ):
                     complaint = self.schemas.problem(schema, value)
                     if not complaint:
-                        return _bounded(value)
+                        return _check_size(value)
             except CannotSampleError as error:
                 complaint = complaint or str(error)
         raise CannotSampleError(complaint)
 
-    def _value(self, schema: JsonSchema, place: _Place) -> JsonValue:
-        for value in self._values(schema, place):
+    def _sample_value(self, schema: JsonSchema, place: _Place) -> JsonValue:
+        for value in self._iterate_values(schema, place):
             return value
         raise CannotSampleError(f"at `{place.path}`: no value satisfies it")
 
-    def _values(self, schema: JsonSchema, place: _Place) -> Iterator[JsonValue]:
+    def _iterate_values(self, schema: JsonSchema, place: _Place) -> Iterator[JsonValue]:
         """Yield values for a schema, the best first; only the complete value is surely valid."""
         self.steps.take()
         if place.depth > _MAX_DEPTH:
@@ -280,12 +284,14 @@ class _Sampler:
             raise CannotSampleError("its smallest value is too large")
         reason = ""
         found = False
-        for plain in islice(self._readings(schema, place, place.references), _MAX_ALTERNATIVES):
+        for plain in islice(
+            self._iterate_readings(schema, place, place.references), _MAX_ALTERNATIVES
+        ):
             here = place
             if plain.references is not place.references:
                 here = _Place(place.wish, place.path, place.depth, plain.references)
             try:
-                for value in self._plain_values(plain.keywords, here):
+                for value in self._iterate_plain_values(plain.keywords, here):
                     if not plain.must_be_checked or self.schemas.fits(schema, value):
                         found = True
                         yield value
@@ -293,9 +299,9 @@ class _Sampler:
                 reason = reason or str(error)
         if not found:
             shown = reason if reason.startswith("at ") else f"at `{place.path or '/'}`: {reason}"
-            raise CannotSampleError(shown if reason else self._why_none(schema, place))
+            raise CannotSampleError(shown if reason else self._explain_no_value(schema, place))
 
-    def _why_none(self, schema: JsonSchema, place: _Place) -> str:
+    def _explain_no_value(self, schema: JsonSchema, place: _Place) -> str:
         shown = place.path or "/"
         if isinstance(schema, bool):
             return f"at `{shown}`: its schema allows nothing"
@@ -307,7 +313,7 @@ class _Sampler:
 
     # From schemas to plain ones
 
-    def _readings(
+    def _iterate_readings(
         self, schema: JsonSchema, place: _Place, references: frozenset[str]
     ) -> Iterator[_Plain]:
         """Yield a plain schema for each combination of a schema's branches."""
@@ -322,12 +328,12 @@ class _Sampler:
         own = {key: value for key, value in schema.items() if key not in _COMPOSING}
         choices: list[list[JsonSchema]] = [[part] for part in schema.get("allOf", ())]
         choices += [
-            _ordered(schema[keyword], place.wish)
+            _sort_branches(schema[keyword], place.wish)
             for keyword in ("anyOf", "oneOf")
             if schema.get(keyword)
         ]
         if "if" in schema:
-            choices.append(_conditional(schema))
+            choices.append(_list_conditional_branches(schema))
         start = _Plain(own, references, must_be_checked)
         reference = schema.get("$ref")
         if isinstance(reference, str):
@@ -335,16 +341,16 @@ class _Sampler:
                 return
             start = start._replace(references=references | {reference})
             choices.insert(0, [self.schemas.target(reference)])
-        yield from self._chosen(start, choices, place)
+        yield from self._iterate_combinations(start, choices, place)
 
-    def _chosen(
+    def _iterate_combinations(
         self, so_far: _Plain, choices: Sequence[list[JsonSchema]], place: _Place
     ) -> Iterator[_Plain]:
         if not choices:
             yield so_far
             return
         for branch in choices[0]:
-            for part in self._readings(branch, place, so_far.references):
+            for part in self._iterate_readings(branch, place, so_far.references):
                 self.steps.take(1 + len(so_far.keywords.get("properties", ())) // 16)
                 joined = intersect(so_far.keywords, part.keywords)
                 if isinstance(joined, bool):
@@ -355,40 +361,42 @@ class _Sampler:
                     so_far.references | part.references,
                     so_far.must_be_checked or part.must_be_checked or extra is not None,
                 )
-                yield from self._chosen(plain, choices[1:], place)
+                yield from self._iterate_combinations(plain, choices[1:], place)
 
     # From plain schemas to values
 
-    def _plain_values(self, keywords: JsonObject, place: _Place) -> Iterator[JsonValue]:
+    def _iterate_plain_values(self, keywords: JsonObject, place: _Place) -> Iterator[JsonValue]:
         if "const" in keywords:
             yield keywords["const"]
             return
         if "enum" in keywords:
-            yield from _enumerated(keywords, self.schemas.types(keywords), place.wish)
+            yield from _list_enum_values(keywords, self.schemas.types(keywords), place.wish)
             return
         if self.uses_examples:
-            yield from self._given_values(keywords)
+            yield from self._iterate_examples(keywords)
         reason = ""
-        for name in _types_by_liking(keywords, self.schemas):
+        for name in _list_types(keywords, self.schemas):
             try:
-                yield from self._typed_values(name, keywords, place)
+                yield from self._iterate_values_of_type(name, keywords, place)
             except CannotSampleError as error:
                 reason = reason or str(error)
         if reason:
             raise CannotSampleError(reason)
 
-    def _given_values(self, keywords: JsonObject) -> Iterator[JsonValue]:
+    def _iterate_examples(self, keywords: JsonObject) -> Iterator[JsonValue]:
         given = list(keywords.get("examples") or ())
         given += [keywords[keyword] for keyword in ("example", "default") if keyword in keywords]
         for value in given:
             if value is not None and self.schemas.fits(keywords, value):
                 yield value
 
-    def _typed_values(self, name: str, keywords: JsonObject, place: _Place) -> Iterator[JsonValue]:
+    def _iterate_values_of_type(
+        self, name: str, keywords: JsonObject, place: _Place
+    ) -> Iterator[JsonValue]:
         if name == "object":
-            yield from self._objects(keywords, place)
+            yield from self._iterate_objects(keywords, place)
         elif name == "array":
-            yield from self._arrays(keywords, place)
+            yield from self._iterate_arrays(keywords, place)
         elif name == "string":
             yield from sample_texts(keywords, place.wish, self.schemas)
         elif name == "boolean":
@@ -403,29 +411,29 @@ class _Sampler:
                 wish = place.wish._replace(variant=place.wish.variant + variant)
                 yield sample_number(keywords, wish, is_integer=name == "integer")
 
-    def _objects(self, keywords: JsonObject, place: _Place) -> Iterator[JsonObject]:
+    def _iterate_objects(self, keywords: JsonObject, place: _Place) -> Iterator[JsonObject]:
         required = list(keywords.get("required", ()))
         # By name: the order of a document's keys means nothing, and must change nothing.
         optional = sorted(name for name in keywords.get("properties", {}) if name not in required)
         wants_all = place.wish.which != "smallest" and self.nodes < _NODES_IN_FULL
         if wants_all and optional:
-            yield self._object(keywords, place, required, optional)
-        yield self._object(keywords, place, required, [])
+            yield self._sample_object(keywords, place, required, optional)
+        yield self._sample_object(keywords, place, required, [])
         for name in optional:  # for those who ask for at least one of them
-            yield self._object(keywords, place, [*required, name], [])
+            yield self._sample_object(keywords, place, [*required, name], [])
 
-    def _object(
+    def _sample_object(
         self, keywords: JsonObject, place: _Place, required: list[str], optional: list[str]
     ) -> JsonObject:
         made: JsonObject = {}
         most = keywords.get("maxProperties", _MAX_ITEMS)
         for name in required:
-            made[name] = self._property(keywords, name, place)
+            made[name] = self._sample_property(keywords, name, place)
         for name in optional:
             if len(made) < most and self.nodes < _NODES_IN_FULL:
                 self._add(made, keywords, name, place)
-        for name in _dependent(keywords, made):
-            made[name] = self._property(keywords, name, place)
+        for name in _find_dependent_properties(keywords, made):
+            made[name] = self._sample_property(keywords, name, place)
         self._fill(made, keywords, place)
         order = [*keywords.get("properties", {}), *made]
         return {name: made[name] for name in dict.fromkeys(order) if name in made}
@@ -433,17 +441,17 @@ class _Sampler:
     def _add(self, made: JsonObject, keywords: JsonObject, name: str, place: _Place) -> None:
         """Add an optional property, unless it has no value or only endless ones."""
         try:
-            made[name] = self._property(keywords, name, place)
+            made[name] = self._sample_property(keywords, name, place)
         except CannotSampleError:
             return
 
-    def _property(self, keywords: JsonObject, name: str, place: _Place) -> JsonValue:
+    def _sample_property(self, keywords: JsonObject, name: str, place: _Place) -> JsonValue:
         schema = keywords.get("properties", {}).get(name)
         if schema is None:
-            schema = self._unnamed(keywords, name)
-        return self._value(schema, place.child(name, seed=name))
+            schema = self._find_undeclared_schema(keywords, name)
+        return self._sample_value(schema, place.child(name, seed=name))
 
-    def _unnamed(self, keywords: JsonObject, name: str) -> JsonSchema:
+    def _find_undeclared_schema(self, keywords: JsonObject, name: str) -> JsonSchema:
         """Return the schema of a property that `properties` does not declare."""
         for pattern, schema in sorted(keywords.get("patternProperties", {}).items()):
             if self.schemas.fits({"pattern": pattern}, name):
@@ -461,25 +469,25 @@ class _Sampler:
         is_map = is_map or bool(keywords.get("patternProperties"))
         if is_map and place.wish.which != "smallest":
             least = max(least, min(len(made) + 1, keywords.get("maxProperties", _MAX_ITEMS)))
-        for name in self._new_names(keywords, least + len(made)):
+        for name in self._iterate_new_names(keywords, least + len(made)):
             if len(made) >= least:
                 break
             if name not in made:
                 self._add(made, keywords, name, place)
 
-    def _new_names(self, keywords: JsonObject, count: int) -> Iterator[str]:
+    def _iterate_new_names(self, keywords: JsonObject, count: int) -> Iterator[str]:
         yield from sorted(keywords.get("properties", {}))
         for pattern in sorted(keywords.get("patternProperties", {})):
             try:
-                yield from islice(matching_texts(pattern), count)
+                yield from islice(iterate_matching_texts(pattern), count)
             except TooHardError:
                 continue
         rule = keywords.get("propertyNames", True)
         for index in range(count + 1):
             place = _Place(Wish("example", "key", index), "", 0, frozenset())
-            yield str(self._value({"allOf": [rule, {"type": "string"}]}, place))
+            yield str(self._sample_value({"allOf": [rule, {"type": "string"}]}, place))
 
-    def _arrays(self, keywords: JsonObject, place: _Place) -> Iterator[list[JsonValue]]:
+    def _iterate_arrays(self, keywords: JsonObject, place: _Place) -> Iterator[list[JsonValue]]:
         least = keywords.get("minItems", 0)
         most = keywords.get("maxItems", _MAX_ITEMS)
         if least > min(most, _MAX_ITEMS):
@@ -488,18 +496,18 @@ class _Sampler:
         if self.nodes >= _NODES_IN_FULL:
             wanted = 0
         for count in dict.fromkeys([min(max(least, wanted), most), least]):
-            items = self._items(keywords, count, place)
+            items = self._sample_items(keywords, count, place)
             if len(items) >= least:
                 yield items
         if least == 0:
             yield []
 
-    def _items(self, keywords: JsonObject, count: int, place: _Place) -> list[JsonValue]:
+    def _sample_items(self, keywords: JsonObject, count: int, place: _Place) -> list[JsonValue]:
         """Return at most `count` items, fewer if there are not enough distinct ones."""
         prefix = keywords.get("prefixItems", [])
         made: list[JsonValue] = []
         if "contains" in keywords:
-            made.append(self._value(keywords["contains"], place.child("0")))
+            made.append(self._sample_value(keywords["contains"], place.child("0")))
         least = keywords.get("minItems", 0)
         for attempt in range(count * 3):
             if len(made) >= count:
@@ -508,7 +516,7 @@ class _Sampler:
             schema = prefix[index] if index < len(prefix) else keywords.get("items", True)
             variant = place.wish.variant * count + attempt
             try:
-                item = self._value(schema, place.child(str(index), variant=variant))
+                item = self._sample_value(schema, place.child(str(index), variant=variant))
             except CannotSampleError:
                 if least:
                     raise
@@ -518,7 +526,7 @@ class _Sampler:
         return made
 
 
-def _bounded(value: JsonValue) -> JsonValue:
+def _check_size(value: JsonValue) -> JsonValue:
     if len(msgspec.json.encode(value)) > MAX_SAMPLE_BYTES:
         raise CannotSampleError(f"its smallest value is over {MAX_SAMPLE_BYTES} bytes")
     return value
@@ -534,7 +542,7 @@ _HARD = frozenset(
 )
 
 
-def _ordered(branches: list[JsonSchema], wish: Wish) -> list[JsonSchema]:
+def _sort_branches(branches: list[JsonSchema], wish: Wish) -> list[JsonSchema]:
     """Sort branches by preference: the last ones first for "largest", null last."""
     ordered = list(reversed(branches)) if wish.which == "largest" else list(branches)
     return sorted(ordered, key=_is_null)
@@ -544,7 +552,7 @@ def _is_null(branch: JsonSchema) -> bool:
     return isinstance(branch, dict) and branch.get("type") in ("null", ["null"])
 
 
-def _conditional(schema: JsonObject) -> list[JsonSchema]:
+def _list_conditional_branches(schema: JsonObject) -> list[JsonSchema]:
     condition = schema["if"]
     return [
         {"allOf": [condition, schema.get("then", True)]},
@@ -552,8 +560,8 @@ def _conditional(schema: JsonObject) -> list[JsonSchema]:
     ]
 
 
-def _enumerated(keywords: JsonObject, types: frozenset[str], wish: Wish) -> list[JsonValue]:
-    values = [value for value in keywords["enum"] if json_type(value) in types]
+def _list_enum_values(keywords: JsonObject, types: frozenset[str], wish: Wish) -> list[JsonValue]:
+    values = [value for value in keywords["enum"] if find_json_type(value) in types]
     if wish.which == "largest":
         values.reverse()
     values.sort(key=lambda value: value is None)
@@ -561,7 +569,7 @@ def _enumerated(keywords: JsonObject, types: frozenset[str], wish: Wish) -> list
     return values[start:] + values[:start]
 
 
-def _types_by_liking(keywords: JsonObject, schemas: Schemas) -> list[str]:
+def _list_types(keywords: JsonObject, schemas: Schemas) -> list[str]:
     """Return the types to try in the declared order, null last."""
     declared = keywords.get("type")
     if declared is None:
@@ -570,7 +578,7 @@ def _types_by_liking(keywords: JsonObject, schemas: Schemas) -> list[str]:
     return sorted(names, key=lambda name: name == "null")
 
 
-def _dependent(keywords: JsonObject, made: JsonObject) -> list[str]:
+def _find_dependent_properties(keywords: JsonObject, made: JsonObject) -> list[str]:
     """Return the missing properties that existing ones require (`dependentRequired`)."""
     found: list[str] = []
     waiting = list(made)

@@ -98,21 +98,21 @@ class Schemas:
 
         "number" is contained only if fractions are allowed.
         """
-        return _ALL_TYPES if schema is True else self._types(schema, frozenset())
+        return _ALL_TYPES if schema is True else self._find_types(schema, frozenset())
 
-    def _types(self, schema: JsonSchema, seen: frozenset[str]) -> frozenset[str]:
+    def _find_types(self, schema: JsonSchema, seen: frozenset[str]) -> frozenset[str]:
         if isinstance(schema, bool):
             return _ALL_TYPES if schema else frozenset()
-        types = _own_types(schema)
+        types = _list_own_types(schema)
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference not in seen:
-            types &= self._types(self.target(reference), seen | {reference})
+            types &= self._find_types(self.target(reference), seen | {reference})
         for part in schema.get("allOf", ()):
-            types &= self._types(part, seen)
+            types &= self._find_types(part, seen)
         for keyword in ("anyOf", "oneOf"):
             branches = schema.get(keyword)
             if branches:
-                types &= frozenset().union(*(self._types(branch, seen) for branch in branches))
+                types &= frozenset().union(*(self._find_types(branch, seen) for branch in branches))
         return types
 
     def likely_types(self, schema: JsonSchema) -> frozenset[str]:
@@ -120,30 +120,30 @@ class Schemas:
         types = self.types(schema)
         if types != _ALL_TYPES or isinstance(schema, bool):
             return types
-        return frozenset(self._spoken_of(schema, frozenset())) or frozenset({"string"})
+        return frozenset(self._iterate_implied_types(schema, frozenset())) or frozenset({"string"})
 
-    def _spoken_of(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
+    def _iterate_implied_types(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
         """Yield the types to which keywords of a schema or of its parts apply."""
         if isinstance(schema, bool):
             return
         for name, keywords in _TYPES_BY_KEYWORD.items():
             if any(keyword in schema for keyword in keywords):
                 yield name
-        for part, part_seen in self._parts(schema, seen):
-            yield from self._spoken_of(part, part_seen)
+        for part, part_seen in self._iterate_parts(schema, seen):
+            yield from self._iterate_implied_types(part, part_seen)
 
     def property_schema(self, schema: JsonSchema, name: str) -> JsonSchema:
         """Return the schema of one property, from a schema and all its parts.
 
         Several schemas are joined with `anyOf`; False means that no part allows the property.
         """
-        found = list(self._property_schemas(schema, name, frozenset()))
+        found = list(self._iterate_property_schemas(schema, name, frozenset()))
         declared = [part for part in found if part is not True]
         if not declared:
             return bool(found)
         return declared[0] if len(declared) == 1 else {"anyOf": declared}
 
-    def _property_schemas(
+    def _iterate_property_schemas(
         self, schema: JsonSchema, name: str, seen: frozenset[str]
     ) -> Iterator[JsonSchema]:
         if isinstance(schema, bool):
@@ -151,9 +151,9 @@ class Schemas:
                 yield True
             return
         has_parts = False
-        for part, part_seen in self._parts(schema, seen):
+        for part, part_seen in self._iterate_parts(schema, seen):
             has_parts = True
-            yield from self._property_schemas(part, name, part_seen)
+            yield from self._iterate_property_schemas(part, name, part_seen)
         if name in schema.get("properties", {}):
             yield schema["properties"][name]
         elif not (has_parts and "additionalProperties" not in schema):
@@ -163,32 +163,34 @@ class Schemas:
 
     def property_names(self, schema: JsonSchema) -> frozenset[str]:
         """Return the names of all properties that any part of a schema declares."""
-        return frozenset(self._property_names(schema, frozenset()))
+        return frozenset(self._iterate_property_names(schema, frozenset()))
 
-    def _property_names(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
+    def _iterate_property_names(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
         if isinstance(schema, bool):
             return
         yield from schema.get("properties", {})
-        for part, part_seen in self._parts(schema, seen):
-            yield from self._property_names(part, part_seen)
+        for part, part_seen in self._iterate_parts(schema, seen):
+            yield from self._iterate_property_names(part, part_seen)
 
     def item_schema(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema of an array's items; several are joined with `anyOf`."""
-        found = list(self._item_schemas(schema, frozenset()))
+        found = list(self._iterate_item_schemas(schema, frozenset()))
         if not found:
             return True
         return found[0] if len(found) == 1 else {"anyOf": found}
 
-    def _item_schemas(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[JsonSchema]:
+    def _iterate_item_schemas(
+        self, schema: JsonSchema, seen: frozenset[str]
+    ) -> Iterator[JsonSchema]:
         if isinstance(schema, bool):
             return
         yield from schema.get("prefixItems", ())
         if "items" in schema:
             yield schema["items"]
-        for part, part_seen in self._parts(schema, seen):
-            yield from self._item_schemas(part, part_seen)
+        for part, part_seen in self._iterate_parts(schema, seen):
+            yield from self._iterate_item_schemas(part, part_seen)
 
-    def _parts(
+    def _iterate_parts(
         self, schema: JsonObject, seen: frozenset[str]
     ) -> Iterator[tuple[JsonSchema, frozenset[str]]]:
         """Yield the schemas in `$ref`, `allOf`, `anyOf` and `oneOf`."""
@@ -205,11 +207,11 @@ class Schemas:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._validator(schema).problem(value)
+        return self._get_validator(schema).problem(value)
 
     def fits(self, schema: JsonSchema, value: JsonValue) -> bool:
         """Whether a value is valid, including `format`."""
-        return schema is True or self._validator(schema).is_valid(value)
+        return schema is True or self._get_validator(schema).is_valid(value)
 
     def checker(self, schema: JsonSchema) -> Callable[[JsonValue], bool]:
         """Return a function that checks values against one schema, including `format`.
@@ -217,9 +219,9 @@ class Schemas:
         Raises:
             UnusableSchemaError: the schema cannot be compiled.
         """
-        return self._validator(schema).is_valid
+        return self._get_validator(schema).is_valid
 
-    def _validator(self, schema: JsonSchema) -> _BoundedValidator:
+    def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
         key = _spelled(schema)
         if key not in self._validators:
             self._validators[key] = self._compile(schema)
@@ -250,7 +252,7 @@ class Schemas:
         return found
 
 
-def _own_types(schema: JsonObject) -> frozenset[str]:
+def _list_own_types(schema: JsonObject) -> frozenset[str]:
     """Return the types that `type`, `const` and `enum` of this schema allow, without its parts."""
     types = _ALL_TYPES
     declared = schema.get("type")
@@ -259,13 +261,13 @@ def _own_types(schema: JsonObject) -> frozenset[str]:
         if "number" in types:
             types |= {"integer"}
     if "const" in schema:
-        types &= {json_type(schema["const"])}
+        types &= {find_json_type(schema["const"])}
     if "enum" in schema:
-        types &= frozenset(json_type(value) for value in schema["enum"])
+        types &= frozenset(find_json_type(value) for value in schema["enum"])
     return types
 
 
-def json_type(value: JsonValue) -> str:
+def find_json_type(value: JsonValue) -> str:
     """Return the JSON Schema type of a decoded value; 1.0 is an integer."""
     if value is None:
         return "null"

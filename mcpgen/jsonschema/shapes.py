@@ -9,7 +9,7 @@ from msgspec import Struct
 from mcpgen.jsonschema.direction import Direction, DirectionName
 from mcpgen.jsonschema.merging import join_values
 from mcpgen.jsonschema.references import find_reference
-from mcpgen.jsonschema.schemas import Schemas, json_type
+from mcpgen.jsonschema.schemas import Schemas, find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _ANNOTATIONS = frozenset(
@@ -41,7 +41,7 @@ class Shape(Struct, frozen=True):
         if isinstance(declared, list):
             return tuple(declared)
         if "enum" in self.keywords:
-            return tuple(dict.fromkeys(json_type(value) for value in self.keywords["enum"]))
+            return tuple(dict.fromkeys(find_json_type(value) for value in self.keywords["enum"]))
         if "properties" in self.keywords or "additionalProperties" in self.keywords:
             return ("object",)
         return ("array",) if "items" in self.keywords else ()

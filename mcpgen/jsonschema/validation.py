@@ -10,7 +10,7 @@ from urllib.parse import quote
 import jsonschema_rs
 
 from mcpgen.jsonschema.cost import CostModel
-from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12, JSON_SCHEMA_DRAFT_07, dialect_of
+from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12, JSON_SCHEMA_DRAFT_07, find_dialect
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.jsonschema.violations import (
     MAX_PROBLEMS,
@@ -76,10 +76,10 @@ class SchemaValidator:
         """
         if self.is_valid(instance):
             return ()
-        validator = self._validator_for(instance)
+        validator = self._compile_validator(instance)
         if validator is None:
             return (f"the value {_TOO_COMPLEX}",)
-        violations = self._violations(validator, instance)
+        violations = self._iterate_violations(validator, instance)
         if violations is None:
             return self._without_location(instance)
         found = list(dict.fromkeys(map(describe, violations)))
@@ -92,26 +92,26 @@ class SchemaValidator:
         """Return what the instance must be and is not, without showing the instance."""
         if self.is_valid(instance):
             return ()
-        validator = self._validator_for(instance)
+        validator = self._compile_validator(instance)
         if validator is None:
             return (_TOO_COMPLEX,)
-        violations = self._violations(validator, instance)
+        violations = self._iterate_violations(validator, instance)
         if violations is None:
             return (_NO_LOCATION,)
         return tuple(dict.fromkeys(map(rule_at, violations)))[:MAX_PROBLEMS]
 
     def places(self, instance: Any) -> list[list[str | int]] | None:
         """Return the JSON Pointer tokens of each violation; None if these cannot be collected."""
-        validator = self._validator_for(instance)
+        validator = self._compile_validator(instance)
         if validator is None or not self._cost.allows_errors(instance):
             return None
         return [list(violation.instance_path) for violation in validator.iter_errors(instance)]
 
     def _is_valid_within_budget(self, instance: Any) -> bool:
-        validator = self._validator_for(instance)
+        validator = self._compile_validator(instance)
         return validator is not None and validator.is_valid(instance)
 
-    def _validator_for(self, instance: Any) -> jsonschema_rs.Validator | None:
+    def _compile_validator(self, instance: Any) -> jsonschema_rs.Validator | None:
         """Return the validator whose steps stay within the budget; None if there is none."""
         if self._cost.is_harmless or self._cost.allows(instance, backtracks=_BACKTRACKS):
             return self._compiled
@@ -125,7 +125,7 @@ class SchemaValidator:
         """The same schema, for instances that have many strings for a pattern that backtracks."""
         return _compile(self._schema, backtracks=_FEW_BACKTRACKS)
 
-    def _violations(
+    def _iterate_violations(
         self, validator: jsonschema_rs.Validator, instance: Any
     ) -> Iterable[Violation] | None:
         """Return all violations, the first if they are many, and None if that has many too."""
@@ -143,14 +143,16 @@ class SchemaValidator:
         """Return a sentence for each member that is invalid, else one for the instance."""
         path: list[str] = []
         schema: Any = self._schema
-        while invalid := self._invalid_members(path, schema, instance):
+        while invalid := self._iterate_invalid_members(path, schema, instance):
             if len(invalid) > 1:
                 return tuple(f"{pointer_to([*path, name])} {_NO_LOCATION}" for name in invalid)
             path += invalid
             schema, instance = schema["properties"][path[-1]], instance[path[-1]]
         return (f"{pointer_to(path) if path else 'the value'} {_NO_LOCATION}",)
 
-    def _invalid_members(self, path: Sequence[str], schema: Any, instance: Any) -> list[str]:
+    def _iterate_invalid_members(
+        self, path: Sequence[str], schema: Any, instance: Any
+    ) -> list[str]:
         """Return the members of an object at `path` that `properties` of its schema reject."""
         properties = schema.get("properties") if isinstance(schema, dict) else None
         if not isinstance(properties, dict) or not isinstance(instance, dict):
@@ -161,7 +163,7 @@ class SchemaValidator:
     def _is_member_valid(self, path: Sequence[str], value: Any) -> bool:
         tokens = (quote(name.replace("~", "~0").replace("/", "~1")) for name in path)
         reference = _SCHEMA_URI + "#" + "".join(f"/properties/{token}" for token in tokens)
-        dialect = dialect_of(self._schema)
+        dialect = find_dialect(self._schema)
         resources = jsonschema_rs.Registry([(_SCHEMA_URI, self._schema)], draft=_DRAFTS[dialect])
         validator = _compile({"$ref": reference}, dialect, _FEW_BACKTRACKS, resources)
         return validator.is_valid(value)
@@ -173,7 +175,7 @@ def _compile(
     backtracks: int = _BACKTRACKS,
     resources: jsonschema_rs.Registry | None = None,
 ) -> jsonschema_rs.Validator:
-    return _VALIDATORS[dialect or dialect_of(schema)](
+    return _VALIDATORS[dialect or find_dialect(schema)](
         schema,
         validate_formats=True,
         offline=True,

@@ -43,7 +43,7 @@ def compare(left: Any, comparison: str, right: Any) -> bool:
 
     Values of different types are neither less nor greater.
     """
-    left, right = _comparable(left), _comparable(right)
+    left, right = _normalize(left), _normalize(right)
     if comparison in ("==", "!="):
         is_equal = left == right and isinstance(left, bool) is isinstance(right, bool)
         return is_equal is (comparison == "==")
@@ -52,7 +52,7 @@ def compare(left: Any, comparison: str, right: Any) -> bool:
     return (are_numbers or are_texts) and _ORDER[comparison](left, right)
 
 
-def _comparable(value: Any) -> Any:
+def _normalize(value: Any) -> Any:
     if isinstance(value, str):
         return value.casefold()
     return None if value is ABSENT else value

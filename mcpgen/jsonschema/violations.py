@@ -38,31 +38,37 @@ def describe(violation: Violation) -> str:
         case jsonschema_rs.ValidationErrorKind.UnevaluatedProperties(unexpected=names):
             return unknown_names(path, names)
         case jsonschema_rs.ValidationErrorKind.AnyOf(context=branches):
-            return _no_branch_fits(where, branches, given)
+            return _describe_closest_branch(where, branches, given)
         case jsonschema_rs.ValidationErrorKind.OneOfNotValid(context=branches):
-            return _no_branch_fits(where, branches, given)
+            return _describe_closest_branch(where, branches, given)
         case jsonschema_rs.ValidationErrorKind.PropertyNames(error=error):
             return f"a name in {where} is not allowed: {_format_value(error.instance)}"
         case jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded():
             return f"{where} takes too long to match against its pattern, so it is refused"
-    return f"{where} {_rule(violation)}, not {given}"
+    return f"{where} {_describe_rule(violation)}, not {given}"
 
 
 def rule_at(violation: Violation) -> str:
     """Return the rule that a violation breaks, after the place if it lies inside the instance."""
     path = list(violation.instance_path)
-    return f"has {pointer_to(path)}, which {_rule(violation)}" if path else _rule(violation)
+    return (
+        f"has {pointer_to(path)}, which {_describe_rule(violation)}"
+        if path
+        else _describe_rule(violation)
+    )
 
 
-def _rule(violation: Violation) -> str:
+def _describe_rule(violation: Violation) -> str:
     """Describe what a value must be, for the middle of a sentence."""
     kinds = jsonschema_rs.ValidationErrorKind
     match violation.kind:
         case kinds.Type(types=types):
-            return f"must be {_type_names(types)}"
+            return f"must be {_format_types(types)}"
         case kinds.Enum(options=options):
             shown = [_format_value(option) for option in options[:20]]
-            return f"must be {_one_of([*shown, *(['…'] if len(options) > 20 else [])])}"
+            return (
+                f"must be {_format_alternatives([*shown, *(['…'] if len(options) > 20 else [])])}"
+            )
         case kinds.Constant(expected_value=expected):
             return f"must be {_format_value(expected)}"
         case kinds.Minimum(limit=limit):
@@ -110,12 +116,12 @@ _ARTICLES = {
 }
 
 
-def _type_names(types: Sequence[str]) -> str:
+def _format_types(types: Sequence[str]) -> str:
     null_last = sorted(types, key=lambda name: name == "null")
-    return _one_of([_ARTICLES.get(name, name) for name in null_last])
+    return _format_alternatives([_ARTICLES.get(name, name) for name in null_last])
 
 
-def _one_of(options: Sequence[str]) -> str:
+def _format_alternatives(options: Sequence[str]) -> str:
     if len(options) < 2:
         return "".join(options)
     return f"{', '.join(options[:-1])} or {options[-1]}"
@@ -134,7 +140,9 @@ def _format_value(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
 
 
-def _no_branch_fits(where: str, branches: Sequence[Sequence[Violation]], given: str) -> str:
+def _describe_closest_branch(
+    where: str, branches: Sequence[Sequence[Violation]], given: str
+) -> str:
     """Describe the closest branch: the one whose first violation is deepest, with few others."""
     candidates = [branch for branch in branches if branch]
     if not candidates:
@@ -147,13 +155,13 @@ def _no_branch_fits(where: str, branches: Sequence[Sequence[Violation]], given: 
     ]
     closest = min(deepest, key=len)
     if len(deepest) > 1 and all(error.kind.name == "type" for b in deepest for error in b):
-        types = [name for b in deepest for error in b for name in _types(error)]
-        return f"{where} must be {_type_names(list(dict.fromkeys(types)))}, not {given}"
+        types = [name for b in deepest for error in b for name in _list_types(error)]
+        return f"{where} must be {_format_types(list(dict.fromkeys(types)))}, not {given}"
     reasons = "; ".join(describe(error) for error in closest[:3])
     return f"{where} fits none of its {len(branches)} alternatives; the closest says: {reasons}"
 
 
-def _types(violation: Violation) -> Sequence[str]:
+def _list_types(violation: Violation) -> Sequence[str]:
     kind = violation.kind
     return kind.types if isinstance(kind, jsonschema_rs.ValidationErrorKind.Type) else ()
 
@@ -165,13 +173,13 @@ def unknown_names(
     sentences = []
     for index, name in enumerate(names[:MAX_PROBLEMS]):
         cut = name if len(name) <= _MAX_SHOWN else f"{name[: _MAX_SHOWN - 1]}…"
-        likeliest = _likeliest(cut, known) if index < _MAX_HINTS else ""
+        likeliest = _choose_likeliest(cut, known) if index < _MAX_HINTS else ""
         hint = f"; did you mean {pointer_to([*path, likeliest])}?" if likeliest else ""
         sentences.append(f"{pointer_to([*path, cut])} is not known{hint}")
     return "; ".join(sentences)
 
 
-def _likeliest(name: str, known: Sequence[str]) -> str:
+def _choose_likeliest(name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches  # only on the way to an error
 
     lengths = accumulate(map(len, known))

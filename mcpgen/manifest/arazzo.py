@@ -117,7 +117,7 @@ class _WorkflowReader:
             name=name,
             title=entry.title or written.summary,
             description=entry.description or written.description or written.summary,
-            inputs=self._inputs(),
+            inputs=self._read_inputs(),
             steps=tuple(
                 self._step(step, (*tokens, "steps", str(at)))
                 for at, step in enumerate(written.steps)
@@ -137,7 +137,7 @@ class _WorkflowReader:
             output_tokens=outputs,
         )
 
-    def _inputs(self) -> JsonSchema:
+    def _read_inputs(self) -> JsonSchema:
         """Return the inputs, or those of `components` if they are a reference."""
         written = self._written.inputs
         if not isinstance(written, dict) or "$ref" not in written:
@@ -154,10 +154,10 @@ class _WorkflowReader:
         return found
 
     def _step(self, step: arazzo.Step, tokens: Tokens) -> Step:
-        operation, operation_tokens = self._operation(step, tokens)
-        arguments = self._parameters(step, tokens)
+        operation, operation_tokens = self._find_operation(step, tokens)
+        arguments = self._list_parameters(step, tokens)
         if step.request_body is not None:
-            arguments += self._body(step.request_body, (*tokens, "requestBody"))
+            arguments += self._read_body(step.request_body, (*tokens, "requestBody"))
         return Step(
             id=step.step_id,
             operation=operation,
@@ -174,7 +174,7 @@ class _WorkflowReader:
             on_failure=self._actions.on_failure(step, tokens),
         )
 
-    def _operation(self, step: arazzo.Step, tokens: Tokens) -> tuple[str, Tokens]:
+    def _find_operation(self, step: arazzo.Step, tokens: Tokens) -> tuple[str, Tokens]:
         named = {
             "operationId": step.operation_id,
             "operationPath": step.operation_path,
@@ -232,7 +232,7 @@ class _WorkflowReader:
         )
         return ""
 
-    def _parameters(self, step: arazzo.Step, tokens: Tokens) -> list[StepArgument]:
+    def _list_parameters(self, step: arazzo.Step, tokens: Tokens) -> list[StepArgument]:
         """Return the parameters of the step, and those of the workflow for all steps."""
         found: dict[tuple[str, str], StepArgument] = {}
         for written, place in (
@@ -240,19 +240,19 @@ class _WorkflowReader:
             (step.parameters, (*tokens, "parameters")),
         ):
             for at, parameter in enumerate(written):
-                argument = self._argument(parameter, (*place, str(at)))
+                argument = self._read_argument(parameter, (*place, str(at)))
                 found[argument.location, argument.name] = argument
         return list(found.values())
 
-    def _argument(self, parameter: arazzo.Parameter, tokens: Tokens) -> StepArgument:
+    def _read_argument(self, parameter: arazzo.Parameter, tokens: Tokens) -> StepArgument:
         if parameter.reference:
             name = parameter.reference.removeprefix("$components.parameters.")
             reusable = self._file.value.components.parameters.get(name)
             if reusable is not None and name != parameter.reference:
                 place = ("components", "parameters", name)
                 if parameter.value is None:
-                    return self._argument(reusable, place)
-                return self._argument(replace(reusable, value=parameter.value), tokens)
+                    return self._read_argument(reusable, place)
+                return self._read_argument(replace(reusable, value=parameter.value), tokens)
         if parameter.reference or not parameter.name or parameter.in_ is UNSET:
             self._refuse(
                 f"unknown reusable parameter `{parameter.reference}`"
@@ -264,7 +264,7 @@ class _WorkflowReader:
         value = self._reader.value(parameter.value, (*tokens, "value"))
         return StepArgument(parameter.name, str(parameter.in_), value, (*tokens, "value"))
 
-    def _body(self, body: arazzo.RequestBody, tokens: Tokens) -> list[StepArgument]:
+    def _read_body(self, body: arazzo.RequestBody, tokens: Tokens) -> list[StepArgument]:
         payload = deepcopy(body.payload)
         for at, replacement in enumerate(body.replacements):
             place = (*tokens, "replacements", str(at), "target")
@@ -281,12 +281,12 @@ class _WorkflowReader:
         self, payload: JsonValue, replacement: arazzo.Replacement, tokens: Tokens
     ) -> JsonValue:
         """Return the payload with the value at the replacement's target replaced."""
-        path = self._pointer(replacement.target, tokens)
+        path = self._read_pointer(replacement.target, tokens)
         if not path:
             return replacement.value
         holder = payload
         for token in path[:-1]:
-            holder = _member(holder, token)
+            holder = _find_member(holder, token)
         last = path[-1]
         if isinstance(holder, dict):
             holder[last] = replacement.value
@@ -300,7 +300,7 @@ class _WorkflowReader:
             )
         return payload
 
-    def _pointer(self, target: str, tokens: Tokens) -> tuple[str, ...]:
+    def _read_pointer(self, target: str, tokens: Tokens) -> tuple[str, ...]:
         try:
             return pointer_tokens(target)
         except ValueError:
@@ -313,7 +313,7 @@ class _WorkflowReader:
         self._problems.error(_CODE, message, at=self._file.at(*tokens), why=_WHY, help=help)
 
 
-def _member(value: JsonValue, token: str) -> JsonValue:
+def _find_member(value: JsonValue, token: str) -> JsonValue:
     if isinstance(value, dict):
         return value.get(token)
     if isinstance(value, list) and token.isdecimal() and int(token) < len(value):

@@ -60,12 +60,12 @@ class ActionReader:
     def on_success(self, step: arazzo.Step, tokens: Tokens) -> tuple[Action, ...]:
         """Return the actions after the step's success, in order of priority."""
         shared = self._workflow.success_actions
-        return self._actions(step, tokens, step.on_success, shared, self._success)
+        return self._list_actions(step, tokens, step.on_success, shared, self._success)
 
     def on_failure(self, step: arazzo.Step, tokens: Tokens) -> tuple[Action, ...]:
         """Return the actions after the step's failure, without a final "end", the default."""
         shared = self._workflow.failure_actions
-        found = self._actions(step, tokens, step.on_failure, shared, self._failure)
+        found = self._list_actions(step, tokens, step.on_failure, shared, self._failure)
         while found and found[-1].kind == "end":
             found = found[:-1]
         return found
@@ -86,7 +86,7 @@ class ActionReader:
         self._refuse("unsupported type of a criterion", tokens, "write a `simple` criterion")
         return False
 
-    def _actions(
+    def _list_actions(
         self,
         step: arazzo.Step,
         tokens: Tokens,

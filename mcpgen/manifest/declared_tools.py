@@ -47,7 +47,7 @@ def lower_declared(intent: LocatedManifest, problems: Problems) -> Api | None:
     return join_apis([api for api in found if api is not None]) if found else None
 
 
-def host_source(url: str) -> str:
+def derive_host_source(url: str) -> str:
     """Return the source name of a URL's host: "api_example_com" for "https://api.example.com"."""
     name = _OTHERS.sub("_", urlsplit(url).netloc.lower()).strip("_")
     return name if name[:1].isalpha() else f"host_{name}"
@@ -77,7 +77,7 @@ class _ToolLowering:
         if len(self._problems) > before or mapped is None:
             return None
         api = self._lower_document(self._build_document(parts.path or "/", mapped))
-        source = host_source(self._entry.url)
+        source = derive_host_source(self._entry.url)
         servers = (Server(f"{parts.scheme}://{parts.netloc}"),)
         declared = _build_request(self._name, mapped)
         api = with_schema_names(api, f"{self._name}.")
@@ -153,7 +153,7 @@ class _ToolLowering:
             "summary": entry.title,
             "description": entry.description,
             "parameters": [parameter.declared for parameter in mapped.parameters],
-            "responses": {"2XX": self._response()},
+            "responses": {"2XX": self._build_response()},
             "security": [{scheme: [] for scheme in entry.security}] if entry.security else [],
         }
         if entry.body is not None:
@@ -183,7 +183,7 @@ class _ToolLowering:
             "paths": {path: {entry.method.lower(): operation}},
             "components": {
                 "schemas": mapped.definitions,
-                "securitySchemes": {name: self._scheme(name) for name in entry.security},
+                "securitySchemes": {name: self._build_scheme(name) for name in entry.security},
             },
         }
         return Document(
@@ -196,12 +196,12 @@ class _ToolLowering:
             locate=self._locate,
         )
 
-    def _response(self) -> JsonObject:
+    def _build_response(self) -> JsonObject:
         entry = self._entry
         schema = {} if entry.output is None else {"schema": entry.output}
         return {"description": "What it answers.", "content": {entry.media_type: schema}}
 
-    def _scheme(self, name: str) -> JsonObject:
+    def _build_scheme(self, name: str) -> JsonObject:
         stated: JsonObject = msgspec.to_builtins(self._intent.manifest.security_schemes[name])
         return {key: value for key, value in stated.items() if value not in ("", {})}
 

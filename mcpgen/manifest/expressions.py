@@ -98,15 +98,15 @@ def _read_expression(text: str, tokens: Tokens = ()) -> Expression:
     if found := _HEADER.match(text):
         return ResponseValue("header", found["name"])
     if found := _INPUT.match(text):
-        return InputValue(found["name"], _pointer(found, tokens))
+        return InputValue(found["name"], _parse_pointer(found, tokens))
     if found := _OUTPUT.match(text):
-        return OutputValue(found["step"], found["name"], _pointer(found, tokens))
+        return OutputValue(found["step"], found["name"], _parse_pointer(found, tokens))
     if found := _ITEM.match(text):
-        return ItemValue(_pointer(found, tokens))
+        return ItemValue(_parse_pointer(found, tokens))
     raise ExpressionError(f"invalid expression `{text}`", tokens)
 
 
-def _pointer(found: re.Match[str], tokens: Tokens) -> str:
+def _parse_pointer(found: re.Match[str], tokens: Tokens) -> str:
     members = re.findall(r"[A-Za-z0-9_\-]+", found["members"])
     return json_pointer(members) + _normalize_pointer(found["pointer"] or "", tokens)
 
@@ -139,40 +139,40 @@ class _ConditionParser:
             raise ExpressionError(f"the condition has more than {_MAX_NESTING} parentheses and `!`")
 
     def parse(self) -> Condition:
-        found = self._either()
+        found = self._parse_either()
         if self._words:
-            raise self._error()
+            raise self._make_error()
         return found
 
-    def _either(self) -> Condition:
-        parts = [self._all()]
+    def _parse_either(self) -> Condition:
+        parts = [self._parse_all()]
         while self._take("||"):
-            parts.append(self._all())
+            parts.append(self._parse_all())
         return parts[0] if len(parts) == 1 else Junction("or", tuple(parts))
 
-    def _all(self) -> Condition:
-        parts = [self._one()]
+    def _parse_all(self) -> Condition:
+        parts = [self._parse_one()]
         while self._take("&&"):
-            parts.append(self._one())
+            parts.append(self._parse_one())
         return parts[0] if len(parts) == 1 else Junction("and", tuple(parts))
 
-    def _one(self) -> Condition:
+    def _parse_one(self) -> Condition:
         if self._take("!"):
-            return Negation(self._one())
+            return Negation(self._parse_one())
         if self._take("("):
-            inner = self._either()
+            inner = self._parse_either()
             if not self._take(")"):
-                raise self._error()
+                raise self._make_error()
             return inner
-        left = self._value()
+        left = self._parse_value()
         if self._words and self._words[0] in _COMPARISONS:
-            return Comparison(left, str(self._words.pop(0)), self._value())
+            return Comparison(left, str(self._words.pop(0)), self._parse_value())
         return Truth(left)
 
-    def _value(self) -> Value:
+    def _parse_value(self) -> Value:
         word = self._words.pop(0) if self._words else ""
         if isinstance(word, str):  # an operator
-            raise self._error()
+            raise self._make_error()
         return word
 
     def _take(self, operator: str) -> bool:
@@ -181,7 +181,7 @@ class _ConditionParser:
             return True
         return False
 
-    def _error(self) -> ExpressionError:
+    def _make_error(self) -> ExpressionError:
         return ExpressionError(f"invalid condition `{self._text}`")
 
 

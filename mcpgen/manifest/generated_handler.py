@@ -22,7 +22,7 @@ def read_handler(source: str, tool: str) -> HandlerSource | None:
     return None
 
 
-def classes_in(source: str) -> list[str]:
+def list_classes(source: str) -> list[str]:
     """Return the names of the classes that a module defines.
 
     Raises:
@@ -31,16 +31,16 @@ def classes_in(source: str) -> list[str]:
     return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
 
 
-def edited_handlers(edited: bytes, pristine: bytes) -> list[str]:
+def find_edited_handlers(edited: bytes, pristine: bytes) -> list[str]:
     """Return the tools whose handlers were edited; () if a module cannot be parsed."""
     try:
-        mine, theirs = _handlers(edited), _handlers(pristine)
+        mine, theirs = _find_handlers(edited), _find_handlers(pristine)
     except (SyntaxError, ValueError):
         return []
     return [tool for tool, text in mine.items() if theirs.get(tool, text) != text]
 
 
-def _handlers(source: bytes) -> dict[str, str]:
+def _find_handlers(source: bytes) -> dict[str, str]:
     return {
         argument.value: ast.dump(node)
         for node in ast.parse(source).body
@@ -88,7 +88,7 @@ def _extract(node: ast.AsyncFunctionDef, source: str, tree: ast.Module) -> Handl
     )
 
 
-def restored(edited: str, pristine: str, tool: str) -> str:
+def restore_handler(edited: str, pristine: str, tool: str) -> str:
     """Restore the generated handler of one tool in an edited module; keep other edits.
 
     If no other edits remain, the imports are restored as well.

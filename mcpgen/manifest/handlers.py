@@ -43,7 +43,7 @@ def read_handlers(files: Mapping[str, bytes], problems: Problems) -> HandWritten
         module = _Module(path, text_lines(content.decode("utf-8", "replace")), tree)
         hooks += module.hooks()
         tools += module.tools()
-        asking += module.asking()
+        asking += module.find_asking_calls()
     return HandWritten(tuple(hooks), tuple(tools), tuple(unreadable), tuple(asking))
 
 
@@ -71,7 +71,7 @@ class _Module:
         self._path = path
         self._lines = lines
         self._tree = tree
-        self._meanings = dict(_imported_names(tree))
+        self._meanings = dict(_list_imported_names(tree))
         self._constants = dict(_constants(tree))
         self._features = {
             target.id
@@ -89,10 +89,10 @@ class _Module:
             if kind not in _HOOKS:
                 continue
             for argument in decorator.args:
-                operation = self._text(argument)
+                operation = self._read_text(argument)
                 if operation is not None:
                     place = f"{short_path(self._path)}:{function.name}"
-                    yield Hook(kind, operation, place, self._at(argument))
+                    yield Hook(kind, operation, place, self._locate(argument))
 
     def tools(self) -> Iterator[ExtraTool]:
         for function, decorator in self._find_decorated():
@@ -102,11 +102,11 @@ class _Module:
                 ):
                     given = [*decorator.args[:1]]
                     given += [word.value for word in decorator.keywords if word.arg == "name"]
-                    name = self._text(given[0]) if given else function.name
+                    name = self._read_text(given[0]) if given else function.name
                     if name is not None:
-                        yield ExtraTool(name or function.name, self._at(decorator))
+                        yield ExtraTool(name or function.name, self._locate(decorator))
 
-    def asking(self) -> Iterator[Location]:
+    def find_asking_calls(self) -> Iterator[Location]:
         """Find the calls with which a function asks the client for input."""
         for function in ast.walk(self._tree):
             if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -122,7 +122,7 @@ class _Module:
                     case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)) if (
                         owner in contexts and method in ASKING_METHODS
                     ):
-                        yield self._at(node.func)
+                        yield self._locate(node.func)
 
     def _is_context(self, annotation: ast.expr) -> bool:
         if isinstance(annotation, ast.Constant):  # a name in quotes
@@ -147,7 +147,7 @@ class _Module:
             case _:
                 return ""
 
-    def _text(self, node: ast.expr) -> str | None:
+    def _read_text(self, node: ast.expr) -> str | None:
         match node:
             case ast.Constant(value=str(text)):
                 return text
@@ -156,7 +156,7 @@ class _Module:
             case _:
                 return None
 
-    def _at(self, node: ast.expr) -> Location:
+    def _locate(self, node: ast.expr) -> Location:
         line = self._lines[node.lineno - 1].rstrip("\r\n")
         # `ast` counts the column in bytes of UTF-8.
         column = len(line.encode()[: node.col_offset].decode("utf-8", "replace"))
@@ -165,7 +165,7 @@ class _Module:
         return Location(self._path, node.lineno, column + 1, excerpt=line, width=max(1, width))
 
 
-def _imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _list_imported_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for name in node.names:

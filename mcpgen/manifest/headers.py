@@ -16,7 +16,7 @@ def check_headers(file: TypedFile[Manifest], problems: Problems) -> None:
     """Report headers that a manifest must not set, and secrets in their values."""
     manifest = file.value
     hosts = len(manifest.sources) + len(manifest.tools)
-    for tokens, headers in _headers(manifest):
+    for tokens, headers in _iterate_headers(manifest):
         names: set[str] = set()
         for name, header in headers.items():
             at = (*tokens, name)
@@ -62,7 +62,9 @@ def check_idempotency_headers(file: TypedFile[Manifest], problems: Problems) -> 
             )
 
 
-def _headers(manifest: Manifest) -> Iterator[tuple[Tokens, Mapping[str, str | HeaderEntry]]]:
+def _iterate_headers(
+    manifest: Manifest,
+) -> Iterator[tuple[Tokens, Mapping[str, str | HeaderEntry]]]:
     yield ("headers",), manifest.headers
     for number, source in enumerate(manifest.sources):
         yield ("sources", str(number), "headers"), source.headers

@@ -78,7 +78,7 @@ class _Mapping:
     def map(self) -> Mapped:
         self._check_inputs()
         in_path = _IN_BRACES.findall(urlsplit(self._entry.url).path)
-        parameters = list(self._parameters(in_path))
+        parameters = list(self._iterate_parameters(in_path))
         body = self._entry.body
         value: JsonValue | UnsetType = UNSET
         schema: JsonSchema = True
@@ -99,7 +99,7 @@ class _Mapping:
             value,
             schema,
             not is_optional,
-            {name: _at_home(schema) for name, schema in definitions.items()},
+            {name: _relocate_references(schema) for name, schema in definitions.items()},
             self._required,
         )
 
@@ -122,12 +122,14 @@ class _Mapping:
                     "use letters, digits and `_`",
                 )
         for name in sorted(self._required - self._inputs.keys()):
-            self._refuse(("inputs", "required"), f"unknown input `{name}`", self._near(name))
+            self._refuse(
+                ("inputs", "required"), f"unknown input `{name}`", self._suggest_input(name)
+            )
 
-    def _parameters(self, in_path: list[str]) -> Iterator[MappedParameter]:
+    def _iterate_parameters(self, in_path: list[str]) -> Iterator[MappedParameter]:
         for name in in_path:
             if name not in self._entry.path:
-                yield from self._parameter("path", name, f"$inputs.{name}", ("url",))
+                yield from self._map_parameter("path", name, f"$inputs.{name}", ("url",))
         for key, location in _LOCATIONS:
             stated: dict[str, JsonValue] = getattr(self._entry, key)
             for name, value in stated.items():
@@ -138,9 +140,9 @@ class _Mapping:
                         f"its parameters are {', '.join(in_path)}" if in_path else "it has none",
                     )
                     continue
-                yield from self._parameter(location, name, value, (key, name))
+                yield from self._map_parameter(location, name, value, (key, name))
 
-    def _parameter(
+    def _map_parameter(
         self, location: str, wire_name: str, value: JsonValue, tokens: tuple[str, ...]
     ) -> Iterator[MappedParameter]:
         placed = self._read(value, tokens)
@@ -153,7 +155,7 @@ class _Mapping:
                     f"the path needs `{placed.input}`, and the input is optional",
                     "name it under `required` of `inputs`",
                 )
-            schema = _at_home(self._inputs[placed.input])
+            schema = _relocate_references(self._inputs[placed.input])
             place = ("tools", self._name, "inputs", "properties", placed.input)
             yield MappedParameter(
                 (location, wire_name), placed.input, None, schema, is_required, at, place
@@ -205,7 +207,7 @@ class _Mapping:
                 f"the list needs `{placed.input}`, and the input is optional",
                 "name it under `required` of `inputs`",
             )
-        return placed, _at_home(self._inputs[placed.input])
+        return placed, _relocate_references(self._inputs[placed.input])
 
     def _is_sent(self, part: JsonValue) -> bool:
         return not isinstance(part, InputRef) or part.input in self._required
@@ -222,7 +224,7 @@ class _Mapping:
             self._refuse(
                 tokens,
                 f"unknown input `{name}`" if found else f"invalid expression `{value}`",
-                self._near(name)
+                self._suggest_input(name)
                 if found
                 else "write `$inputs.NAME`, or `$$` for a text that begins with `$`",
             )
@@ -237,7 +239,7 @@ class _Mapping:
         self._used[name] = tokens
         return InputRef(name)
 
-    def _near(self, name: str) -> str:
+    def _suggest_input(self, name: str) -> str:
         known = ", ".join(f"`{known}`" for known in self._inputs)
         return did_you_mean(
             name,
@@ -264,15 +266,15 @@ def _has_expression(value: JsonValue) -> bool:
     return isinstance(value, str) and value.startswith("$") and not value.startswith("$$")
 
 
-def _at_home(schema: JsonValue) -> JsonValue:
+def _relocate_references(schema: JsonValue) -> JsonValue:
     """Return a schema with its references to `$defs` changed to a document's components."""
     if isinstance(schema, list):
-        return [_at_home(item) for item in schema]
+        return [_relocate_references(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
         key: value.replace("#/$defs/", "#/components/schemas/")
         if key == "$ref" and isinstance(value, str)
-        else _at_home(value)
+        else _relocate_references(value)
         for key, value in schema.items()
     }

@@ -93,7 +93,7 @@ def _check_path(
         )
 
 
-def overlaid(
+def apply_overlays(
     document: Document, overlays: Sequence[TypedFile[OverlayFile]], problems: Problems
 ) -> Document:
     """Apply all actions of the overlays to a document, in order.
@@ -173,14 +173,14 @@ class _Overlaid:
                 return {key: value for key, value in holder.items() if key != last}
             return [item for index, item in enumerate(holder) if index != last]
 
-        held = _value_at(self.root, around)
+        held = _get_value(self.root, around)
         self.root = _set_at(self.root, around, without)
-        self._forget(parts)
+        self._forget_locations(parts)
         if isinstance(held, list) and isinstance(last, int):
             del self._indexes.setdefault(around, list(range(len(held))))[last]
             self._move_up(around, last)
 
-    def _forget(self, parts: Parts) -> None:
+    def _forget_locations(self, parts: Parts) -> None:
         for known in [known for known in self._places if known[: len(parts)] == parts]:
             del self._places[known]
         for array in [array for array in self._indexes if array[: len(parts)] == parts]:
@@ -194,7 +194,7 @@ class _Overlaid:
     def _update(
         self, parts: Parts, value: JsonValue, file: TypedFile[OverlayFile], tokens: tuple[str, ...]
     ) -> None:
-        held = _value_at(self.root, parts)
+        held = _get_value(self.root, parts)
         if isinstance(held, dict) is not isinstance(value, dict) and not isinstance(held, list):
             target = json_pointer(tuple(map(str, parts)))
             self._refuse(
@@ -234,7 +234,7 @@ class _Overlaid:
             if parts in self._indexes:
                 self._indexes[parts] += [-1] * len(items)
             return [*held, *items]
-        self._forget(parts)
+        self._forget_locations(parts)
         self._places[parts] = (file, tokens)
         return value
 
@@ -244,7 +244,7 @@ class _Overlaid:
         parts: Parts = ()
         for number, token in enumerate(tokens := pointer_tokens(pointer)):
             array = self._indexes.get(parts)
-            is_item = isinstance(_value_at(self.root, parts), list) and token.isdecimal()
+            is_item = isinstance(_get_value(self.root, parts), list) and token.isdecimal()
             key: str | int = int(token) if is_item else token
             there.append(
                 str(array[key]) if array and isinstance(key, int) and key < len(array) else token
@@ -265,7 +265,7 @@ def _move_item(parts: Parts, array: Parts, removed: int) -> Parts:
     return parts
 
 
-def _value_at(root: JsonValue, parts: Parts) -> JsonValue:
+def _get_value(root: JsonValue, parts: Parts) -> JsonValue:
     """Return the value at the location, or None."""
     value = root
     for part in parts:

@@ -57,7 +57,7 @@ def add_security(
     schemes = {scheme.id: scheme for scheme in (*api.security_schemes, *added)}
     named = {name for requirement in stated for name in requirement}
     concerned = [scheme for scheme in schemes.values() if scheme in added or scheme.id in named]
-    declared = {parameter.place for it in api.operations for parameter in _parameters(it)}
+    declared = {parameter.place for it in api.operations for parameter in _list_parameters(it)}
     carried = {scheme.place: scheme for scheme in concerned if scheme.place in declared}
     elsewhere = {scheme.id for scheme in carried.values()}
     default = tuple(
@@ -73,15 +73,17 @@ def add_security(
     return replace(
         api,
         security_schemes=tuple(schemes[name] for name in sorted(schemes)),
-        operations=tuple(_secure(operation, default, carried) for operation in api.operations),
+        operations=tuple(
+            _add_requirement(operation, default, carried) for operation in api.operations
+        ),
     )
 
 
-def _parameters(operation: Operation) -> tuple[Parameter, ...]:
+def _list_parameters(operation: Operation) -> tuple[Parameter, ...]:
     return (*operation.parameters, *operation.reserved)
 
 
-def _secure(
+def _add_requirement(
     operation: Operation,
     default: tuple[SecurityRequirement, ...],
     carried: Mapping[tuple[str, str], SecurityScheme],
@@ -91,12 +93,12 @@ def _secure(
         alternatives = default
     required: list[SchemeUse] = []
     optional: list[SchemeUse] = []
-    for parameter in _parameters(operation):
+    for parameter in _list_parameters(operation):
         if scheme := carried.get(parameter.place):
             (required if parameter.required else optional).append(SchemeUse(scheme.id))
-    ways = [_both(alternative, required) for alternative in alternatives or ((),)]
+    ways = [_join_requirements(alternative, required) for alternative in alternatives or ((),)]
     # The first alternative that is configured is used: `{}`, which always is, comes last.
-    ways += [_both((use,), required) for use in optional]
+    ways += [_join_requirements((use,), required) for use in optional]
     ways.sort(key=lambda way: not way)
     return replace(
         operation,
@@ -105,7 +107,7 @@ def _secure(
     )
 
 
-def _both(one: SecurityRequirement, other: Sequence[SchemeUse]) -> SecurityRequirement:
+def _join_requirements(one: SecurityRequirement, other: Sequence[SchemeUse]) -> SecurityRequirement:
     """Return the requirement of both (AND), each scheme once."""
     uses = {use.scheme: use for use in (*other, *one)}
     return tuple(uses[name] for name in sorted(uses))

@@ -53,7 +53,7 @@ def read_typed(
     """
     file = read_source_file(content, shown_as, problems, DEFAULT_LIMITS)
     schema = json_schema(type_)
-    errors = _validator(type_).iter_errors(file.value)
+    errors = _compile_validator(type_).iter_errors(file.value)
     is_wrong = False
     for found in describe_violations(errors, shown_as, schema):
         is_wrong = True
@@ -79,5 +79,5 @@ def json_schema(type_: type[msgspec.Struct]) -> JsonObject:
 
 
 @functools.cache
-def _validator(type_: type[msgspec.Struct]) -> Any:
+def _compile_validator(type_: type[msgspec.Struct]) -> Any:
     return jsonschema_rs.Draft202012Validator(json_schema(type_))

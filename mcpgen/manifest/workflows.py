@@ -95,7 +95,7 @@ def read_workflows(
             found.append(read_arazzo(name, entry, entry.arazzo, at))
         else:
             reader = ExpressionReader(intent.locate, problems)
-            found.append(_workflow(name, entry, reader, tokens))
+            found.append(_read_workflow(name, entry, reader, tokens))
     for workflow in found:
         _check_inputs(workflow, problems)
     if len(problems) > before:
@@ -126,7 +126,7 @@ def _check_inputs(workflow: Workflow, problems: Problems) -> None:
         )
 
 
-def _workflow(
+def _read_workflow(
     name: str, entry: WorkflowEntry, reader: ExpressionReader, tokens: Tokens
 ) -> Workflow:
     output = (*tokens, "output")
@@ -172,11 +172,11 @@ def _step(entry: StepEntry, reader: ExpressionReader, tokens: Tokens) -> Step:
             name: reader.value(text, (*outputs, name)) for name, text in entry.outputs.items()
         },
         outputs_tokens=outputs,
-        on_failure=_retries(entry, reader, (*tokens, "retry")),
+        on_failure=_read_retries(entry, reader, (*tokens, "retry")),
     )
 
 
-def _retries(entry: StepEntry, reader: ExpressionReader, tokens: Tokens) -> tuple[Action, ...]:
+def _read_retries(entry: StepEntry, reader: ExpressionReader, tokens: Tokens) -> tuple[Action, ...]:
     retry = entry.retry
     if retry is None:
         return ()

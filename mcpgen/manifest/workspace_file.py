@@ -22,7 +22,7 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
     """
     read = read_typed(content, WORKSPACE_FILE, WorkspaceFile, "workspace", problems)
     file = read.value
-    for tokens, path in _paths(file):
+    for tokens, path in _iterate_paths(file):
         if _leads_outside(path):
             read.refuse(
                 problems,
@@ -30,7 +30,7 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
                 f"`{path}` is outside the workspace's folder",
                 "write a path relative to the workspace file, with `/`",
             )
-    for tokens, owner in _owners(file):
+    for tokens, owner in _iterate_owners(file):
         if not _OWNER.match(owner):
             read.refuse(
                 problems,
@@ -38,16 +38,16 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
                 f"invalid owner `{owner}`",
                 "write @user, @org/team or an e-mail address",
             )
-    pin = _pin(read, "mcpgen", file.mcpgen, VersionPin.parse, problems)
+    pin = _read_pin(read, "mcpgen", file.mcpgen, VersionPin.parse, problems)
     runtime = None
     if file.runtime is not None:
-        runtime = _pin(read, "runtime", file.runtime, VersionPin.parse_requirement, problems)
+        runtime = _read_pin(read, "runtime", file.runtime, VersionPin.parse_requirement, problems)
     if pin is None or problems.has_errors:
         raise RejectedError
     return WorkspaceSettings(file, pin, runtime, lambda tokens: read.at(*tokens))
 
 
-def _pin(
+def _read_pin(
     read: TypedFile[WorkspaceFile],
     key: str,
     text: str,
@@ -69,7 +69,7 @@ def _pin(
         return None
 
 
-def _paths(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
+def _iterate_paths(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield every path and glob of the file with its place."""
     for number, pattern in enumerate(file.servers):
         yield ("servers", str(number)), pattern
@@ -84,7 +84,7 @@ def _paths(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
             yield (key, "file"), entry.file
 
 
-def _owners(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
+def _iterate_owners(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield every owner with its place."""
     for owner in list_owners(file.defaults.owner):
         yield ("defaults", "owner"), owner

@@ -79,9 +79,9 @@ def parse_document(
     """
     changed = document
     if overlays:
-        from mcpgen.manifest.overlay import overlaid  # needs JSONPath, rarely used
+        from mcpgen.manifest.overlay import apply_overlays  # needs JSONPath, rarely used
 
-        changed = overlaid(document, overlays, problems)
+        changed = apply_overlays(document, overlays, problems)
     resolved = resolve(changed, problems)
     progress("checking the document")
     validate(

@@ -37,7 +37,7 @@ from mcpgen.plan.tools.instructions import write_instructions
 from mcpgen.plan.tools.intent import choose_names, collect_entries
 from mcpgen.plan.tools.listing import plan_search, plan_toolsets
 from mcpgen.plan.tools.select import select
-from mcpgen.plan.tools.targets import tool_name_limit
+from mcpgen.plan.tools.targets import find_name_limit
 from mcpgen.plan.tools.tools import ToolPlanning
 from mcpgen.plan.workflows.workflows import plan_workflows
 from mcpgen.text.identifiers import Identifier
@@ -91,14 +91,14 @@ class _Planning:
     def plan(self) -> ServerPlan:
         api, server = self.api, self.policy.manifest.server
         selected = select(api.operations, self.policy, self.entries, self.problems)
-        tools = self._tools(selected)
+        tools = self._plan_tools(selected)
         served = tuple(
             tools[operation.key].operation for operation in selected if operation.key in tools
         )
         for operation in served:
             report_contradiction(operation, self.problems)
         report_steering(self.planning.steering, self.problems)
-        groups = self._groups(served, tools)
+        groups = self._plan_groups(served, tools)
         title = plain_line(server.title or api.title) or server.name
         workflows = plan_workflows(
             self.policy.workflows, tools, self.skipped, self.schemas, self.problems
@@ -135,7 +135,7 @@ class _Planning:
                 *count_tool_usage(settings.variables(tools.values()), tools.values()),
             ),
             groups=groups,
-            models=self._models(groups),
+            models=self._plan_models(groups),
             has_models=self.policy.manifest.models,
             prompts=plan_extension_prompts(api.prompts, self.problems),
             skipped=tuple(sorted(self.skipped, key=lambda left: left.operation)),
@@ -146,23 +146,23 @@ class _Planning:
             budget=self.policy.manifest.budget,
             toolsets=toolsets,
             search=search,
-            headers=self._headers(served),
+            headers=self._plan_headers(served),
         )
         plan = with_destinations(plan, collect_confirmed_origins(self.policy))
         return plan if plan.instructions else replace(plan, instructions=write_instructions(plan))
 
-    def _headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
+    def _plan_headers(self, served: Iterable[Operation]) -> dict[str, tuple[Fixed, ...]]:
         """Return the default headers of each API that is called."""
         sources = sorted({operation.source for operation in served})
         found = {source: plan_default_headers(self.policy, source) for source in sources}
         return {source: headers for source, headers in found.items() if headers}
 
-    def _tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
+    def _plan_tools(self, selected: Sequence[Operation]) -> dict[str, ToolPlan]:
         """Plan a tool for each operation that can have one, by operation, with all its names."""
         chosen = choose_names(self.entries, selected, self.policy, self.problems)
         naming = ToolNaming(
             selected,
-            tool_name_limit(self.policy.manifest.server.name, self.policy.manifest.targets),
+            find_name_limit(self.policy.manifest.server.name, self.policy.manifest.targets),
             reserved=collect_alias_names(self.policy),
             prefixes={source.name: source.tool_prefix for source in self.api.sources},
         )
@@ -172,7 +172,7 @@ class _Planning:
         tools = {
             operation.key: tool
             for operation in sorted(selected, key=lambda operation: operation.key)
-            if (tool := self._tool(operation, names[operation.key], types[operation.key]))
+            if (tool := self._plan_tool(operation, names[operation.key], types[operation.key]))
             is not None
         }
         self.planning.report()
@@ -205,12 +205,12 @@ class _Planning:
             " the clients under `targets` decide what is too long",
         )
 
-    def _models(self, groups: Sequence[ToolGroupPlan]) -> tuple[ModelModule, ...]:
+    def _plan_models(self, groups: Sequence[ToolGroupPlan]) -> tuple[ModelModule, ...]:
         if not self.policy.manifest.models:
             return ()
         return group_models(self.types, {group.module: group.tools for group in groups})
 
-    def _groups(
+    def _plan_groups(
         self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]
     ) -> tuple[ToolGroupPlan, ...]:
         by_tag: dict[str, list[ToolPlan]] = {}
@@ -231,7 +231,7 @@ class _Planning:
         ]
         return tuple(sorted(groups, key=lambda group: group.module))
 
-    def _tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
+    def _plan_tool(self, operation: Operation, name: str, call_type: Identifier) -> ToolPlan | None:
         try:
             return self.planning.tool(operation, self.effective[operation.key], name, call_type)
         except OperationRefusedError as refused:

@@ -20,7 +20,7 @@ def stems(text: str) -> frozenset[str]:
 
 
 @cache
-def _groups() -> tuple[tuple[str, frozenset[str]], ...]:
+def _read_groups() -> tuple[tuple[str, frozenset[str]], ...]:
     """Read the groups of synonyms as stems, each with its kind: "verbs" or "nouns"."""
     text = Path(__file__).with_name("synonyms.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines()[1:])
@@ -30,13 +30,13 @@ def _groups() -> tuple[tuple[str, frozenset[str]], ...]:
 @cache
 def verbs() -> frozenset[str]:
     """Return the stems of all verbs that have synonyms."""
-    return frozenset().union(*(group for kind, group in _groups() if kind == "verbs"))
+    return frozenset().union(*(group for kind, group in _read_groups() if kind == "verbs"))
 
 
 @cache
 def _synonyms_by_stem() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
-    for _, group in _groups():
+    for _, group in _read_groups():
         for stem in group:
             found[stem] = found.get(stem, frozenset()) | group
     return found

@@ -38,7 +38,7 @@ _VOWEL = re.compile("[aeiouy]")
 
 
 @cache
-def _base_words() -> dict[str, str]:
+def _read_base_words() -> dict[str, str]:
     """Read `word_forms.tsv`: the base word by irregular form or abbreviation."""
     text = Path(__file__).with_name("word_forms.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in text.splitlines()[1:])
@@ -56,14 +56,14 @@ def words(text: str) -> list[str]:
 
 def stem_of(word: str) -> str:
     """Return the stem that a word shares with its other forms; "" for a stop word."""
-    return _stem(word.lower())
+    return _find_stem(word.lower())
 
 
 @lru_cache(maxsize=20_000)
-def _stem(word: str) -> str:
+def _find_stem(word: str) -> str:
     if word in STOP_WORDS:
         return ""
-    base_words = _base_words()
+    base_words = _read_base_words()
     stem = singular(base_words.get(word, word))
     stem = _strip_tense(base_words.get(stem, stem))
     if len(stem) < _SHORTEST_STEM:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.jsonschema.patterns import TooHardError, matching_texts
+from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
 from mcpgen.jsonschema.validation import SchemaValidator
 from mcpgen.openapi.source.limits import DEFAULT_LIMITS
 from mcpgen.openapi.source.source_file import read_source_file
@@ -202,7 +202,7 @@ def _no_files(*_: Any) -> Any:
 
 def _match_pattern(data: bytes) -> str:
     try:
-        texts = list(matching_texts(data.decode("utf-8", "replace")))
+        texts = list(iterate_matching_texts(data.decode("utf-8", "replace")))
     except TooHardError as error:
         return str(error)[:40]
     if any(len(text) > 300 for text in texts):

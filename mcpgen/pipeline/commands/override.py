@@ -287,7 +287,7 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
         SyntaxError: its module was edited, and is no Python.
         UnicodeDecodeError: its module was edited, and is no UTF-8.
     """
-    from mcpgen.manifest.generated_handler import classes_in, read_handler
+    from mcpgen.manifest.generated_handler import list_classes, read_handler
 
     marker = f'@tools.handler("{found.tool_name}")'
     for file in handler_modules(run.target):
@@ -303,7 +303,7 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
         original = read_handler(pristine, found.tool_name)
         call_type = _call_type(run, path.split("/")[1], found.key)
         if handler is not None and original is not None and call_type:
-            defined = {name: _module_of(path) for name in classes_in(pristine)}
+            defined = {name: _module_of(path) for name in list_classes(pristine)}
             handler = replace(handler, imports={**handler.imports, **defined})
             original = replace(original, imports={**original.imports, **defined})
             return _Generated(path, text, pristine, handler, original, call_type)
@@ -325,10 +325,10 @@ def _regenerate(run: _Run, path: str) -> str:
 
 
 def _restored(run: _Run, made: _Generated, tool: str) -> PlannedFile:
-    from mcpgen.manifest.generated_handler import restored
+    from mcpgen.manifest.generated_handler import restore_handler
 
     path = made.path
-    text = restored(made.text, made.pristine, tool)
+    text = restore_handler(made.text, made.pristine, tool)
     if text == made.pristine:
         message = f"your edit of `{tool}` moved to `handlers/`; {path} is as it was generated"
     else:

@@ -19,7 +19,7 @@ from mcpgen.emit.write.ownership import SURFACE_FILE
 from mcpgen.emit.write.reconcile import Changes
 from mcpgen.ir.hand_written import HandWritten, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
-from mcpgen.manifest.generated_handler import edited_handlers, read_handler
+from mcpgen.manifest.generated_handler import find_edited_handlers, read_handler
 from mcpgen.manifest.handlers import read_handlers
 from mcpgen.pipeline.inputs import Project
 from mcpgen.pipeline.project.project_folder import read_file
@@ -339,7 +339,9 @@ def edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, 
     """Name the tools whose generated handlers were edited, by the path of their module."""
     made = {file.path: file.content for file in project.files}
     return {
-        edit.path: edited_handlers(read_file(target, edit.path) or b"", made.get(edit.path, b""))
+        edit.path: find_edited_handlers(
+            read_file(target, edit.path) or b"", made.get(edit.path, b"")
+        )
         for edit in changes.hand_edits
         if _HANDLERS.search(edit.path)
     }

@@ -16,7 +16,6 @@ from mcpgen.plan.arguments.input_refs import INPUT, ShapeOf, iterate_inputs
 from mcpgen.plan.arguments.media_types import (
     STRUCTURED,
     Kind,
-    base_type,
     choose_content_type,
     classify_body,
     is_patch,
@@ -30,6 +29,7 @@ from mcpgen.plan.naming.transliteration import is_latin
 from mcpgen.plan.schemas.input_profile import FILE_IN_WORDS
 from mcpgen.plan.schemas.types import Types
 from mcpgen.plan.tools.descriptions import prefix_wire_name
+from mcpgen.text.media_types import essence_of
 
 BODY, CONTENT_TYPE = "body", "content_type"
 RELATED = "multipart/related"
@@ -57,11 +57,11 @@ def plan_arguments(
         operation.published_arguments,
     ) | dict(adjusted.names)
     listed = [
-        _parameter(parameter, names[parameter.location, parameter.name], types, hint)
+        _plan_parameter(parameter, names[parameter.location, parameter.name], types, hint)
         for parameter in operation.parameters
     ]
     if operation.declared is None:
-        listed += _body(adjusted, types, hint)
+        listed += _plan_body(adjusted, types, hint)
     else:
         listed += _plan_inputs(operation, operation.declared, types, hint)
     return tuple(
@@ -78,7 +78,7 @@ def _with_default(listed: ListedArgument, adjusted: OverriddenOperation) -> List
     return replace(listed, argument=replace(argument, default=default))
 
 
-def _parameter(parameter: Parameter, name: str, types: Types, hint: str) -> ListedArgument:
+def _plan_parameter(parameter: Parameter, name: str, types: Types, hint: str) -> ListedArgument:
     whole = _forbid_empty(parameter, types)
     told = parameter.description
     if not is_latin(parameter.name):
@@ -131,7 +131,7 @@ def explain_unsendable(item: MediaType, types: Types) -> str:
     type are a list's items, or members where it is known that parts have names (OpenAPI 3.2.0,
     "Encoding By Name" and "Encoding By Position") or which of them comes first.
     """
-    name, kind = base_type(item.media_type), classify_body(item)
+    name, kind = essence_of(item.media_type), classify_body(item)
     if kind is Kind.UNSENDABLE:
         return "that is no media type that a request can have"
     if kind not in (Kind.FORM, Kind.MULTIPART) or item.item_schema is not None:
@@ -178,7 +178,7 @@ def select_media_types(operation: Operation, types: Types) -> tuple[MediaType, .
             schema = item.schema
             if item.item_schema is not None:
                 schema = body_schema(item, types.shape_of)
-            root = root_part(item, types) if base_type(name) == RELATED else ""
+            root = root_part(item, types) if essence_of(name) == RELATED else ""
             spelled.setdefault(name, replace(item, media_type=name, schema=schema, root_part=root))
     return tuple(_drop_equivalent(spelled.values(), types))
 
@@ -209,7 +209,7 @@ def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> boo
     if other.schema is None or other.schema != first.schema:
         return False
     # The schema of a string does not describe the content of a text, except of plain text.
-    is_plain = base_type(other.media_type) == "text/plain"
+    is_plain = essence_of(other.media_type) == "text/plain"
     return is_plain or "string" not in types.shape_of(other.schema).types
 
 
@@ -219,7 +219,7 @@ def _encoding_makes_files(item: MediaType, types: Types) -> bool:
     return takes_file(item, types) and not takes_file(by_schema, types)
 
 
-def _body(adjusted: OverriddenOperation, types: Types, hint: str) -> list[ListedArgument]:
+def _plan_body(adjusted: OverriddenOperation, types: Types, hint: str) -> list[ListedArgument]:
     operation = adjusted.offered
     body = operation.request_body
     if body is None:
@@ -266,7 +266,7 @@ def _body(adjusted: OverriddenOperation, types: Types, hint: str) -> list[Listed
     listed = _describe_schema(_join_schemas(shown), body.description, is_deprecated=False)
     found = [ListedArgument(argument, listed, says_less=len(shown) < len(schemas))]
     if len(media_types) > 1 or is_range(media_types[0].media_type):
-        found.append(_content_type(media_types))
+        found.append(_plan_content_type(media_types))
     return found
 
 
@@ -329,11 +329,11 @@ def _says_items(schema: JsonSchema | None) -> bool:
     return isinstance(schema, dict) and bool({"items", "prefixItems"} & schema.keys())
 
 
-def _content_type(media_types: tuple[MediaType, ...]) -> ListedArgument:
+def _plan_content_type(media_types: tuple[MediaType, ...]) -> ListedArgument:
     names = [item.media_type for item in media_types]
     schema: JsonObject = {"type": "string", "enum": names}
     if any(map(is_range, names)):
-        schema = {"type": "string", "pattern": f"^({'|'.join(map(_pattern_of, names))})$"}
+        schema = {"type": "string", "pattern": f"^({'|'.join(map(_build_pattern, names))})$"}
     argument = Argument(
         name=CONTENT_TYPE,
         identifier=to_identifier(CONTENT_TYPE),
@@ -346,7 +346,7 @@ def _content_type(media_types: tuple[MediaType, ...]) -> ListedArgument:
     strings = [
         f"`{item.media_type}`" for item in media_types if classify_body(item) not in STRUCTURED
     ]
-    told = f"How the body is sent; {_default_type(names[0])} unless told otherwise."
+    told = f"How the body is sent; {_choose_default_type(names[0])} unless told otherwise."
     if strings and len(strings) < len(names):
         told += f" For {', '.join(strings)} the body is one string."
     return ListedArgument(argument, {**schema, "description": told})
@@ -356,17 +356,17 @@ _IN_PATTERNS = re.compile(r"[.+*?^${}()|\[\]\\]")
 _WORD = "[A-Za-z0-9!#$&^_.+-]+"
 
 
-def _pattern_of(media_type: str) -> str:
+def _build_pattern(media_type: str) -> str:
     """Return a regular expression for a media type, or for all in a range."""
     if not is_range(media_type):
         return _IN_PATTERNS.sub(r"\\\g<0>", media_type)
-    parts = base_type(media_type).split("*")
+    parts = essence_of(media_type).split("*")
     return _WORD.join(_IN_PATTERNS.sub(r"\\\g<0>", part) for part in parts)
 
 
-def _default_type(media_type: str) -> str:
+def _choose_default_type(media_type: str) -> str:
     """Describe the default content type of a body."""
-    kind = base_type(media_type)
+    kind = essence_of(media_type)
     if kind == "text/*":
         return "`text/plain`"
     if not is_range(kind):

@@ -25,7 +25,7 @@ _SHOWN = 5
 def with_destinations(plan: ServerPlan, confirmed: Mapping[str, Sequence[str]]) -> ServerPlan:
     """Add the destinations of credentials to a plan; `confirmed` are origins, by source."""
     sources = sorted({tool.operation.source for tool in plan.tools} | {""})
-    found = [it for source in sources for it in _destinations(plan, source)]
+    found = [it for source in sources for it in _iterate_destinations(plan, source)]
     return replace(
         plan,
         credential_origins={name: tuple(confirmed[name]) for name in sorted(confirmed)},
@@ -73,7 +73,7 @@ def _spell(origin: str) -> str:
     return origin.rstrip("/").lower() if "{" in origin else origin_of(origin)
 
 
-def _destinations(plan: ServerPlan, source: str) -> Iterator[CredentialDestination]:
+def _iterate_destinations(plan: ServerPlan, source: str) -> Iterator[CredentialDestination]:
     """Find the destinations of one source.
 
     The main server of its document is not included. If the document has no main server, the only
@@ -82,25 +82,25 @@ def _destinations(plan: ServerPlan, source: str) -> Iterator[CredentialDestinati
     tools = [tool for tool in plan.tools if tool.operation.source == source]
     servers = plan.servers_of(source)
     main = origin_of(_fill_in_defaults(servers[0])) if servers else ""
-    origins = {origin for tool in tools if (origin := _origin(tool))}
+    origins = {origin for tool in tools if (origin := _find_origin(tool))}
     only = origins.pop() if not main and len(origins) == 1 else ""
     of_servers: dict[str, list[ToolPlan]] = {}
     for tool in filter(_carries_credentials, tools):
-        if _origin(tool) not in ("", main):
+        if _find_origin(tool) not in ("", main):
             of_servers.setdefault(_show_server(tool.operation.servers[0]), []).append(tool)
     for origin, concerned in sorted(of_servers.items()):
         names = tuple(tool.name for tool in concerned)
-        is_only = _origin(concerned[0]) == only
+        is_only = _find_origin(concerned[0]) == only
         yield CredentialDestination(
             origin, source, names, concerned[0].operation.at, is_confirmed=is_only
         )
-    users = _tools_by_scheme(plan)
+    users = _group_tools_by_scheme(plan)
     for scheme in plan.api.security_schemes:
         if scheme.source == source:
             yield from _find_token_destinations(scheme, tuple(users.get(scheme.id, ())), main, only)
 
 
-def _tools_by_scheme(plan: ServerPlan) -> dict[str, list[str]]:
+def _group_tools_by_scheme(plan: ServerPlan) -> dict[str, list[str]]:
     """Return the names of the tools that use each security scheme."""
     users: dict[str, list[str]] = {}
     for tool in plan.tools:
@@ -139,7 +139,7 @@ def _carries_credentials(tool: ToolPlan) -> bool:
     return has_secret or any(tool.security)
 
 
-def _origin(tool: ToolPlan) -> str:
+def _find_origin(tool: ToolPlan) -> str:
     """Return the origin of a tool's requests; "" if only the environment decides it."""
     servers = tool.operation.servers
     origin = origin_of(_fill_in_defaults(servers[0])) if servers else ""

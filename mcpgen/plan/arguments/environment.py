@@ -119,7 +119,7 @@ def _plan_addresses(
     """Return the variables for the URL of one API."""
     own = (server for operation in operations for server in operation.servers)
     return [
-        _base_url(source, operations, prefix),
+        _plan_base_url(source, operations, prefix),
         *_plan_server_variables([*source.servers, *own], prefix),
     ]
 
@@ -133,7 +133,7 @@ def _names_url(api: Api, operations: tuple[Operation, ...]) -> bool:
     return any(scheme.type in ("oauth2", "openIdConnect") for scheme in schemes)
 
 
-def _base_url(
+def _plan_base_url(
     source: ApiSource, operations: Sequence[Operation], prefix: str
 ) -> EnvironmentVariable:
     is_known = all(_is_absolute(operation.servers) for operation in operations)
@@ -164,7 +164,7 @@ def _plan_server_variables(servers: Iterable[Server], prefix: str) -> list[Envir
     found: dict[str, EnvironmentVariable] = {}
     for server in servers:
         for variable in server.variables:
-            name = f"{prefix}SERVER_{_upper(variable.name)}"
+            name = f"{prefix}SERVER_{_spell_upper(variable.name)}"
             about = first_sentence(variable.description, 160)
             choices = f"One of {', '.join(variable.enum)}." if variable.enum else ""
             found.setdefault(
@@ -217,7 +217,7 @@ def _choose_credential_stems(
     stems: dict[str, str] = {}
     for scheme in schemes:
         published = api.source_of(scheme.source).published_settings.get(scheme.local_id, "")
-        if published.startswith(_credential_prefix(api, scheme, prefix)):
+        if published.startswith(_choose_credential_prefix(api, scheme, prefix)):
             stems[scheme.id] = published
     sources = [source_prefix(prefix, source) for source in (ApiSource(""), *api.sources)]
     taken = {f"{prefix}{name}" for name in _RESERVED}
@@ -227,7 +227,7 @@ def _choose_credential_stems(
     for scheme in sorted(schemes, key=lambda scheme: (bool(scheme.source), scheme.id)):
         if scheme.id in stems:
             continue
-        stem = _credential_prefix(api, scheme, prefix) + _upper(scheme.local_id)
+        stem = _choose_credential_prefix(api, scheme, prefix) + _spell_upper(scheme.local_id)
         is_server = any(stem.startswith(f"{each}SERVER_") for each in sources)
         if is_server or taken & _spell_settings(stem, scheme):
             stem = f"{stem}_{digest(scheme.id).upper()}"
@@ -244,7 +244,7 @@ def _spell_setting(stem: str, part: str) -> str:
     return stem if part == "value" else f"{stem}_{part.upper()}"
 
 
-def _credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> str:
+def _choose_credential_prefix(api: Api, scheme: SecurityScheme, prefix: str) -> str:
     source = api.source_of(scheme.source)
     if source.credentials:
         return f"{source.credentials.rstrip('_')}_"
@@ -271,5 +271,5 @@ def _describe_part(scheme: SecurityScheme, part: str) -> str:
     return f"{what}. {about}".strip() if about else f"{what}."
 
 
-def _upper(text: str) -> str:
+def _spell_upper(text: str) -> str:
     return snake_case(text).upper() or "VALUE"

@@ -91,7 +91,7 @@ def apply_default_headers(
             schema=schema,
             style="simple",
             explode=False,
-            at=_place(at),
+            at=_locate(at),
         )
         adjusted = replace(
             adjusted,
@@ -102,7 +102,7 @@ def apply_default_headers(
     return adjusted
 
 
-def _place(at: Location) -> Place:
+def _locate(at: Location) -> Place:
     return Place("", lambda _: at)
 
 

@@ -100,11 +100,11 @@ class _Finding:
                 continue
             parameters = [parameter for _, parameter in uses]
             if location == "cookie":
-                scheme = self._free_name("session")
+                scheme = self._choose_free_name("session")
                 entry: JsonObject = {"type": "apiKey", "in": "cookie", "name": "session"}
             else:
-                stem, entry = _scheme_of_authorization(parameters)
-                scheme = self._free_name(stem)
+                stem, entry = _choose_authorization_scheme(parameters)
+                scheme = self._choose_free_name(stem)
             yield HiddenCredential(
                 code="credential-header",
                 subject=f"the header `{parameters[0].name}`",
@@ -131,7 +131,7 @@ class _Finding:
         """Find credentials among the parameters that are arguments."""
         uses: dict[tuple[str, str], list[_Use]] = {}
         for tool in self.tools:
-            arguments = {_place(argument): argument.name for argument in tool.arguments}
+            arguments = {_choose_place(argument): argument.name for argument in tool.arguments}
             for parameter in tool.operation.parameters:
                 name = arguments.get(parameter.place)
                 is_text = "string" in (self._shapes.of(parameter.schema).types or ("string",))
@@ -146,15 +146,17 @@ class _Finding:
                 continue
             subject = f"the {place[0]} parameter `{found[0].name}`"
             if scheme:
-                yield _argument(subject, found, is_certain, security=({scheme: ()},))
+                yield _find_argument(subject, found, is_certain, security=({scheme: ()},))
             elif place[0] == "path":
-                yield _argument(subject, found, is_certain, parameters=self._entries(found))
+                yield _find_argument(
+                    subject, found, is_certain, parameters=self._build_entries(found)
+                )
             else:
                 entry = {"type": "apiKey", "in": place[0], "name": found[0].name}
                 if about := first_sentence(found[0].description, _LONGEST_DESCRIPTION):
                     entry["description"] = about
-                name = self._free_name(snake_case(found[0].name))
-                yield _argument(subject, found, is_certain, schemes={name: entry})
+                name = self._choose_free_name(snake_case(found[0].name))
+                yield _find_argument(subject, found, is_certain, schemes={name: entry})
 
     def _assess(self, location: str, found: Sequence[_Use]) -> bool | None:
         """Return True for a credential, False for a possible one, None for another parameter."""
@@ -184,9 +186,9 @@ class _Finding:
 
     def members(self) -> Iterator[HiddenCredential]:
         """Find credentials that nearly all bodies have as a member."""
-        with_body = [tool for tool in self._others if self._properties(tool)]
+        with_body = [tool for tool in self._others if self._iterate_properties(tool)]
         uses: dict[str, list[_Use]] = {}
-        for tool in filter(self._properties, self.tools):
+        for tool in filter(self._iterate_properties, self.tools):
             stated = tool.stated.entry.parameters
             for use in self._uses_of_members(tool):
                 if use.argument not in stated and (is_explicit(use.name) or is_generic(use.name)):
@@ -199,9 +201,11 @@ class _Finding:
             is_certain = any(describes_credential(use.description) for use in found)
             if is_certain or is_explicit(name):
                 subject = f"the member `{name}` of the body"
-                yield _argument(subject, found, is_certain, parameters=self._entries(found))
+                yield _find_argument(
+                    subject, found, is_certain, parameters=self._build_entries(found)
+                )
 
-    def _properties(self, tool: ToolPlan) -> Mapping[str, JsonSchema]:
+    def _iterate_properties(self, tool: ToolPlan) -> Mapping[str, JsonSchema]:
         for argument in tool.arguments:
             if argument.location == "body":
                 properties = self._shapes.of(argument.schema).keywords.get("properties", {})
@@ -211,7 +215,7 @@ class _Finding:
     def _uses_of_members(self, tool: ToolPlan) -> Iterator[_Use]:
         body = next(item for item in tool.arguments if item.location == "body")
         required = self._shapes.of(body.schema).keywords.get("required", ())
-        for name, schema in self._properties(tool).items():
+        for name, schema in self._iterate_properties(tool).items():
             keywords = self._shapes.of(schema).keywords
             yield _Use(
                 tool,
@@ -223,12 +227,12 @@ class _Finding:
                 at=tool.operation.at,
             )
 
-    def _entries(self, found: Sequence[_Use]) -> dict[str, dict[str, JsonObject]]:
+    def _build_entries(self, found: Sequence[_Use]) -> dict[str, dict[str, JsonObject]]:
         """Return the manifest entries that read an argument from the environment, by operation.
 
         If every operation has a security scheme, the entries hide the argument instead.
         """
-        name = self._free_name(snake_case(found[0].name))
+        name = self._choose_free_name(snake_case(found[0].name))
         entry: JsonObject = {"from_environment": f"{self._prefix}{name.upper()}", "secret": True}
         if all(use.tool.security and not use.is_required for use in found):
             entry = {"hidden": True}
@@ -236,7 +240,7 @@ class _Finding:
             return {"*": {use.argument: entry for use in found}}
         return {use.tool.operation.key: {use.argument: entry} for use in found}
 
-    def _free_name(self, stem: str) -> str:
+    def _choose_free_name(self, stem: str) -> str:
         """Return a name for a scheme or a setting whose environment variable is free."""
         stem = stem[-_LONGEST_NAME:].strip("_") or "key"
         names = chain([stem, f"{stem}_parameter"], (f"{stem}_{number}" for number in count(2)))
@@ -249,7 +253,7 @@ class _Finding:
         tools = [tool for tool in self._others if not tool.operation.is_public]
         if not tools or any(tool.security for tool in self.tools):
             return
-        refused = [tool for tool in tools if _answers(tool.operation, "401")]
+        refused = [tool for tool in tools if _list_answers(tool.operation, "401")]
         names = tuple(tool.name for tool in tools)
         usable = sorted(it.local_id for it in self._schemes.values() if it.type != "mutualTLS")
         if usable:
@@ -270,7 +274,7 @@ class _Finding:
             )
 
     def _needs_credential(self, tools: Sequence[ToolPlan], refused: Sequence[ToolPlan]) -> bool:
-        forbidden = [tool for tool in tools if _answers(tool.operation, "403")]
+        forbidden = [tool for tool in tools if _list_answers(tool.operation, "403")]
         texts = [self._plan.api.description]
         described = [tool for tool in tools if requires_credentials(tool.operation.description)]
         return (
@@ -285,11 +289,11 @@ def _is_login(tool: ToolPlan) -> bool:
     return is_login(tool.operation.path, tool.operation.operation_id)
 
 
-def _answers(operation: Operation, status: str) -> bool:
+def _list_answers(operation: Operation, status: str) -> bool:
     return any(response.status == status for response in operation.responses)
 
 
-def _place(argument: Argument) -> tuple[str, str]:
+def _choose_place(argument: Argument) -> tuple[str, str]:
     is_header = argument.location == "header"
     return (argument.location, argument.wire_name.lower() if is_header else argument.wire_name)
 
@@ -307,7 +311,7 @@ def _use(tool: ToolPlan, argument: str, parameter: Parameter) -> _Use:
     )
 
 
-def _argument(
+def _find_argument(
     subject: str,
     found: Sequence[_Use],
     is_certain: bool,
@@ -329,7 +333,7 @@ def _argument(
     )
 
 
-def _scheme_of_authorization(parameters: Sequence[Parameter]) -> tuple[str, JsonObject]:
+def _choose_authorization_scheme(parameters: Sequence[Parameter]) -> tuple[str, JsonObject]:
     """Return the name and the scheme of an `Authorization` header, by its descriptions."""
     texts = [
         " ".join([parameter.description, *map(str, parameter.examples)]) for parameter in parameters

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from mcpgen.ir.api import MediaType
-from mcpgen.text.media_types import JSON_LINES, is_text
+from mcpgen.text.media_types import JSON_LINES, essence_of, is_text
 
 
 class Kind(enum.IntEnum):
@@ -32,18 +32,12 @@ _ANY = frozenset({"*/*", "application/*", "*"})
 
 
 @lru_cache(maxsize=256)
-def base_type(media_type: str) -> str:
-    """Return `media_type` in lower case and without parameters."""
-    return media_type.split(";", 1)[0].strip().lower()
-
-
-@lru_cache(maxsize=256)
 def classify_media_type(media_type: str) -> Kind:
     """Return the kind of a media type. A range that includes JSON counts as JSON.
 
     For another range such as `image/*`, the concrete type is an argument of the call.
     """
-    name = base_type(media_type)
+    name = essence_of(media_type)
     if name in ("application/json", "text/json") or name in _ANY:
         return Kind.JSON
     if name.endswith("+json"):
@@ -66,7 +60,7 @@ def classify_body(item: MediaType) -> Kind:
     is text unless its schema has the format `binary`.
     """
     kind = classify_media_type(item.media_type)
-    name = base_type(item.media_type)
+    name = essence_of(item.media_type)
     keywords = item.schema if isinstance(item.schema, dict) else {}
     if name in _ANY and (not keywords or keywords.get("type") == "string"):
         return Kind.BINARY
@@ -77,12 +71,12 @@ def classify_body(item: MediaType) -> Kind:
 
 def is_patch(media_type: str) -> bool:
     """Check whether a media type is a patch format, such as `application/merge-patch+json`."""
-    return base_type(media_type).endswith(("patch+json", "patch+yaml"))
+    return essence_of(media_type).endswith(("patch+json", "patch+yaml"))
 
 
 def is_range(media_type: str) -> bool:
     """Check whether `media_type` is a range: `image/*`."""
-    return "*" in base_type(media_type)
+    return "*" in essence_of(media_type)
 
 
 def rank_media_types(content: Iterable[MediaType]) -> list[MediaType]:

@@ -75,7 +75,7 @@ def find_argument_places(operation: Operation, shapes: Shapes) -> dict[str, Wire
     found = {name: place for place, name in name_arguments(operation).items()}
     if operation.request_body is not None:
         for item in operation.request_body.content:
-            for name in _properties(item.schema, shapes):
+            for name in _list_properties(item.schema, shapes):
                 found[f"body.{name}"] = ("body", name)
     return found
 
@@ -88,7 +88,7 @@ def name_arguments(operation: Operation) -> dict[WirePlace, str]:
     )
 
 
-def _properties(schema: JsonSchema | None, shapes: Shapes) -> JsonObject:
+def _list_properties(schema: JsonSchema | None, shapes: Shapes) -> JsonObject:
     keywords = {} if schema is None else shapes.of(schema).keywords
     properties: JsonObject = keywords.get("properties", {})
     return properties
@@ -100,7 +100,7 @@ def _require_body(adjusted: OverriddenOperation, shapes: Shapes) -> OverriddenOp
         return adjusted
     asks = any(
         shapes.of(item.schema).keywords.get("required")
-        for item in _content(adjusted.offered)
+        for item in _convert_content(adjusted.offered)
         if item.schema is not None
     )
     adjusted = replace(
@@ -212,8 +212,8 @@ class _ArgumentOverride:
         for parameter in self.before.sent.parameters:
             if (parameter.location, parameter.name) == self.place:
                 return parameter.schema
-        for item in _content(self.before.sent):
-            found = _properties(item.schema, self.shapes)
+        for item in _convert_content(self.before.sent):
+            found = _list_properties(item.schema, self.shapes)
             if wire_name in found:
                 schema: JsonSchema = found[wire_name]
                 return schema
@@ -250,7 +250,8 @@ class _ArgumentOverride:
         setting = SettingUse(
             wish.from_environment,
             schema,
-            wish.description or first_sentence(self._description(keywords), _MAX_DESCRIPTION),
+            wish.description
+            or first_sentence(self._choose_description(keywords), _MAX_DESCRIPTION),
             required=self._is_required() and wish.default is UNSET,
             secret=is_secret if wish.secret is None else wish.secret,
             at=self.at,
@@ -262,7 +263,7 @@ class _ArgumentOverride:
             fixed=(*self.before.fixed, Fixed(location, wire_name, UNSET, setting)),
         )
 
-    def _description(self, keywords: JsonObject) -> str:
+    def _choose_description(self, keywords: JsonObject) -> str:
         """Return the document's description of the parameter, or of its schema."""
         found = (
             parameter.description
@@ -291,7 +292,7 @@ class _ArgumentOverride:
             )
         return any(
             wire_name in self.shapes.of(item.schema).keywords.get("required", ())
-            for item in _content(self.before.sent)
+            for item in _convert_content(self.before.sent)
             if item.schema is not None
         )
 
@@ -363,7 +364,7 @@ class _ArgumentOverride:
         return replace(item, schema=schema, examples=())
 
 
-def _content(operation: Operation) -> tuple[MediaType, ...]:
+def _convert_content(operation: Operation) -> tuple[MediaType, ...]:
     return () if operation.request_body is None else operation.request_body.content
 
 
@@ -403,7 +404,7 @@ def _require(operation: Operation, place: WirePlace, shapes: Shapes) -> Operatio
         return _with_parameter(operation, place, lambda found: replace(found, required=True))
 
     def with_member(item: MediaType) -> MediaType:
-        if item.schema is None or wire_name not in _properties(item.schema, shapes):
+        if item.schema is None or wire_name not in _list_properties(item.schema, shapes):
             return item
         required = {*shapes.of(item.schema).keywords.get("required", ()), wire_name}
         return replace(item, schema=_with(item.schema, required=sorted(required)))

@@ -59,17 +59,17 @@ def root_part(item: MediaType, types: Types) -> str:
 
 def _can_be_told_apart(names: Set[str], item: MediaType, types: Types) -> bool:
     """Check whether each member is one part with a unique Content-ID."""
-    given = [_content_id(encoding) for encoding in item.encoding.values()]
+    given = [_find_content_id(encoding) for encoding in item.encoding.values()]
     properties = types.shape_of(True if item.schema is None else item.schema).keywords["properties"]
     for name in names:
-        content_id = _content_id(item.encoding.get(name, Encoding()))
+        content_id = _find_content_id(item.encoding.get(name, Encoding()))
         is_one = types.shape_of(properties[name]).types == ("string",)
         if not (content_id and is_one and given.count(content_id) == 1):
             return False
     return True
 
 
-def _content_id(encoding: Encoding) -> JsonValue:
+def _find_content_id(encoding: Encoding) -> JsonValue:
     """Return the fixed Content-ID of a part; None if the document declares none."""
     for header in encoding.headers:
         if header.name.lower() == CONTENT_ID:

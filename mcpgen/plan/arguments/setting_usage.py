@@ -25,11 +25,11 @@ def count_operation_usage(
     Most operations need a variable that is required.
     """
     variables = list(variables)
-    requests = RequestNeeds(_contract(variables, api, prefix))
+    requests = RequestNeeds(_build_contract(variables, api, prefix))
     needs: dict[str, list[ToolNeeds]] = {}
     for operation in operations:
         needs.setdefault(operation.source, []).append(
-            requests.of(operation.key, _request(operation))
+            requests.of(operation.key, _build_request(operation))
         )
     usages = count_usages([tool for tools in needs.values() for tool in tools])
     of_its_sources: Counter[str] = Counter()
@@ -65,15 +65,15 @@ def count_tool_usage(
     return counted
 
 
-def _contract(variables: Iterable[EnvironmentVariable], api: Api, prefix: str) -> JsonObject:
+def _build_contract(variables: Iterable[EnvironmentVariable], api: Api, prefix: str) -> JsonObject:
     """Return the parts of a server's contract about base URLs and credentials."""
     return {
         "env_prefix": prefix,
-        "servers": _servers(api.servers),
+        "servers": _list_servers(api.servers),
         "sources": {
             source.name: {
                 "env_prefix": source_prefix(prefix, source),
-                "servers": _servers(source.servers),
+                "servers": _list_servers(source.servers),
             }
             for source in api.sources
             if source.name
@@ -94,10 +94,10 @@ def _contract(variables: Iterable[EnvironmentVariable], api: Api, prefix: str) -
     }
 
 
-def _request(operation: Operation) -> JsonObject:
+def _build_request(operation: Operation) -> JsonObject:
     return {
         "source": operation.source,
-        "servers": _servers(operation.servers),
+        "servers": _list_servers(operation.servers),
         "security": [
             {use.scheme: list(use.scopes) for use in requirement}
             for requirement in operation.security
@@ -105,7 +105,7 @@ def _request(operation: Operation) -> JsonObject:
     }
 
 
-def _servers(servers: Iterable[Server]) -> list[JsonObject]:
+def _list_servers(servers: Iterable[Server]) -> list[JsonObject]:
     return [
         {
             "url": server.url,

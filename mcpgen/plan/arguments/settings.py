@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import EnvironmentVariable, SettingUse, ToolPlan
-from mcpgen.jsonschema.schemas import json_type
+from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.text.prose import plain_line, shorten_at_sentence
@@ -95,7 +95,7 @@ class SettingPlanning:
         """Return an example of the document, if it is a text or a number."""
         keywords = self._shapes.of(schema).keywords
         examples: list[JsonValue] = [*keywords.get("examples", ()), keywords.get("default")]
-        usable = (it for it in examples if json_type(it) in ("integer", "number", "string"))
+        usable = (it for it in examples if find_json_type(it) in ("integer", "number", "string"))
         return str(next(usable, ""))
 
 

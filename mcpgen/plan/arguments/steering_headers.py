@@ -110,7 +110,8 @@ def report_steering(found: Iterable[SteeringParameter], problems: Problems) -> N
                 at=uses[0].at,
                 why="such headers let a caller impersonate others or bypass access rules"
                 f"{refusal if any(it.is_required for it in uses) else ''}",
-                help=f"to make it one, write in mcpgen.yaml: {_entry(uses, 'hidden: false')}",
+                help="to make it one, write in mcpgen.yaml: "
+                f"{_format_entry(uses, 'hidden: false')}",
             )
         else:
             problems.note(
@@ -118,11 +119,11 @@ def report_steering(found: Iterable[SteeringParameter], problems: Problems) -> N
                 f"the argument `{uses[0].argument}` lets a call steer servers or proxies",
                 at=uses[0].at,
                 why=f"`{name}` replaces the method, the URL or the origin of a request",
-                help=f"to remove it, write in mcpgen.yaml: {_entry(uses, 'hidden: true')}",
+                help=f"to remove it, write in mcpgen.yaml: {_format_entry(uses, 'hidden: true')}",
             )
 
 
-def _entry(uses: Sequence[SteeringParameter], value: str) -> str:
+def _format_entry(uses: Sequence[SteeringParameter], value: str) -> str:
     """Spell the entry of the manifest for the first of some parameters."""
     operation = json.dumps(uses[0].operation)
     others = f", and the same for {len(uses) - 1} others" if len(uses) > 1 else ""

@@ -13,12 +13,12 @@ from msgspec import UNSET, Struct, field
 
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
-from mcpgen.jsonschema.samples import CannotSampleError, Which, both_ways
+from mcpgen.jsonschema.samples import CannotSampleError, Which, make_samples
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
-from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, base_type, classify_body, is_range
+from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_range
 from mcpgen.plan.cases.settings import SettingSamples
 from mcpgen.plan.cases.travelling import (
     fold_parameter_name,
@@ -29,6 +29,7 @@ from mcpgen.plan.cases.travelling import (
     travels,
 )
 from mcpgen.plan.naming.property_names import rename_to_safe
+from mcpgen.text.media_types import essence_of
 
 PLACES = ("path", "query", "header", "cookie")
 _NOT_EMPTY: JsonObject = {"minItems": 1, "minLength": 1, "minProperties": 1}
@@ -101,7 +102,7 @@ class Calls:
         api = plan.api
         self._schemas = api.schemas
         self._shapes = Shapes(api.schemas, "request")
-        self.sent, self.answered = both_ways(api.schemas)
+        self.sent, self.answered = make_samples(api.schemas)
         self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
         self.settings = SettingSamples(plan, self.sent)
 
@@ -114,7 +115,7 @@ class Calls:
         operation = tool.operation
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
         security = choose_requirement(operation)
-        carried = {self._credential_place(scheme) for scheme in security}
+        carried = {self._find_credential_place(scheme) for scheme in security}
         call, taken = Call(), _TakenValues()
         defaults = {(item.location, item.wire_name): item.default for item in tool.arguments}
         settings = {(item.location, item.wire_name): item for item in tool.fixed if item.setting}
@@ -164,7 +165,7 @@ class Calls:
         schemas = [argument.schema for argument in tool.arguments if argument.name == name]
         return rename_to_safe(value, schemas, self._shapes, offered)
 
-    def _credential_place(self, scheme_id: str) -> tuple[str, str]:
+    def _find_credential_place(self, scheme_id: str) -> tuple[str, str]:
         scheme = self._schemes.get(scheme_id)
         if scheme is None or scheme.type != "apiKey":
             return ("header", "authorization")
@@ -280,7 +281,7 @@ class Calls:
 
     def _make_text_body(self, media_type: MediaType, which: Which) -> JsonValue:
         schema = self.body_schema(media_type)
-        is_xml = base_type(media_type.media_type).endswith("xml")
+        is_xml = essence_of(media_type.media_type).endswith("xml")
         if is_xml and self.sent.checker(schema)("<text/>"):
             return "<text/>"
         return self.sent.sample({"allOf": [schema, _NOT_EMPTY]}, which)
@@ -292,7 +293,7 @@ class Calls:
 
 def _choose_from_range(media_type: str) -> str:
     """Return a media type of a media range; other media types are returned unchanged."""
-    kind = base_type(media_type)
+    kind = essence_of(media_type)
     if not is_range(kind):
         return media_type
     common = {"*/*": "application/octet-stream", "text/*": "text/plain", "image/*": "image/png"}

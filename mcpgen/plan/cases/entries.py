@@ -17,7 +17,7 @@ from mcpgen.plan.cases.calls import PLACES, Call, Calls, choose_requirement, get
 from mcpgen.plan.cases.pages import Pages
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
 from mcpgen.plan.cases.variations import Variations
-from mcpgen.plan.schemas.tool_schema import response_schemas
+from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.text.media_types import essence_of
 
 _SHOWN_RULES = 5
@@ -85,7 +85,7 @@ class _Making:
             entry["method"] = tool.operation.method
         untested: list[JsonObject] = []
         if reason := self._explain_unanswerable(tool.operation):
-            entry["reply"] = {"status": _success_status(tool.operation), "text": ""}
+            entry["reply"] = {"status": _choose_success_status(tool.operation), "text": ""}
             untested.append(_make_untested("result", f"no sample of the response: {reason}"))
         elif tool.policies.poll is not None:
             entry["reply"] = self._make_awaited_reply(tool.operation, tool.policies.poll)
@@ -179,13 +179,13 @@ class _Making:
         wanted: JsonSchema = {"const": poll.values[0]}
         for name in reversed(poll.until.split(".")):
             wanted = {"type": "object", "properties": {name: wanted}, "required": [name]}
-        schemas, _ = response_schemas(operation)
+        schemas, _ = list_response_schemas(operation)
         body = self._answered.sample({"allOf": [{"anyOf": schemas}, wanted]}, seed="awaited")
-        return {"status": _success_status(operation), "body": body}
+        return {"status": _choose_success_status(operation), "body": body}
 
     def _explain_unsampled(self, media_type: MediaType) -> str:
         try:
-            self._answered.exemplary(get_schema(media_type), media_type.examples)
+            self._answered.choose_example(get_schema(media_type), media_type.examples)
         except CannotSampleError as error:
             return str(error)
         return ""
@@ -279,6 +279,6 @@ def _accepts_unheard_of(media_type: str) -> bool:
     return essence_of(media_type) in {"*/*", "application/*", _UNHEARD_OF}
 
 
-def _success_status(operation: Operation) -> int:
+def _choose_success_status(operation: Operation) -> int:
     documented = [item.status for item in operation.responses if item.status.startswith("2")]
     return min((int(status) for status in documented if status.isdigit()), default=200)

@@ -12,7 +12,7 @@ from mcpgen.jsonschema.samples import CannotSampleError, Samples, Which
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.cases.calls import Call, Calls
-from mcpgen.plan.schemas.tool_schema import response_schemas
+from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.plan.tools.pagination import ARGUMENT
 
 _TRIES = 6
@@ -109,7 +109,7 @@ class _Making:
         self._rule = rule
         self._pages = pages
         self._query: JsonObject = smallest.request["query"]
-        (self._schema,), _ = response_schemas(tool.operation)
+        (self._schema,), _ = list_response_schemas(tool.operation)
         size = self._query.get(rule.size)
         enough = 2 if rule.kind == "offset" else 1  # one more would be another page
         self._count = size if isinstance(size, int) else enough
@@ -151,7 +151,7 @@ class _Making:
     def _iterate_counted(self) -> Iterator[_Step]:
         step = self._count if self._rule.kind == "offset" else 1
         first = self._query.get(self._rule.parameter, self._rule.first)
-        schema = self._parameter_schema()
+        schema = self._find_parameter_schema()
         for number in range(3):
             at = first + number * step
             if number and not self._pages.may_be(schema, at):
@@ -162,7 +162,7 @@ class _Making:
 
     def _iterate_by_cursor(self) -> Iterator[_Step]:
         taken = self._query.get(self._rule.parameter)
-        values = self._pages.iterate_values(self._parameter_schema())
+        values = self._pages.iterate_values(self._find_parameter_schema())
         cursor = next((value for value in values if value != taken), None)
         if not isinstance(cursor, str | int) or isinstance(cursor, bool):
             raise CannotSampleError(f"`{self._rule.parameter}` has no second value")
@@ -192,7 +192,7 @@ class _Making:
             page[self._rule.more] = goes_on
         return self._pages.check(self._schema, page)
 
-    def _parameter_schema(self) -> JsonSchema:
+    def _find_parameter_schema(self) -> JsonSchema:
         return next(
             parameter.schema
             for parameter in self._tool.operation.parameters

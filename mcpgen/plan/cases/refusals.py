@@ -46,11 +46,11 @@ class Refusals:
         ]
         found += _iterate_missing(tool, smallest)
         unbroken: list[str] = []
-        for given in self._arguments(tool, fullest):
+        for given in self._iterate_arguments(tool, fullest):
             found += self._iterate_refused(tool, given, unbroken)
         return found, unbroken
 
-    def _arguments(self, tool: ToolPlan, call: Call) -> Iterator[_Given]:
+    def _iterate_arguments(self, tool: ToolPlan, call: Call) -> Iterator[_Given]:
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
         for parameter in tool.operation.parameters:
             name = names.get((parameter.location, parameter.name))

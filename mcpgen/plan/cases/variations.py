@@ -102,19 +102,19 @@ class Variations:
             return
         allowed = self._calls.sent.checker(parameter.schema)
         varied = _vary(value, kind, lambda new: allowed(new) and travels(parameter, new))
-        self._give(tool, parameter, value, varied, call)
+        self._set_argument(tool, parameter, value, varied, call)
 
-    def _give(
+    def _set_argument(
         self, tool: ToolPlan, parameter: Parameter, old: JsonValue, new: JsonValue, call: Call
     ) -> None:
         """Set a parameter to its new value, if it differs and the tool has an argument for it."""
         if repr(new) == repr(old):
             return
-        for name in self._names(tool).get((parameter.location, parameter.name), ()):
+        for name in self._group_names(tool).get((parameter.location, parameter.name), ()):
             call.arguments[name] = self._calls.rename_members(tool, name, new)
             call.send(parameter, new)
 
-    def _names(self, tool: ToolPlan) -> Mapping[tuple[str, str], list[str]]:
+    def _group_names(self, tool: ToolPlan) -> Mapping[tuple[str, str], list[str]]:
         """Return the names of a tool's arguments by their place; tools come one after the other."""
         if self._named_tool is not tool:
             self._named_tool, self._named = tool, {}
@@ -148,13 +148,13 @@ class Variations:
         if told is Kind.FORM:
             styles = {name: encoding.style for name, encoding in media_type.encoding.items()}
             return frozenset(name for name, style in styles.items() if "Delimited" in style)
-        return self._files(media_type)
+        return self._find_files(media_type)
 
-    def _files(self, media_type: MediaType) -> frozenset[str]:
+    def _find_files(self, media_type: MediaType) -> frozenset[str]:
         """Return the members of a multipart body that are or may be files."""
         return frozenset(
             name
-            for name, shape in self._members(self._calls.body_schema(media_type))
+            for name, shape in self._iterate_members(self._calls.body_schema(media_type))
             if name in media_type.encoding or self._may_be_file(shape)
         )
 
@@ -168,14 +168,14 @@ class Variations:
             self._may_be_file(self._shapes.of(option), levels - 1) for option in options
         )
 
-    def _members(self, schema: JsonSchema) -> Iterator[tuple[str, Shape]]:
+    def _iterate_members(self, schema: JsonSchema) -> Iterator[tuple[str, Shape]]:
         """Yield the members of an object and of all its choices."""
         keywords = self._shapes.of(schema).keywords
         for name, member in keywords.get("properties", {}).items():
             yield name, self._shapes.of(member)
         for choice in _CHOICES:
             for option in keywords.get(choice, ()):
-                yield from self._members(option)
+                yield from self._iterate_members(option)
 
     def _iterate_single_items(self, tool: ToolPlan, fullest: Call) -> Iterator[tuple[str, Call]]:
         """Yield a call with lists of one item, which some encodings confuse with the item."""
@@ -185,7 +185,7 @@ class Variations:
             if isinstance(value, list) and len(value) > 1:
                 single = value[:1]
                 if self._calls.sent.checker(parameter.schema)(single):
-                    self._give(tool, parameter, value, single, call)
+                    self._set_argument(tool, parameter, value, single, call)
         if call.arguments:
             yield "lists of one item", call
 
@@ -228,7 +228,7 @@ def _vary(
 ) -> JsonValue:
     """Return `value` with as many replaced leaves as its schema allows; `kept` members stay."""
     holder: list[Any] = [_copy(value)]
-    for container, key in islice(_leaves(holder, kept), _MOST_LEAVES):
+    for container, key in islice(_iterate_leaves(holder, kept), _MOST_LEAVES):
         before = container[key]
         for new in kind.tries(before):
             container[key] = new
@@ -245,13 +245,15 @@ def _copy(value: JsonValue) -> JsonValue:
     return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
-def _leaves(container: Any, kept: frozenset[str], depth: int = 0) -> Iterator[tuple[Any, Any]]:
+def _iterate_leaves(
+    container: Any, kept: frozenset[str], depth: int = 0
+) -> Iterator[tuple[Any, Any]]:
     """Yield the container and the key of each scalar."""
     keys = list(container) if isinstance(container, dict) else range(len(container))
     for key in keys:
         if depth == 1 and key in kept:
             continue
         if isinstance(container[key], dict | list):
-            yield from _leaves(container[key], kept, depth + 1)
+            yield from _iterate_leaves(container[key], kept, depth + 1)
         else:
             yield container, key

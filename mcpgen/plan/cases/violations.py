@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from mcpgen.jsonschema.references import find_reference
-from mcpgen.jsonschema.schemas import json_type
+from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
@@ -51,9 +51,9 @@ class Violations:
         them, and there are several attempts for some rules. A definition is entered once on the
         way to a location, so that recursion ends.
         """
-        yield from self._of(schema, value, "", lambda new: new, frozenset())
+        yield from self._iterate_violations(schema, value, "", lambda new: new, frozenset())
 
-    def _of(
+    def _iterate_violations(
         self, schema: JsonSchema, value: JsonValue, place: str, put: _Put, inside: frozenset[str]
     ) -> Iterator[Violation]:
         name = find_reference(schema)
@@ -64,48 +64,52 @@ class Violations:
         for rule, broken in _iterate_breaking(keywords, value):
             yield Violation(place, rule, put(broken))
         if isinstance(value, dict):
-            yield from self._members(keywords, value, place, put, inside)
+            yield from self._iterate_member_violations(keywords, value, place, put, inside)
         if isinstance(value, list) and value and "items" in keywords:
             items = keywords["items"]
             at_first = f"{place}/0"
             rest = value[1:]
-            yield from self._of(items, value[0], at_first, lambda new: put([new, *rest]), inside)
+            yield from self._iterate_violations(
+                items, value[0], at_first, lambda new: put([new, *rest]), inside
+            )
 
-    def _members(
+    def _iterate_member_violations(
         self, keywords: JsonObject, value: JsonObject, place: str, put: _Put, inside: frozenset[str]
     ) -> Iterator[Violation]:
         for name in keywords.get("required", ()):
             if name in value:
                 left = {key: member for key, member in value.items() if key != name}
-                yield Violation(f"{place}/{_token(name)}", "required", put(left))
+                yield Violation(f"{place}/{_escape_token(name)}", "required", put(left))
         properties = keywords.get("properties", {})
         for name in sorted(value.keys() & properties.keys()):
 
             def put_member(new: JsonValue, name: str = name) -> JsonValue:
                 return put({**value, name: new})
 
-            at_member = f"{place}/{_token(name)}"
-            yield from self._of(properties[name], value[name], at_member, put_member, inside)
+            at_member = f"{place}/{_escape_token(name)}"
+            yield from self._iterate_violations(
+                properties[name], value[name], at_member, put_member, inside
+            )
 
 
-def _token(name: str) -> str:
+def _escape_token(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
     """Yield each rule that applies to values of this type, with a value that should violate it."""
-    yield from (("type", other) for other in _of_other_type(keywords))
+    yield from (("type", other) for other in _list_other_types(keywords))
     if "enum" in keywords:
         yield "enum", _find_unlisted(keywords["enum"])
     for types, rules in _RULES_OF_TYPES:
-        if json_type(value) in types:
+        if find_json_type(value) in types:
             for rule in rules:
                 if rule in keywords:
                     broken = _BREAKING[rule](keywords[rule], value, keywords)
                     yield from ((rule, other) for other in broken)
 
 
-def _of_other_type(keywords: JsonObject) -> list[JsonValue]:
+def _list_other_types(keywords: JsonObject) -> list[JsonValue]:
     """Return a value of a type that is not allowed, or no value."""
     told = keywords.get("type")
     if told is None:
@@ -113,47 +117,47 @@ def _of_other_type(keywords: JsonObject) -> list[JsonValue]:
     allowed = {told} if isinstance(told, str) else set(told)
     if "number" in allowed:
         allowed.add("integer")
-    return [other for other in _OF_EACH_TYPE if json_type(other) not in allowed][:1]
+    return [other for other in _OF_EACH_TYPE if find_json_type(other) not in allowed][:1]
 
 
 def _find_unlisted(values: list[JsonValue]) -> JsonValue:
     """Return a value that is not listed, if possible of the same type."""
-    numbers = [item for item in values if json_type(item) in _NUMBERS]
+    numbers = [item for item in values if find_json_type(item) in _NUMBERS]
     if numbers and len(numbers) == len(values):
         return max(numbers) + 1
     return "no such value"
 
 
-def _with_unknown(rule: JsonValue, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+def _add_unknown_member(rule: JsonValue, value: JsonObject, _: JsonObject) -> list[JsonValue]:
     return [{**value, _UNKNOWN: 1}] if rule is False else []
 
 
-def _texts_not_matching(_: JsonValue, _value: str, keywords: JsonObject) -> list[JsonValue]:
+def _list_unmatching_texts(_: JsonValue, _value: str, keywords: JsonObject) -> list[JsonValue]:
     """Return texts of allowed lengths that few formats and patterns match."""
     least, most = keywords.get("minLength", 0), keywords.get("maxLength", _LONGEST_TEXT)
     padded = [text if len(text) >= least else text.ljust(int(least), "!") for text in _NOT_MATCHING]
     return [text for text in padded if len(text) <= most]
 
 
-def _longer(limit: int, value: str, _: JsonObject) -> list[JsonValue]:
+def _lengthen_text(limit: int, value: str, _: JsonObject) -> list[JsonValue]:
     filler = value[-1:] or "x"
     return [value.ljust(int(limit) + 1, filler)] if limit < _LONGEST_TEXT else []
 
 
-def _more_items(limit: int, value: list[JsonValue], _: JsonObject) -> list[JsonValue]:
+def _add_items(limit: int, value: list[JsonValue], _: JsonObject) -> list[JsonValue]:
     if not value or limit >= _MOST_ITEMS:
         return []
     return [[*value, *([value[-1]] * (int(limit) + 1 - len(value)))]]
 
 
-def _more_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+def _add_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
     missing = int(limit) + 1 - len(value)
     if missing > _MOST_ITEMS:
         return []
     return [{**value, **{f"{_UNKNOWN}{number}": 1 for number in range(missing)}}]
 
 
-def _fewer_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+def _drop_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
     return [dict(list(value.items())[: int(limit) - 1])] if limit > 0 else []
 
 
@@ -164,13 +168,13 @@ _BREAKING: dict[str, Callable[..., list[JsonValue]]] = {
     "exclusiveMaximum": lambda bound, *_: [bound],
     "multipleOf": lambda step, value, *_: [value + step / 2],
     "minLength": lambda limit, value, *_: [value[: int(limit) - 1]] if limit > 0 else [],
-    "maxLength": _longer,
-    "pattern": _texts_not_matching,
-    "format": _texts_not_matching,
+    "maxLength": _lengthen_text,
+    "pattern": _list_unmatching_texts,
+    "format": _list_unmatching_texts,
     "minItems": lambda limit, value, *_: [value[: int(limit) - 1]] if limit > 0 else [],
-    "maxItems": _more_items,
+    "maxItems": _add_items,
     "uniqueItems": lambda rule, value, *_: [[value[0], value[0]]] if rule and value else [],
-    "additionalProperties": _with_unknown,
-    "minProperties": _fewer_members,
-    "maxProperties": _more_members,
+    "additionalProperties": _add_unknown_member,
+    "minProperties": _drop_members,
+    "maxProperties": _add_members,
 }

@@ -74,7 +74,7 @@ class Course:
                 self._target = None
             is_left_out = step.condition is not None and not self.holds(step.condition)
             if self._target is None and not is_left_out:
-                for item in self._items(step):
+                for item in self._list_items(step):
                     self._run(step, without_absent(self.value(step.arguments, item)))
                     if self.failed:
                         return self
@@ -89,7 +89,7 @@ class Course:
             return {self.workflow.result_key or "result": result}
         return result
 
-    def _items(self, step: StepPlan) -> list[Any]:
+    def _list_items(self, step: StepPlan) -> list[Any]:
         if step.items is None:
             return [ABSENT]
         items = self.value(step.items)
@@ -116,7 +116,7 @@ class Course:
                 self._answers[step.id] = [*earlier, reply.get("body")]
                 self._follow(step)
                 return
-            action = self._action(step, repeats)
+            action = self._choose_action(step, repeats)
             if action is None or action.kind == "end":
                 self.failed = step.id
                 return
@@ -137,7 +137,7 @@ class Course:
                 self._target = action.target if action.kind == "goto" else _NO_STEP
                 return
 
-    def _action(self, step: StepPlan, repeats: Counter[int]) -> Action | None:
+    def _choose_action(self, step: StepPlan, repeats: Counter[int]) -> Action | None:
         for number, action in enumerate(step.on_failure):
             if not all(self.holds(each.condition) for each in action.criteria):
                 continue

@@ -25,7 +25,7 @@ from mcpgen.ir.workflow import (
     Negation,
     ResponseValue,
 )
-from mcpgen.jsonschema.samples import CannotSampleError, Which, both_ways
+from mcpgen.jsonschema.samples import CannotSampleError, Which, make_samples
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.jsonschema.values import without_absent
 from mcpgen.plan.arguments.input_refs import INPUT, compose_body
@@ -68,7 +68,7 @@ class _Making:
 
     def __init__(self, plan: ServerPlan) -> None:
         self._tools = {tool.name: tool for tool in plan.tools}
-        self._sent, self._answered = both_ways(plan.api.schemas)
+        self._sent, self._answered = make_samples(plan.api.schemas)
         self._settings = SettingSamples(plan, self._sent)
 
     def entry(self, workflow: WorkflowPlan) -> JsonObject:
@@ -84,8 +84,8 @@ class _Making:
                 course = Course(
                     workflow,
                     self._sample_inputs(workflow, wish),
-                    self._replies(workflow, wish),
-                    self._request,
+                    self._sample_replies(workflow, wish),
+                    self._build_step_request,
                 ).go()
             except CannotSampleError as error:
                 why = error
@@ -99,9 +99,9 @@ class _Making:
         if not found:
             raise why
         longest = max(found, key=lambda course: len(set(course.steps)))  # the first of them
-        return self._entry(longest, [each for each in found if each.steps != longest.steps])
+        return self._build_entry(longest, [each for each in found if each.steps != longest.steps])
 
-    def _entry(self, course: Course, others: Iterable[Course]) -> JsonObject:
+    def _build_entry(self, course: Course, others: Iterable[Course]) -> JsonObject:
         """Return the entry of a course; `others` take other steps without an error."""
         entry: JsonObject = {
             "tool": course.workflow.name,
@@ -164,13 +164,13 @@ class _Making:
             with suppress(CannotSampleError):  # later steps lack the response
                 yield replace(course, fault=fault).go()
 
-    def _replies(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
+    def _sample_replies(self, workflow: WorkflowPlan, wish: Which) -> JsonObject:
         return {
-            step.operation: self._reply(self._tools[step.tool].operation, wish)
+            step.operation: self._sample_reply(self._tools[step.tool].operation, wish)
             for step in workflow.steps
         }
 
-    def _reply(self, operation: Operation, wish: Which) -> JsonObject:
+    def _sample_reply(self, operation: Operation, wish: Which) -> JsonObject:
         """Return the first documented successful response."""
         for response in operation.responses:
             if not response.status.startswith("2"):
@@ -180,7 +180,7 @@ class _Making:
                 if is_json(media_type.media_type):
                     schema, examples = get_schema(media_type), media_type.examples
                     body = (
-                        self._answered.exemplary(schema, examples)
+                        self._answered.choose_example(schema, examples)
                         if wish == "example"
                         else self._answered.sample(schema, wish)
                     )
@@ -207,7 +207,7 @@ class _Making:
                 if isinstance(value, InputValue) and not value.pointer and name in schemas:
                     yield value.name, schemas[name]
 
-    def _request(self, step: StepPlan, arguments: JsonObject) -> JsonObject:
+    def _build_step_request(self, step: StepPlan, arguments: JsonObject) -> JsonObject:
         tool = self._tools[step.tool]
         policies = tool.policies
         if policies.confirm or policies.poll is not None:
@@ -270,19 +270,19 @@ def _choose_error_statuses(step: StepPlan, operation: Operation) -> list[int]:
     """
     documented = [int(item.status) for item in operation.responses if item.status.isdigit()]
     criteria = [each for action in step.on_failure for each in action.criteria]
-    named = [status for each in criteria for status in _statuses_in(each.condition)]
+    named = [status for each in criteria for status in _iterate_statuses(each.condition)]
     found = dict.fromkeys([*sorted(documented), *named, *_USUAL_ERRORS])
     if any(action.kind == "retry" for action in step.on_failure):
         return [status for status in found if 400 <= status < 600 and status not in (401, 403)]
     return [status for status in found if 400 <= status < 500 and status not in _LEADS_TO_RETRIES]
 
 
-def _statuses_in(condition: Condition) -> Iterator[int]:
+def _iterate_statuses(condition: Condition) -> Iterator[int]:
     match condition:
         case Comparison(left=ResponseValue(part="status"), right=Literal(value=int(status))):
             yield status
         case Negation(condition=inner):
-            yield from _statuses_in(inner)
+            yield from _iterate_statuses(inner)
         case Junction(conditions=parts):
             for part in parts:
-                yield from _statuses_in(part)
+                yield from _iterate_statuses(part)

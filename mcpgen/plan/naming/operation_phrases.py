@@ -275,7 +275,7 @@ def describe_request(operation: Operation) -> Words:
     before = segments[:last]
     if not has_item and _is_action(action, operation.method, follows_item=last - 1 not in nouns):
         is_complete = len(action) > 1 and action[1] not in PREPOSITIONS
-        return action if is_complete else (action[0], *_object_words(before), *action[1:])
+        return action if is_complete else (action[0], *_list_object_words(before), *action[1:])
     is_plural = singular(action[-1]) != action[-1]
     if operation.method == "GET" and not has_item and is_plural:
         verb = "list"
@@ -283,7 +283,7 @@ def describe_request(operation: Operation) -> Words:
         verb = "update"
     is_one = has_item or operation.method == "POST"
     noun = (*action[:-1], singular(action[-1])) if is_one else action
-    return remove_repetition((verb, *_owner_words(before), *noun))
+    return remove_repetition((verb, *_list_owner_words(before), *noun))
 
 
 def _is_root(stated: Words) -> bool:
@@ -302,7 +302,7 @@ def _strip_root(segments: Sequence[tuple[Words, Words]]) -> Sequence[tuple[Words
     return ()
 
 
-def _owner_words(segments: Sequence[tuple[Words, Words]]) -> Words:
+def _list_owner_words(segments: Sequence[tuple[Words, Words]]) -> Words:
     """Return the words of the segments before the last, which name its owner or kind.
 
     A parameter's words are included only if no fixed segment precedes it.
@@ -319,9 +319,9 @@ def _owner_words(segments: Sequence[tuple[Words, Words]]) -> Words:
 _KEY_WORDS = frozenset({"id", "guid", "key", "name", "sid", "slug", "uid", "uuid", "version"})
 
 
-def _object_words(segments: Sequence[tuple[Words, Words]]) -> Words:
-    """Return the object of an action: as `_owner_words`, but in the plural if no id follows."""
-    owners = _owner_words(segments)
+def _list_object_words(segments: Sequence[tuple[Words, Words]]) -> Words:
+    """Return the object of an action: the owner, in the plural if no id follows."""
+    owners = _list_owner_words(segments)
     if not owners or not segments[-1][0] or segments[-1][1]:
         return owners
     return (*owners[:-1], segments[-1][0][-1])

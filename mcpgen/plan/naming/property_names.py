@@ -17,11 +17,13 @@ def find_safe_names(api: Api) -> dict[str, str]:
     A name has one meaning in the whole API, so that schemas remain shared and a choice between
     objects is never ambiguous.
     """
-    values = [schema for operation in api.operations for schema in _request_schemas(operation)]
-    return assign_safe_names(_property_names(iterate_reachable(values, api.schemas)))
+    values = [
+        schema for operation in api.operations for schema in _iterate_request_schemas(operation)
+    ]
+    return assign_safe_names(_collect_property_names(iterate_reachable(values, api.schemas)))
 
 
-def _request_schemas(operation: Operation) -> Iterable[JsonValue]:
+def _iterate_request_schemas(operation: Operation) -> Iterable[JsonValue]:
     for parameter in operation.parameters:
         yield parameter.schema
     if operation.request_body is not None:
@@ -34,13 +36,13 @@ def wire_names(schema: JsonObject, safe_names: Mapping[str, str]) -> dict[str, s
     """Return the wire names of the renamed properties in a tool's arguments, by safe name."""
     if not safe_names:
         return {}
-    declared = _property_names(
+    declared = _collect_property_names(
         iterate_reachable([*schema["properties"].values(), schema.get("$defs")], {})
     )
     return {name: wire for wire, name in sorted(safe_names.items()) if name in declared}
 
 
-def _property_names(schemas: Iterable[JsonObject]) -> set[str]:
+def _collect_property_names(schemas: Iterable[JsonObject]) -> set[str]:
     """Collect the names in `properties` and `required` of these schemas."""
     found: set[str] = set()
     for schema in schemas:
@@ -58,32 +60,32 @@ def rename_to_safe(
 
     `schemas` describe the value; a key that none of them declares stays as it is.
     """
-    levels = [level for schema in schemas for level in _levels(schema, shapes)]
+    levels = [level for schema in schemas for level in _iterate_levels(schema, shapes)]
     if isinstance(value, list):
         items = [level.get("items", True) for level in levels]
         return [rename_to_safe(item, items, shapes, safe_names) for item in value]
     if not isinstance(value, dict):
         return value
-    declared = _property_names(levels)
+    declared = _collect_property_names(levels)
     return {
         safe_names.get(name, name) if name in declared else name: rename_to_safe(
-            member, _member_schemas(name, levels), shapes, safe_names
+            member, _list_member_schemas(name, levels), shapes, safe_names
         )
         for name, member in value.items()
     }
 
 
-def _levels(schema: JsonSchema, shapes: Shapes) -> Iterator[JsonObject]:
+def _iterate_levels(schema: JsonSchema, shapes: Shapes) -> Iterator[JsonObject]:
     """Yield the keywords of a schema and of all its subschemas that apply to the same value."""
     keywords = shapes.of(schema).keywords
     yield keywords
     members = [member for choice in ("anyOf", "oneOf") for member in keywords.get(choice, ())]
     members += [keywords[name] for name in ("not", "if", "then", "else") if name in keywords]
     for member in (*members, *keywords.get("dependentSchemas", {}).values()):
-        yield from _levels(member, shapes)
+        yield from _iterate_levels(member, shapes)
 
 
-def _member_schemas(name: str, levels: Iterable[JsonObject]) -> list[JsonSchema]:
+def _list_member_schemas(name: str, levels: Iterable[JsonObject]) -> list[JsonSchema]:
     return [
         level.get("properties", {}).get(name, level.get("additionalProperties", True))
         for level in levels

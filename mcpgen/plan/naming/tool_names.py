@@ -73,7 +73,7 @@ class ToolNaming:
         self.limit = limit
         self.reserved = frozenset(reserved)
         self.prefixes = {source: split_words(prefix) for source, prefix in (prefixes or {}).items()}
-        self.phrases = _phrases(self.operations.values())
+        self.phrases = _derive_phrases(self.operations.values())
         self.wanted = _disambiguate(self.operations, self.phrases)
 
     def names(self, published: Mapping[str, str]) -> dict[str, str]:
@@ -85,7 +85,7 @@ class ToolNaming:
         }
         taken = {*published.values(), *self.reserved}
         streams = {
-            key: self._candidates(operation)
+            key: self._iterate_candidates(operation)
             for key, operation in self.operations.items()
             if key not in names
         }
@@ -129,11 +129,11 @@ class ToolNaming:
         """Number of phrases that contain each word; a frequent word distinguishes little."""
         return Counter(word for phrase in self.wanted.values() for word in set(phrase))
 
-    def _candidates(self, operation: Operation) -> Iterator[str]:
+    def _iterate_candidates(self, operation: Operation) -> Iterator[str]:
         """Yield possible names of an operation, best first."""
         phrase = self.wanted[operation.key]
         room = self.limit - len(self._join_name(operation, phrase)) + len("_".join(phrase))
-        for longer in itertools.chain((phrase,), _longer_phrases(operation, phrase)):
+        for longer in itertools.chain((phrase,), _iterate_longer_phrases(operation, phrase)):
             for fitting in _shorten(longer, room, self._word_counts):
                 yield self._join_name(operation, fitting)
 
@@ -177,7 +177,7 @@ def _assign_names(streams: Mapping[str, Iterator[str]], taken: Collection[str]) 
     return names
 
 
-def _phrases(operations: Iterable[Operation]) -> dict[str, Words]:
+def _derive_phrases(operations: Iterable[Operation]) -> dict[str, Words]:
     """Return the phrase of each operation by key; several operations may share one."""
     operations = list(operations)
     stems: dict[str, str] = {}
@@ -240,9 +240,9 @@ def _extend_phrase(phrase: Words, more: Qualifiers) -> Words:
     return (*phrase[:verbs], *before, *rest, *after)
 
 
-def _paths(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+def _list_path_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     """Return the words of each path that not all paths contain."""
-    own = [_path_words(operation, phrase) for operation in group]
+    own = [_find_path_words(operation, phrase) for operation in group]
     common = _find_common(own)
     rare = [tuple(word for word in words if word not in common) for words in own]
     if max(map(len, rare)) > _FEW_WORDS:
@@ -271,7 +271,7 @@ def _find_distinguishing(words: Words, others: Sequence[Words]) -> Words:
     return words
 
 
-def _path_words(operation: Operation, phrase: Words) -> Words:
+def _find_path_words(operation: Operation, phrase: Words) -> Words:
     """Return the words of a path, without versions, that the phrase does not contain."""
     said = {singular(word) for word in phrase}
     words = [word for stated, _ in split_path(operation.path) for word in stated]
@@ -294,18 +294,18 @@ def _position_words(operation: Operation, words: Words, phrase: Words) -> Qualif
     return (before, after) if is_verb(phrase[0]) else ((), (*before, *after))
 
 
-def _versions(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
+def _list_version_words(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
     return [((), find_versions(operation)) for operation in group]
 
 
-def _ids(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+def _list_id_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     """Return the words of each operationId that not all operationIds contain."""
     own = [split_words(operation.operation_id) for operation in group]
     common = _find_common(own) | set(phrase)
     return [((), tuple(word for word in words if word not in common)) for words in own]
 
 
-def _parameters(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
+def _list_parameter_words(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
     """Return "by" and the last path parameter that not all paths have: "by_pet_id"."""
     own = [[words for _, words in split_path(each.path) if words] for each in group]
     common = _find_common(own)
@@ -313,7 +313,7 @@ def _parameters(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
     return [((), ("by", *parameters[-1]) if parameters else ()) for parameters in rare]
 
 
-def _methods(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+def _list_method_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     """Return "with" and the method, except if the phrase begins with the verb of the method."""
     return [
         ((), ())
@@ -323,7 +323,7 @@ def _methods(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     ]
 
 
-def _tags(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+def _list_tag_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     said = {singular(word) for word in phrase}
     return [
         ((), tuple(word for word in split_words(operation.tag) if singular(word) not in said))
@@ -331,7 +331,7 @@ def _tags(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     ]
 
 
-def _queries(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+def _list_query_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     """Return "by" and the first required query parameter that the phrase lacks: "by_status"."""
     found: list[Qualifiers] = []
     for operation in group:
@@ -345,7 +345,7 @@ def _queries(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     return found
 
 
-def _spellings(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+def _list_spelling_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     """Return the words of the paths whose spelling is not in the phrase, such as plurals."""
     own = [
         [word for stated, _ in split_path(each.path) for word in stated if word not in phrase]
@@ -355,7 +355,7 @@ def _spellings(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     return [((), tuple(word for word in words if word not in common)) for words in own]
 
 
-def _summaries(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
+def _list_summary_words(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     """Return the fewest words of each summary that distinguish it from the others."""
     own = [split_words(operation.summary) for operation in group]
     ignored = _find_common(own) | set(phrase) | PREPOSITIONS | ARTICLES
@@ -363,22 +363,30 @@ def _summaries(group: Sequence[Operation], phrase: Words) -> list[Qualifiers]:
     return [((), _find_distinguishing(words, rare)) for words in rare]
 
 
-def _deprecation(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
+def _list_deprecation_words(group: Sequence[Operation], _: Words) -> list[Qualifiers]:
     return [((), ("deprecated",) if operation.deprecated else ()) for operation in group]
 
 
 _FEATURES: tuple[Callable[[Sequence[Operation], Words], list[Qualifiers]], ...] = (
-    _paths, _versions, _parameters, _methods, _tags, _ids, _queries, _deprecation,
-    _spellings, _summaries,
-)  # fmt: skip
+    _list_path_words,
+    _list_version_words,
+    _list_parameter_words,
+    _list_method_words,
+    _list_tag_words,
+    _list_id_words,
+    _list_query_words,
+    _list_deprecation_words,
+    _list_spelling_words,
+    _list_summary_words,
+)
 
 
-def _longer_phrases(operation: Operation, phrase: Words) -> Iterator[Words]:
+def _iterate_longer_phrases(operation: Operation, phrase: Words) -> Iterator[Words]:
     """Yield longer phrases for an operation whose phrase is the name of another tool."""
     seen = {phrase}
     if operation.source:
         yield (*split_words(operation.source), *phrase)
-    path = _path_words(operation, phrase)
+    path = _find_path_words(operation, phrase)
     for words in (path[-1:], path[-2:], path):
         seen.add(longer := _extend_phrase(phrase, _position_words(operation, words, phrase)))
         yield longer
@@ -400,7 +408,7 @@ def _shorten(phrase: Words, room: int, frequency: Mapping[str, int]) -> Iterator
     upsert = "_".join(plain).replace("create_or_update", "upsert").split("_")
     abbreviated = tuple(_SHORT_FORMS.get(word, word) for word in upsert)
     forms = [phrase, plain, abbreviated]
-    fitting = next((form for form in forms if _length(form) <= room), None)
+    fitting = next((form for form in forms if _measure_length(form) <= room), None)
     if fitting is not None:
         yield fitting
         return
@@ -428,7 +436,7 @@ def _drop_words(phrase: Words, room: int, frequency: Mapping[str, int]) -> Itera
         for some in dropped:
             rest = tuple(word for at, word in enumerate(phrase) if at not in some)
             is_torn = any(at + step in some for at in joints - {*some} for step in (-1, 1))
-            if _length(rest) <= room and not is_torn and not _has_loose_preposition(rest):
+            if _measure_length(rest) <= room and not is_torn and not _has_loose_preposition(rest):
                 yield rest
 
 
@@ -439,5 +447,5 @@ def _has_loose_preposition(phrase: Words) -> bool:
     )
 
 
-def _length(phrase: Words) -> int:
+def _measure_length(phrase: Words) -> int:
     return len("_".join(phrase))

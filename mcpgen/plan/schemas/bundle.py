@@ -16,7 +16,7 @@ from mcpgen.jsonschema.references import PREFIX, find_reference
 from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import Build
-from mcpgen.plan.schemas.schema_part import SchemaPart, leaf
+from mcpgen.plan.schemas.schema_part import SchemaPart, make_leaf
 
 _ABOUT = frozenset(
     {"$ref", "title", "description", "examples", "deprecated", "default", "readOnly", "writeOnly"}
@@ -114,7 +114,7 @@ class Bundler:
         while waiting and size <= limit:
             name = waiting.pop()
             if name not in definitions:
-                definitions[name] = self._definition(name, way)
+                definitions[name] = self._build_definition(name, way)
                 size += definitions[name].size + len(name) + 3
                 waiting += sorted(definitions[name].names - definitions.keys(), reverse=True)
         everything = [*parts, *definitions.values()]
@@ -127,23 +127,23 @@ class Bundler:
             is_cut=False,
         )
 
-    def _definition(self, name: str, way: _Way) -> SchemaPart:
+    def _build_definition(self, name: str, way: _Way) -> SchemaPart:
         """Return the body of a definition; references to itself stay."""
         key = (name, _cache_key(way))
         if key not in self._named:
-            self._named[key] = self._level(self._shapes.of({"$ref": PREFIX + name}), way)
+            self._named[key] = self._build_level(self._shapes.of({"$ref": PREFIX + name}), way)
         return self._named[key]
 
     def _build(self, schema: JsonSchema, way: _Way) -> SchemaPart:
         name = find_reference(schema)
         if not name or not isinstance(schema, dict):
-            return self._anonymous(schema, way)
+            return self._build_anonymous(schema, way)
         if schema.keys() <= _ABOUT:
-            built = self._reference(name, way)
+            built = self._build_reference(name, way)
             return built.describe(self._profile.description(schema)) if len(schema) > 1 else built
         if way[0] != _CUT and name in self._recursive:
-            own = self._anonymous({key: schema[key] for key in schema if key != "$ref"}, way)
-            reference = self._reference(name, way)
+            own = self._build_anonymous({key: schema[key] for key in schema if key != "$ref"}, way)
+            reference = self._build_reference(name, way)
             return SchemaPart(
                 {**own.schema, **reference.schema},
                 own.size + reference.size,
@@ -151,27 +151,27 @@ class Bundler:
                 own.names | reference.names,
                 own.is_exact,
             )
-        return self._anonymous(schema, way)
+        return self._build_anonymous(schema, way)
 
-    def _reference(self, name: str, way: _Way) -> SchemaPart:
+    def _build_reference(self, name: str, way: _Way) -> SchemaPart:
         mode, _ = way
         if mode != _CUT and name in self._recursive:
-            return _pointer_to(name)
+            return _build_pointer(name)
         if mode == _SHARED and self._profile.is_cut(self._shapes.of({"$ref": PREFIX + name})):
-            return _pointer_to(name)
-        return self._definition(name, way)
+            return _build_pointer(name)
+        return self._build_definition(name, way)
 
-    def _anonymous(self, schema: JsonSchema, way: _Way) -> SchemaPart:
+    def _build_anonymous(self, schema: JsonSchema, way: _Way) -> SchemaPart:
         is_merged = isinstance(schema, dict) and ("allOf" in schema or "$ref" in schema)
         if not is_merged:
-            return self._level(self._shapes.of(schema), way)
+            return self._build_level(self._shapes.of(schema), way)
         key = (id(schema), _cache_key(way))
         found = self._merged.get(key)
         if found is None:
-            found = self._merged[key] = (schema, self._level(self._shapes.of(schema), way))
+            found = self._merged[key] = (schema, self._build_level(self._shapes.of(schema), way))
         return found[1]
 
-    def _level(self, shape: Shape, way: _Way) -> SchemaPart:
+    def _build_level(self, shape: Shape, way: _Way) -> SchemaPart:
         mode, depth = way
         if depth == 0 and self._profile.is_cut(shape):
             if mode != _CUT:
@@ -186,6 +186,6 @@ def _cache_key(way: _Way) -> _Way:
     return way if way[0] == _CUT else (way[0], 0)
 
 
-def _pointer_to(name: str) -> SchemaPart:
-    built = leaf({"$ref": PREFIX + name})
+def _build_pointer(name: str) -> SchemaPart:
+    built = make_leaf({"$ref": PREFIX + name})
     return SchemaPart(built.schema, built.size, names=frozenset((name,)))

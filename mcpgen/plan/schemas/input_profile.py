@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mcpgen.jsonschema.schemas import json_type
+from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.shapes import Shape
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.transliteration import is_latin
-from mcpgen.plan.schemas.schema_part import SchemaPart, branch, leaf
+from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.plan.tools.descriptions import prefix_wire_name
 from mcpgen.text.prose import plain_line, shorten_at_sentence
 
@@ -77,7 +77,7 @@ class InputProfile:
             schema |= {"type": "array", "items": {"description": _ANY}}
         elif kind:
             schema["type"] = kind
-        return leaf(schema, is_exact=False)
+        return make_leaf(schema, is_exact=False)
 
     def is_cut(self, shape: Shape) -> bool:
         """Whether a part can have nested parts."""
@@ -98,7 +98,7 @@ class InputProfile:
             types.remove("null")
         choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
         if choice:
-            built = self._choice(keywords, types, choice, build)
+            built = self._build_choice_keyword(keywords, types, choice, build)
         elif len(types) > 1:
             parts = [self._build_type(keywords, name, build) for name in types]
             built = _build_choice(parts)
@@ -107,10 +107,10 @@ class InputProfile:
         elif "enum" in keywords:
             built = self._build_type(keywords, "", build)
         else:
-            built = leaf({"description": _ANY})
+            built = make_leaf({"description": _ANY})
         told.append(built.schema.get("description", ""))
         if is_nullable:
-            built = _build_choice([built, leaf({"type": "null"})])
+            built = _build_choice([built, make_leaf({"type": "null"})])
         if "default" in keywords and _is_short(keywords["default"]):
             built = _with(built, {"default": keywords["default"]})
         if not is_exact:
@@ -119,7 +119,7 @@ class InputProfile:
 
     def _build_type(self, keywords: JsonObject, name: str, build: Build) -> SchemaPart:
         if name in ("object", "array"):
-            built = (self._object if name == "object" else self._array)(keywords, build)
+            built = (self._build_object if name == "object" else self._build_array)(keywords, build)
             return (
                 built.mark_inexact() if "enum" in keywords else built
             )  # the values are only validated
@@ -128,18 +128,18 @@ class InputProfile:
         is_exact = True
         if "enum" in keywords:
             values = [value for value in keywords["enum"] if _belongs(value, name)]
-            is_exact = self._enum(schema, values, told)
+            is_exact = self._build_enum(schema, values, told)
         else:
             schema |= {key: keywords[key] for key in _BY_TYPE.get(name, ()) if key in keywords}
             told.append(_describe_bounds(keywords, name))
             if name == "string":
-                is_exact = self._string(schema, keywords, told)
+                is_exact = self._build_string(schema, keywords, told)
         if any(told):
             schema["description"] = _join_sentences(told)
-        return leaf(schema, is_exact=is_exact)
+        return make_leaf(schema, is_exact=is_exact)
 
     @staticmethod
-    def _enum(schema: JsonObject, values: list[JsonValue], told: list[str]) -> bool:
+    def _build_enum(schema: JsonObject, values: list[JsonValue], told: list[str]) -> bool:
         if len(values) <= _MAX_ENUM:
             schema["enum"] = values
             return True
@@ -148,7 +148,7 @@ class InputProfile:
         return False
 
     @staticmethod
-    def _string(schema: JsonObject, keywords: JsonObject, told: list[str]) -> bool:
+    def _build_string(schema: JsonObject, keywords: JsonObject, told: list[str]) -> bool:
         if keywords.get("format") in _FORMATS:
             schema["format"] = keywords["format"]
         elif keywords.get("format") == "byte" or keywords.get("contentEncoding") == "base64":
@@ -166,16 +166,16 @@ class InputProfile:
         return False
 
     @staticmethod
-    def _array(keywords: JsonObject, build: Build) -> SchemaPart:
+    def _build_array(keywords: JsonObject, build: Build) -> SchemaPart:
         own = {"type": "array"}
         own |= {key: keywords[key] for key in _BY_TYPE["array"] if key in keywords}
         bounds = _describe_bounds(keywords, "array")
         if bounds:
             own["description"] = bounds
         child = build(keywords.get("items", True))
-        return branch({**own, "items": child.schema}, own, [child], levels=1, is_exact=True)
+        return make_branch({**own, "items": child.schema}, own, [child], levels=1, is_exact=True)
 
-    def _object(self, keywords: JsonObject, build: Build) -> SchemaPart:
+    def _build_object(self, keywords: JsonObject, build: Build) -> SchemaPart:
         own: JsonObject = {"type": "object"}
         is_exact = True
         required = list(keywords.get("required", ()))
@@ -211,9 +211,11 @@ class InputProfile:
         if extra is False and not is_exact:
             del schema["additionalProperties"]
         levels = 1 if children else 0
-        return branch(schema, own, children, levels=levels, is_exact=is_exact, names=properties)
+        return make_branch(
+            schema, own, children, levels=levels, is_exact=is_exact, names=properties
+        )
 
-    def _choice(
+    def _build_choice_keyword(
         self, keywords: JsonObject, types: list[str], choice: str, build: Build
     ) -> SchemaPart:
         members = keywords[choice]
@@ -230,9 +232,11 @@ class InputProfile:
             return base.mark_inexact().describe(
                 _join_sentences([base.schema.get("description", ""), told])
             )
-        parts = [self._member(member, types, build) for member in members if member is not False]
+        parts = [
+            self._build_member(member, types, build) for member in members if member is not False
+        ]
         if not parts:  # nothing fits, which is only checked
-            return leaf({"description": _ANY}, is_exact=False)
+            return make_leaf({"description": _ANY}, is_exact=False)
         is_exact = choice == "anyOf" or _are_disjoint(parts)
         if base is None and keywords.keys() & _BESIDE_A_CHOICE:
             is_exact = False
@@ -241,7 +245,7 @@ class InputProfile:
         built = _build_choice(parts)
         if base is not None:
             schema = {**base.schema, **built.schema}
-            built = branch(schema, {}, [base, built], levels=0, is_exact=is_exact)
+            built = make_branch(schema, {}, [base, built], levels=0, is_exact=is_exact)
         return built if is_exact else built.mark_inexact()
 
     def _rename(self, name: str) -> str:
@@ -261,7 +265,7 @@ class InputProfile:
         return told or ["More rules apply; a call that breaks one is told which."]
 
     @staticmethod
-    def _member(member: JsonSchema, types: list[str], build: Build) -> SchemaPart:
+    def _build_member(member: JsonSchema, types: list[str], build: Build) -> SchemaPart:
         built = build(member)
         if not {"type", "$ref", "anyOf"} & built.schema.keys() and len(types) == 1:
             return _with(built, {"type": types[0]})
@@ -271,7 +275,7 @@ class InputProfile:
 def _with(built: SchemaPart, more: JsonObject) -> SchemaPart:
     schema = {**built.schema, **more}
     return SchemaPart(
-        schema, built.size + leaf(more).size, built.height, built.names, built.is_exact
+        schema, built.size + make_leaf(more).size, built.height, built.names, built.is_exact
     )
 
 
@@ -281,7 +285,7 @@ def _build_choice(parts: list[SchemaPart]) -> SchemaPart:
     for part in parts:
         if part.schema.keys() <= {"anyOf", "description"} and "anyOf" in part.schema:
             flat += [
-                SchemaPart(member, leaf(member).size, part.height, part.names, part.is_exact)
+                SchemaPart(member, make_leaf(member).size, part.height, part.names, part.is_exact)
                 for member in part.schema["anyOf"]
             ]
         else:
@@ -293,7 +297,7 @@ def _build_choice(parts: list[SchemaPart]) -> SchemaPart:
     if len(distinct) == 1:
         return distinct[0]
     members = [part.schema for part in distinct]
-    return branch({"anyOf": members}, {"anyOf": []}, distinct, levels=0, is_exact=True)
+    return make_branch({"anyOf": members}, {"anyOf": []}, distinct, levels=0, is_exact=True)
 
 
 def _drop_repeated(parts: list[SchemaPart]) -> list[SchemaPart]:
@@ -339,7 +343,7 @@ def _join_enums(parts: list[SchemaPart]) -> SchemaPart | None:
     ]
     if meanings:
         schema["description"] = shorten_at_sentence("; ".join(meanings), _MAX_DESCRIPTION)
-    return leaf(schema, is_exact=all(part.is_exact for part in parts))
+    return make_leaf(schema, is_exact=all(part.is_exact for part in parts))
 
 
 def _are_disjoint(parts: list[SchemaPart]) -> bool:
@@ -366,7 +370,7 @@ def _drop_null(built: SchemaPart) -> SchemaPart:
 def _belongs(value: Any, type_name: str) -> bool:
     if value is None:
         return type_name == "null"
-    kind = json_type(value)
+    kind = find_json_type(value)
     return not type_name or kind == type_name or (kind == "integer" and type_name == "number")
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from mcpgen.jsonschema.shapes import Shape
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.schemas.input_profile import Build
-from mcpgen.plan.schemas.schema_part import SchemaPart, branch, leaf
+from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.text.prose import first_sentence
 
 _MAX_DESCRIPTION = 120
@@ -28,7 +28,7 @@ class OutputProfile:
 
     def cut(self, shape: Shape) -> SchemaPart:
         """Return the replacement of a part that is nested too deeply."""
-        return _plain(shape.types, self.description(shape.keywords))
+        return _build_plain(shape.types, self.description(shape.keywords))
 
     def is_cut(self, shape: Shape) -> bool:
         """Whether a part can have nested parts."""
@@ -41,7 +41,7 @@ class OutputProfile:
         keywords = shape.keywords
         choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")
         children: list[SchemaPart] = []
-        schema = _types(shape.types)
+        schema = _build_types(shape.types)
         own = dict(schema)
         levels = 0
         properties: dict[str, SchemaPart] = {}
@@ -87,17 +87,17 @@ class OutputProfile:
         told = self.description(keywords)
         if told:
             schema["description"] = own["description"] = told
-        return branch(schema, own, children, levels=levels, is_exact=True, names=properties)
+        return make_branch(schema, own, children, levels=levels, is_exact=True, names=properties)
 
 
 @lru_cache(maxsize=4096)
-def _plain(types: tuple[str, ...], told: str) -> SchemaPart:
+def _build_plain(types: tuple[str, ...], told: str) -> SchemaPart:
     """Return a schema without children, cached because thousands of properties are equal."""
-    schema = _types(types)
-    return leaf({**schema, "description": told} if told else schema)
+    schema = _build_types(types)
+    return make_leaf({**schema, "description": told} if told else schema)
 
 
-def _types(allowed: tuple[str, ...]) -> JsonObject:
+def _build_types(allowed: tuple[str, ...]) -> JsonObject:
     """Return the `type` of a value, including null."""
     types = [name for name in allowed if name != "null"]
     return {"type": [*types, "null"]} if types else {}

@@ -13,23 +13,23 @@ def collect_needed_schemas(
     operations: Iterable[Operation], schemas: Mapping[str, JsonSchema]
 ) -> dict[str, JsonSchema]:
     """Return the definitions to which operations refer, directly or indirectly, by name."""
-    values = [schema for operation in operations for schema in _schemas_of(operation)]
+    values = [schema for operation in operations for schema in _iterate_schemas(operation)]
     names = {find_reference(value) for value in iterate_reachable(values, schemas)}
     return {name: schemas[name] for name in sorted(names & schemas.keys())}
 
 
-def _schemas_of(operation: Operation) -> Iterable[JsonSchema]:
+def _iterate_schemas(operation: Operation) -> Iterable[JsonSchema]:
     for parameter in operation.parameters:
         yield parameter.schema
     if operation.request_body is not None:
-        yield from _of_content(operation.request_body.content)
+        yield from _iterate_content_schemas(operation.request_body.content)
     for response in operation.responses:
-        yield from _of_content(response.content)
+        yield from _iterate_content_schemas(response.content)
         for header in response.headers:
             yield header.schema
 
 
-def _of_content(content: Iterable[MediaType]) -> Iterable[JsonSchema]:
+def _iterate_content_schemas(content: Iterable[MediaType]) -> Iterable[JsonSchema]:
     for item in content:
         if item.schema is not None:
             yield item.schema

@@ -40,12 +40,12 @@ class SchemaPart(Struct, frozen=True):
         return SchemaPart(schema, size, self.height, self.names, self.is_exact)
 
 
-def leaf(schema: JsonObject, *, is_exact: bool = True) -> SchemaPart:
+def make_leaf(schema: JsonObject, *, is_exact: bool = True) -> SchemaPart:
     """Return the part for a schema without children."""
     return SchemaPart(schema, len(_encode(schema)), is_exact=is_exact)
 
 
-def branch(
+def make_branch(
     schema: JsonObject,
     own: JsonObject,
     children: Iterable[SchemaPart],

@@ -137,7 +137,7 @@ def keeps_null(operation: Operation) -> bool:
     )
 
 
-def response_schemas(operation: Operation) -> tuple[list[JsonSchema], bool]:
+def list_response_schemas(operation: Operation) -> tuple[list[JsonSchema], bool]:
     """Return the distinct JSON schemas of successful responses; whether all of these are JSON."""
     successful = [item for item in operation.responses if item.status.startswith("2")]
     if not successful:

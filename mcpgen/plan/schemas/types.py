@@ -89,17 +89,19 @@ class Types:
             return _ANYTHING
         name = find_reference(schema)
         if name and isinstance(schema, dict) and not _says_more(schema):
-            return self._of_name(name, direction, depth)
+            return self._build_named(name, direction, depth)
         shape = self._shapes[direction].of(schema)
         home = self._homes.get(id(schema))
         if home is None:
-            return self._of_shape(shape, direction, hint, "", depth)
+            return self._build_from_shape(shape, direction, hint, "", depth)
         key = (id(schema), direction)
         if key not in self._inline:
             component, suffix = home
             stem, owner = self._choose_class_name(component, direction)
             hint = f"{to_class_name(stem)}{suffix}"
-            self._inline[key] = self._of_shape(shape, direction, hint, f"{owner}/{suffix}", depth)
+            self._inline[key] = self._build_from_shape(
+                shape, direction, hint, f"{owner}/{suffix}", depth
+            )
         return self._inline[key]
 
     def _choose_class_name(self, name: str, direction: DirectionName) -> tuple[str, str]:
@@ -108,27 +110,27 @@ class Types:
             return f"{to_class_name(name)}Input", f"#/{name}?request"
         return name, f"#/{name}"
 
-    def _of_name(self, name: str, direction: DirectionName, depth: int) -> Typed:
+    def _build_named(self, name: str, direction: DirectionName, depth: int) -> Typed:
         key = (name, direction)
         found = self._named.get(key)
         if found is None:
             shape = self._shapes[direction].of({"$ref": PREFIX + name})
             hint, owner = self._choose_class_name(name, direction)
             self._named[key] = _ANYTHING  # of a circle without objects
-            found = self._of_shape(shape, direction, hint, owner, depth + 1)
+            found = self._build_from_shape(shape, direction, hint, owner, depth + 1)
             self._named[key] = found
         return found
 
     def _is_class(self, shape: Shape) -> bool:
         is_object = set(shape.types) - {"null"} == {"object"}
-        return self._models and is_object and bool(_members(shape.keywords))
+        return self._models and is_object and bool(_list_members(shape.keywords))
 
-    def _of_shape(
+    def _build_from_shape(
         self, shape: Shape, direction: DirectionName, hint: str, owner: str, depth: int
     ) -> Typed:
         keywords = shape.keywords
         if self._is_class(shape):
-            typed = self._class(shape, direction, hint, owner)
+            typed = self._build_class(shape, direction, hint, owner)
             return _build_union([typed, _NULL]) if "null" in shape.types else typed
         choice = keywords.get("anyOf") or keywords.get("oneOf")
         if choice and "properties" not in keywords:
@@ -144,10 +146,10 @@ class Types:
         if not shape.types:
             return _ANYTHING
         return _build_union(
-            [self._of_type(name, keywords, direction, hint, depth) for name in shape.types]
+            [self._build_from_type(name, keywords, direction, hint, depth) for name in shape.types]
         )
 
-    def _of_type(
+    def _build_from_type(
         self, name: str, keywords: JsonObject, direction: DirectionName, hint: str, depth: int
     ) -> Typed:
         if name == "array":
@@ -157,14 +159,14 @@ class Types:
             return Typed(f"list[{item.source}]", schema, item.models)
         if name == "object":
             extra = keywords.get("additionalProperties")
-            if not isinstance(extra, dict) or not extra or _members(keywords):
+            if not isinstance(extra, dict) or not extra or _list_members(keywords):
                 return _ANY_OBJECT
             value = self._build_type(extra, direction, f"{hint}Value", depth + 1)
             schema = {"type": "object", "additionalProperties": value.schema}
             return Typed(f"dict[str, {value.source}]", schema, value.models)
         return Typed(_PRIMITIVES[name], {"type": name}) if name in _PRIMITIVES else _ANYTHING
 
-    def _class(self, shape: Shape, direction: DirectionName, hint: str, owner: str) -> Typed:
+    def _build_class(self, shape: Shape, direction: DirectionName, hint: str, owner: str) -> Typed:
         """Return the class of an object; `_fill` adds its properties later, without recursion."""
         class_name = self._names.assign(hint, owner or f"{direction}:{hint}")
         if class_name not in self.definitions:
@@ -176,7 +178,7 @@ class Types:
         """Add the properties of a class."""
         uses: set[Identifier] = set()
         properties: JsonObject = {}
-        for name, value in sorted(_members(shape.keywords).items()):
+        for name, value in sorted(_list_members(shape.keywords).items()):
             typed = self._build_type(value, direction, f"{class_name}{to_class_name(name)}", 1)
             properties[name] = typed.schema
             uses |= typed.models
@@ -218,7 +220,7 @@ def _find_homes(schemas: Mapping[str, JsonSchema]) -> dict[int, tuple[str, str]]
     return homes
 
 
-def _members(keywords: JsonObject) -> JsonObject:
+def _list_members(keywords: JsonObject) -> JsonObject:
     """Return the properties that an object may have and whose names UTF-8 can encode."""
     return {
         name: schema

@@ -36,11 +36,11 @@ class ValidationSchemas:
         while waiting:
             name = waiting.pop()
             if name not in definitions:
-                definitions[name], needed = self._definition(name)
+                definitions[name], needed = self._convert_definition(name)
                 waiting += sorted(needed - definitions.keys())
         return parts, dict(sorted(definitions.items()))
 
-    def _definition(self, name: str) -> tuple[JsonSchema, frozenset[str]]:
+    def _convert_definition(self, name: str) -> tuple[JsonSchema, frozenset[str]]:
         if name not in self._named:
             names: set[str] = set()
             schema = self._convert(self._direction.schemas.named.get(name, True), names)

@@ -6,7 +6,7 @@ from mcpgen.ir.api import SAFE_METHODS, Operation
 from mcpgen.jsonschema.types import JsonObject
 
 
-def tool_annotations(operation: Operation, title: str) -> JsonObject:
+def derive_annotations(operation: Operation, title: str) -> JsonObject:
     """Return the hints of a tool; texts of the document never make an operation look harmless.
 
     A POST or PATCH may destroy something, so `destructiveHint` keeps MCP's default, true.

@@ -63,7 +63,7 @@ class _Declaring:
             self._plan,
             icons=tuple(_drop_empty(msgspec.to_builtins(icon)) for icon in server.icons),
             revisions=tuple(sorted(server.revisions, reverse=True)),
-            resources=self._sort_unique("resources", resources, _uri_of),
+            resources=self._sort_unique("resources", resources, _build_uri),
             prompts=self._sort_unique("prompts", prompts, lambda item: item.listing["name"]),
         )
 
@@ -115,7 +115,12 @@ class _Declaring:
         route = _IN_PATH.sub(lambda found: f"{{{path.get(found[1], '')}}}", tool.operation.path)
         uri = f"{self._plan.name}://{route.lstrip('/')}"
         key = "uriTemplate" if tool.exposed_as == "template" else "uri"
-        listing = {"name": tool.name, key: uri, **_describe(tool), "mimeType": _media_type(tool)}
+        listing = {
+            "name": tool.name,
+            key: uri,
+            **_describe(tool),
+            "mimeType": _choose_media_type(tool),
+        }
         values = {name: _list_values(tool, name) for name in path.values()}
         return DeclaredPlan(_drop_empty(listing), {"tool": tool.name}, _drop_empty(values))
 
@@ -167,12 +172,12 @@ class _Declaring:
         media_type = entry.media_type
         tool: ToolPlan | None = None
         if entry.file:
-            content = self._file(name, entry.file)
+            content = self._plan_file(name, entry.file)
             media_type = media_type or mimetypes.guess_type(entry.file)[0] or ""
         elif entry.operation:
             tool = self._find_tool(name, entry, variables)
             content = None if tool is None else {"tool": tool.name}
-            media_type = media_type or ("" if tool is None else _media_type(tool))
+            media_type = media_type or ("" if tool is None else _choose_media_type(tool))
         elif variables:
             self._refuse(
                 ("resources", name, "uri"),
@@ -209,7 +214,7 @@ class _Declaring:
             return None
         return template.variables
 
-    def _file(self, name: str, path: str) -> JsonObject | None:
+    def _plan_file(self, name: str, path: str) -> JsonObject | None:
         package = f"src/{self._plan.package}/"
         if not path.startswith(package) or ".." in path.split("/"):
             self._refuse(
@@ -298,7 +303,7 @@ class _Declaring:
         self._problems.error(code, message, at=self._locate(tokens), why=_WHY, help=help)
 
 
-def _uri_of(item: DeclaredPlan) -> str:
+def _build_uri(item: DeclaredPlan) -> str:
     uri: str = item.listing.get("uri") or item.listing["uriTemplate"]
     return uri
 
@@ -307,7 +312,7 @@ def _describe(tool: ToolPlan) -> JsonObject:
     return {"title": tool.title, "description": tool.description}
 
 
-def _media_type(tool: ToolPlan) -> str:
+def _choose_media_type(tool: ToolPlan) -> str:
     """Return the media type of a tool's result as a resource, or "" if it is uncertain."""
     accepted = tool.accept[0] if len(tool.accept) == 1 else ""
     return "" if "*" in accepted else accepted

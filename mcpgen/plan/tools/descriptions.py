@@ -12,7 +12,7 @@ _LEAST = 40  # shorter than this, a model learns too little
 _MAX_TITLE = 80
 
 
-def tool_title(operation: Operation, name: str) -> str:
+def write_tool_title(operation: Operation, name: str) -> str:
     """Return a short title for users: the summary, else the words of the tool's name.
 
     If the document's name has other than Latin letters, it is used instead of the tool's.
@@ -28,7 +28,7 @@ def prefix_wire_name(text: str, wire_name: str) -> str:
     return f"`{plain_line(wire_name)}`: {text}".removesuffix(": ")
 
 
-def tool_description(
+def write_tool_description(
     operation: Operation, notes: tuple[str, ...], entry: OperationEntry | None = None
 ) -> str:
     """Return the summary, the details and the `notes`; at most 1024 characters.
@@ -49,7 +49,7 @@ def tool_description(
     if _says_the_same(purpose, details):
         details = ""
     marks = ["[deprecated]"] if operation.deprecated else []
-    ending = [*_effects(operation), *notes]
+    ending = [*_describe_effects(operation), *notes]
     room = MAX_TOOL_DESCRIPTION - sum(len(part) + 1 for part in (*marks, *ending))
     told = shorten_at_sentence(f"{purpose}\n{details}" if details else purpose, max(room, 80))
     if len(told) < _LEAST and operation.key not in told:
@@ -69,7 +69,7 @@ def _says_the_same(purpose: str, details: str) -> bool:
     return details.rstrip(".").lower() == purpose.rstrip(".").lower()
 
 
-def _effects(operation: Operation) -> list[str]:
+def _describe_effects(operation: Operation) -> list[str]:
     if operation.method == "DELETE":
         return ["Destructive: what it removes may not come back."]
     return []

@@ -18,16 +18,16 @@ from mcpgen.ir.manifest import EffectiveEntry, LocatedManifest, OperationEntry, 
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.arguments.overrides import find_argument_places
-from mcpgen.plan.tools.annotations import tool_annotations
+from mcpgen.plan.tools.annotations import derive_annotations
 from mcpgen.plan.tools.intent import apply_hints, find_entry_key
 
 _WITH_MEMBERS = frozenset({"annotations", "parameters", "result"})
 _PLAIN = OperationEntry()
 
 
-def effect_of(operation: Operation, entry: OperationEntry) -> str:
+def find_effect(operation: Operation, entry: OperationEntry) -> str:
     """Return "read", "write" or "destructive": by the method, or by the entry's annotations."""
-    hints = apply_hints(tool_annotations(operation, ""), entry)
+    hints = apply_hints(derive_annotations(operation, ""), entry)
     if hints.get("readOnlyHint"):
         return "read"
     return "destructive" if hints.get("destructiveHint") else "write"
@@ -72,12 +72,12 @@ class _Inheriting:
 
     def effective(self, operation: Operation, entry: OperationEntry) -> EffectiveEntry:
         """Return the settings of an operation from its own entry and those that cover it."""
-        own = _own_tokens(operation, self._intent)
+        own = _list_own_tokens(operation, self._intent)
         keys = list(self._iterate_keys(operation, entry)) if self._wide else []
         if not keys:
             return EffectiveEntry(entry, own)
         self._covering.update(keys)
-        arguments = self._arguments_of(operation, keys)
+        arguments = self._list_arguments(operation, keys)
         own_stated = self._read_own_settings(own, entry)
         stated: JsonObject = {}
         origins: dict[Tokens, Tokens] = {}
@@ -99,11 +99,15 @@ class _Inheriting:
     def _iterate_keys(self, operation: Operation, entry: OperationEntry) -> Iterator[str]:
         """Yield the entries that cover an operation, the closest first."""
         tags = operation.tags or (operation.tag,)
-        for key in (*(f"tag:{tag}" for tag in tags), f"effect:{effect_of(operation, entry)}", "*"):
+        for key in (
+            *(f"tag:{tag}" for tag in tags),
+            f"effect:{find_effect(operation, entry)}",
+            "*",
+        ):
             if key in self._wide:
                 yield key
 
-    def _arguments_of(self, operation: Operation, keys: Sequence[str]) -> Collection[str]:
+    def _list_arguments(self, operation: Operation, keys: Sequence[str]) -> Collection[str]:
         if not self._has_parameters or operation.declared is not None:
             return ()
         found = find_argument_places(operation, self._shapes)
@@ -175,7 +179,7 @@ class _Inheriting:
         self._problems.error(code, message, at=at, why=why, help=help)
 
 
-def _own_tokens(operation: Operation, intent: LocatedManifest) -> Tokens:
+def _list_own_tokens(operation: Operation, intent: LocatedManifest) -> Tokens:
     if operation.declared is not None:
         return ("tools", operation.declared.tool)
     return ("operations", find_entry_key(operation, intent.manifest))

@@ -60,14 +60,14 @@ class _Choosing:
         self._samples = Samples(plan.api.schemas, "request")
 
     def steps(self) -> FirstSteps:
-        confirmed = min(filter(_is_destructive, self._free), key=_danger, default=None)
+        confirmed = min(filter(_is_destructive, self._free), key=_rank_danger, default=None)
         entries: dict[str, JsonObject] = {}
-        candidates = [each for tool in self._free for each in self._candidates(tool)]
-        fixed = self._first(
+        candidates = [each for tool in self._free for each in self._iterate_candidates(tool)]
+        fixed = self._choose_first(
             (each for each in candidates if not each.is_size), lambda each: each.rank
         )
         other = None if fixed is None else fixed[0]
-        default = self._first(
+        default = self._choose_first(
             (each for each in candidates if each is not other),
             lambda it: (not it.is_size, other is None or it.tool is not other.tool, *it.rank),
         )
@@ -93,10 +93,10 @@ class _Choosing:
             for tool in self._free
             if _choose_reference(tool) not in entries and not _GLOB.search(tool.operation.key)
         ]
-        ranked = sorted(left, key=lambda tool: (not tool.operation.deprecated, *_danger(tool)))
+        ranked = sorted(left, key=lambda tool: (not tool.operation.deprecated, *_rank_danger(tool)))
         return ranked[0].operation.key if ranked else ""
 
-    def _candidates(self, tool: ToolPlan) -> Iterator[_Candidate]:
+    def _iterate_candidates(self, tool: ToolPlan) -> Iterator[_Candidate]:
         paged = "" if tool.pagination is None else tool.pagination.parameter
         size = find_size_parameter(tool.operation)
         for argument in tool.arguments:
@@ -105,7 +105,7 @@ class _Choosing:
             if is_usable and not (name == paged or _OF_PAGES.search(name) or is_secret_name(name)):
                 yield _Candidate(tool, argument, self._rank(tool, argument), name == size)
 
-    def _first(
+    def _choose_first(
         self, candidates: Iterable[_Candidate], order: Callable[[_Candidate], tuple[bool, ...]]
     ) -> tuple[_Candidate, JsonValue] | None:
         """Return the best candidate with a sample value, and the value."""
@@ -135,7 +135,7 @@ def _is_destructive(tool: ToolPlan) -> bool:
     return tool.annotations.get("destructiveHint") is True
 
 
-def _danger(tool: ToolPlan) -> tuple[bool, str]:
+def _rank_danger(tool: ToolPlan) -> tuple[bool, str]:
     return (tool.operation.method != "DELETE", tool.name)
 
 

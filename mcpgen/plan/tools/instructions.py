@@ -53,18 +53,18 @@ def _quote_document(info: ApiInfo, title: str) -> str:
 
     They are one line, so that they cannot imitate the text that follows.
     """
-    known = {_words(title), _words(info.title), ()}
+    known = {_list_words(title), _list_words(info.title), ()}
     told: list[str] = []
     for text in (info.summary, _HEADING.sub("", _FENCED.sub("", info.description))):
         for sentence in split_sentences(plain_line(text)):
-            words = _words(sentence)
+            words = _list_words(sentence)
             if words not in known:
                 told.append(sentence if sentence[-1] in ".!?。…" else f"{sentence}.")
                 known.add(words)
     return " ".join(told)
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _list_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.lower()))
 
 
@@ -115,7 +115,7 @@ def _find_identifier_sources(tools: Iterable[ToolPlan]) -> list[str]:
     `/pets/{petId}/photos` takes what `GET /pets` lists.
     """
     lists = {
-        (it.operation.source, _plain(it.operation.path)): it.name
+        (it.operation.source, _format_plain(it.operation.path)): it.name
         for it in tools
         if it.operation.method == "GET" and not it.operation.path.endswith("}")
     }
@@ -123,7 +123,7 @@ def _find_identifier_sources(tools: Iterable[ToolPlan]) -> list[str]:
     for tool in tools:
         names = {it.wire_name: it.name for it in tool.arguments if it.location == "path"}
         for variable, collection in _iterate_collections(tool.operation):
-            found = lists.get((tool.operation.source, _plain(collection)))
+            found = lists.get((tool.operation.source, _format_plain(collection)))
             if found is not None and variable in names:
                 uses.setdefault(names[variable], Counter())[found] += 1
     ordered = sorted(uses, key=lambda argument: (-uses[argument].total(), argument))
@@ -151,5 +151,5 @@ def _iterate_collections(operation: Operation) -> Iterator[tuple[str, str]]:
             yield found[1], "/".join(segments[:index])
 
 
-def _plain(path: str) -> str:
+def _format_plain(path: str) -> str:
     return _VARIABLE.sub("{}", path)

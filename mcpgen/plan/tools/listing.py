@@ -14,7 +14,7 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.extensions import list_scopes
 from mcpgen.plan.tools.intent import names_of
-from mcpgen.plan.tools.search_index import tag_of
+from mcpgen.plan.tools.search_index import find_tag
 from mcpgen.plan.tools.token_cost import estimate_cost
 
 AnyTool: TypeAlias = ToolPlan | WorkflowPlan
@@ -203,7 +203,7 @@ def _make_search_tool(
 ) -> JsonObject:
     describe, call = others
     tag: JsonObject = {"type": "string", "description": "Only tools of this tag."}
-    tags = sorted({tag_of(tool) for tool in tools} - {""})
+    tags = sorted({find_tag(tool) for tool in tools} - {""})
     if len(tags) <= _MAX_TAGS_NAMED:
         tag["enum"] = tags
     return {

@@ -12,7 +12,7 @@ from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.tool_plan import Pagination
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
-from mcpgen.plan.schemas.tool_schema import InputSchemas, response_schemas
+from mcpgen.plan.schemas.tool_schema import InputSchemas, list_response_schemas
 
 ARGUMENT = "max_pages"
 
@@ -35,7 +35,7 @@ def recognize_pagination(
     operation: Operation, requests: Shapes, responses: Shapes
 ) -> Pagination | None:
     """Return how an operation paginates its list, or None if that is uncertain."""
-    found, _ = response_schemas(operation)
+    found, _ = list_response_schemas(operation)
     if operation.method != "GET" or len(found) != 1:
         return None
     if any(parameter.name == ARGUMENT for parameter in operation.parameters):

@@ -14,7 +14,7 @@ from mcpgen.jsonschema.samples import Samples
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.plan.schemas.projection import ITEMS, NoMemberError, Projection, nest_paths, split_path
-from mcpgen.plan.schemas.tool_schema import response_schemas
+from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.plan.tools.pagination import find_size_parameter
 
 At = Callable[..., Location]
@@ -83,13 +83,13 @@ class ResultPolicyPlanning:
         if entry.result is None:
             return policies
         if effective.is_inherited("result") and not entry.result.select:
-            schemas, _ = response_schemas(self._operation)
+            schemas, _ = list_response_schemas(self._operation)
             if not schemas:
                 return policies  # an entry that covers many bounds the results that there are
         return self._with_result(policies, entry.result)
 
     def _with_result(self, policies: ResultPolicies, wish: ResultEntry) -> ResultPolicies:
-        schemas = self._schemas("result")
+        schemas = self._list_schemas("result")
         for number, path in enumerate(wish.select):
             tokens = ("result", "select", str(number))
             self._follow(schemas, path, *tokens)
@@ -135,7 +135,7 @@ class ResultPolicyPlanning:
                 "make `interval_seconds` less than `timeout_seconds`",
                 "poll",
             )
-        found = self._follow(self._schemas("poll"), poll.until, "poll", "until")
+        found = self._follow(self._list_schemas("poll"), poll.until, "poll", "until")
         if ITEMS in split_path(poll.until):
             raise self._make_refusal(
                 f"`{poll.until}` leads to more than one value",
@@ -151,8 +151,8 @@ class ResultPolicyPlanning:
                     f"`{poll.until}` never has this value", problem, "poll", "values", str(number)
                 )
 
-    def _schemas(self, key: str) -> list[JsonSchema]:
-        schemas, _ = response_schemas(self._operation)
+    def _list_schemas(self, key: str) -> list[JsonSchema]:
+        schemas, _ = list_response_schemas(self._operation)
         if not schemas:
             raise self._make_refusal(
                 "no JSON comes back, as far as its description tells", f"leave `{key}` out", key

@@ -7,10 +7,11 @@ from msgspec import Struct
 from mcpgen.ir.api import Operation
 from mcpgen.ir.tool_plan import Annotation, ResultPolicies
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.plan.arguments.media_types import base_type, is_json, rank_media_types
+from mcpgen.plan.arguments.media_types import is_json, rank_media_types
 from mcpgen.plan.schemas.projection import Projection
-from mcpgen.plan.schemas.tool_schema import ToolSchemas, response_schemas
+from mcpgen.plan.schemas.tool_schema import ToolSchemas, list_response_schemas
 from mcpgen.plan.schemas.types import Types
+from mcpgen.text.media_types import essence_of
 
 
 class PlannedResult(Struct, frozen=True):
@@ -25,7 +26,7 @@ def plan_result(
     operation: Operation, hint: str, policies: ResultPolicies, schemas: ToolSchemas, types: Types
 ) -> PlannedResult:
     """Plan the result of an operation; `hint` names the class that an inline object needs."""
-    found, is_sure = response_schemas(operation)
+    found, is_sure = list_response_schemas(operation)
     if not found:
         return PlannedResult(None, "", _returns_without_json(operation))
     schema = found[0] if len(found) == 1 else {"anyOf": found}
@@ -58,7 +59,7 @@ def list_accepted_types(operation: Operation) -> tuple[str, ...]:
             for item in response.content
         ]
         names = list(
-            dict.fromkeys(base_type(item.media_type) for item in rank_media_types(content))
+            dict.fromkeys(essence_of(item.media_type) for item in rank_media_types(content))
         )
         if names:
             of_json = ["application/json" if "*" in it else it for it in names if is_json(it)]
@@ -69,7 +70,7 @@ def list_accepted_types(operation: Operation) -> tuple[str, ...]:
 def also_answered(operation: Operation) -> tuple[str, ...]:
     """Return the media types of successful responses that `list_accepted_types` omits."""
     names = {
-        base_type(item.media_type)
+        essence_of(item.media_type)
         for response in operation.responses
         if response.status.startswith("2")
         for item in response.content

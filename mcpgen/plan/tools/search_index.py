@@ -57,15 +57,15 @@ def make_index(plan: ServerPlan) -> tuple[IndexEntry, ...]:
     tools.sort(key=lambda tool: tool.name)
     fields = _collect_fields(tools)
     terms = _weigh_terms(fields)
-    return tuple(_entry(tool, found) for tool, found in zip(tools, terms, strict=True))
+    return tuple(_build_entry(tool, found) for tool, found in zip(tools, terms, strict=True))
 
 
-def tag_of(tool: _Tool) -> str:
+def find_tag(tool: _Tool) -> str:
     """Return the tag of a tool in the search."""
     return "workflows" if isinstance(tool, WorkflowPlan) else tool.operation.tag
 
 
-def _entry(tool: _Tool, terms: Mapping[int, str]) -> IndexEntry:
+def _build_entry(tool: _Tool, terms: Mapping[int, str]) -> IndexEntry:
     title = words(tool.title)
     subject = (
         words(_join_fixed_segments(tool))
@@ -76,29 +76,29 @@ def _entry(tool: _Tool, terms: Mapping[int, str]) -> IndexEntry:
         name=tool.name,
         summary=shorten_at_sentence(plain_line(tool.title), _MAX_SUMMARY),
         operation=tool.key if isinstance(tool, WorkflowPlan) else tool.operation.key,
-        tag=tag_of(tool),
+        tag=find_tag(tool),
         verb=next((word for word in title[:1] if word in verbs()), ""),
         subject=tuple(dict.fromkeys(subject)),
-        names=_names(tool),
+        names=_list_named_things(tool),
         lists=_lists(tool),
-        effect=_effect(tool),
+        effect=_find_effect(tool),
         is_own=_is_own(tool),
         is_deprecated=isinstance(tool, ToolPlan) and tool.operation.deprecated,
         terms=terms,
     )
 
 
-def _path(tool: _Tool) -> str:
+def _find_path(tool: _Tool) -> str:
     return "" if isinstance(tool, WorkflowPlan) else tool.operation.path
 
 
 def _join_fixed_segments(tool: _Tool) -> str:
-    return " ".join(part for part in _path(tool).split("/") if "{" not in part)
+    return " ".join(part for part in _find_path(tool).split("/") if "{" not in part)
 
 
-def _names(tool: _Tool) -> tuple[str, ...]:
+def _list_named_things(tool: _Tool) -> tuple[str, ...]:
     """Return the stems of identified things: `issu`, `team` for /sub-issues/{id}/{team_slug}."""
-    named = ((*words(part)[-1:], *words(name)) for part, name in _NAMED.findall(_path(tool)))
+    named = ((*words(part)[-1:], *words(name)) for part, name in _NAMED.findall(_find_path(tool)))
     return tuple(dict.fromkeys(chain.from_iterable(named)))
 
 
@@ -109,7 +109,7 @@ def _lists(tool: _Tool) -> tuple[str, ...]:
     return () if "{" in last else tuple(dict.fromkeys(words(last)))
 
 
-def _effect(tool: _Tool) -> str:
+def _find_effect(tool: _Tool) -> str:
     if tool.annotations.get("readOnlyHint"):
         return READ
     if isinstance(tool, WorkflowPlan):
@@ -152,7 +152,7 @@ def _collect_fields(tools: Sequence[_Tool]) -> list[_Fields]:
         {
             "title": Counter(words(tool.title)),
             "path": Counter(words(_join_fixed_segments(tool))),
-            "tag": Counter(words(" ".join(_tags(tool)))),
+            "tag": Counter(words(" ".join(_list_tag_words(tool)))),
             "name": _name_words(tool),
             "description": Counter(_select_distinctive(said, shared)),
             "arguments": Counter(words(" ".join(_iterate_argument_words(tool.input_schema)))),
@@ -173,9 +173,9 @@ def _name_words(tool: _Tool) -> Counter[str]:
     return Counter(words(tool.name))
 
 
-def _tags(tool: _Tool) -> Sequence[str]:
+def _list_tag_words(tool: _Tool) -> Sequence[str]:
     tags = tool.operation.tags if isinstance(tool, ToolPlan) else ()
-    return tags or (tag_of(tool),)
+    return tags or (find_tag(tool),)
 
 
 def _split_description(tool: _Tool) -> list[str]:
@@ -200,7 +200,7 @@ def _add_kin(tools: Sequence[_Tool], found: Sequence[_Fields]) -> None:
     said = [{*chain.from_iterable(fields.values())} for fields in found]
     families: dict[str, list[int]] = {}
     for number, tool in enumerate(tools):
-        families.setdefault(_LAST_NAMES.sub("", _path(tool)) or tool.name, []).append(number)
+        families.setdefault(_LAST_NAMES.sub("", _find_path(tool)) or tool.name, []).append(number)
     for family in families.values():
         for number in family:
             others = set().union(*(said[other] for other in family if other != number))

@@ -38,7 +38,7 @@ def select(
                 else f"{shown} matches no operation",
                 at=policy.intent.locate(("select", str(number))),
                 why="it would silently change nothing",
-                help=_suggestion(pattern, described),
+                help=_suggest(pattern, described),
             )
     default = all(rule.include is None for rule in rules)
     for operation in described:
@@ -80,7 +80,9 @@ def _fits(operation: Operation, rule: SelectRule) -> bool:
     pattern = rule.include if rule.include is not None else rule.exclude
     if isinstance(pattern, Match):
         return _matches(operation, pattern)
-    return pattern is not None and any(fnmatchcase(text, pattern) for text in _texts(operation))
+    return pattern is not None and any(
+        fnmatchcase(text, pattern) for text in _list_texts(operation)
+    )
 
 
 def _matches(operation: Operation, match: Match) -> bool:
@@ -105,7 +107,7 @@ def _has_extension(operation: Operation, wanted: str) -> bool:
     return text == (value if isinstance(value, str) else json.dumps(value))
 
 
-def _texts(operation: Operation) -> Iterable[str]:
+def _list_texts(operation: Operation) -> Iterable[str]:
     yield from operation.tags or (operation.tag,)
     yield operation.path
     yield from names_of(operation)
@@ -113,8 +115,8 @@ def _texts(operation: Operation) -> Iterable[str]:
         yield operation.operation_id
 
 
-def _suggestion(pattern: str | Match | None, operations: tuple[Operation, ...]) -> str:
+def _suggest(pattern: str | Match | None, operations: tuple[Operation, ...]) -> str:
     if not isinstance(pattern, str):
         return "an operation has to fit all that the rule names"
-    known = sorted({text for operation in operations for text in _texts(operation)})
+    known = sorted({text for operation in operations for text in _list_texts(operation)})
     return did_you_mean(pattern, known, "globs match tags, paths, operationIds and keys")

@@ -52,7 +52,7 @@ _CLIENTS: Mapping[str, _Limits] = {
 }
 
 
-def tool_name_limit(server: str, targets: Collection[str]) -> int:
+def find_name_limit(server: str, targets: Collection[str]) -> int:
     """Return the maximum length of a tool's name for the clients in `targets`.
 
     Without targets, it suits all known clients: `mcp__<server>__<tool>` has at most 64 characters,

@@ -34,8 +34,8 @@ from mcpgen.plan.naming.property_names import wire_names
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
-from mcpgen.plan.tools.annotations import tool_annotations
-from mcpgen.plan.tools.descriptions import tool_description, tool_title
+from mcpgen.plan.tools.annotations import derive_annotations
+from mcpgen.plan.tools.descriptions import write_tool_description, write_tool_title
 from mcpgen.plan.tools.intent import apply_hints
 from mcpgen.plan.tools.pagination import add_page_argument, recognize_pagination
 from mcpgen.plan.tools.result_policies import At, ResultPolicyPlanning, limit_pages
@@ -83,7 +83,7 @@ class ToolPlanning:
         self._report_unsendable(operation)
         inputs = self._schemas.input(listed, operation)
         notes = ("Some arguments nest further than listed.",) if inputs.is_cut else ()
-        title = entry.title or tool_title(operation, name)
+        title = entry.title or write_tool_title(operation, name)
         arguments = tuple(item.argument for item in listed)
         pages, policies = self._plan_policies(operation, effective, arguments)
         if pages is not None:
@@ -94,7 +94,7 @@ class ToolPlanning:
             function=to_identifier(name),
             call_type=call_type,
             title=title,
-            description=tool_description(operation, notes, entry),
+            description=write_tool_description(operation, notes, entry),
             operation=operation,
             arguments=arguments,
             input_schema=inputs.listed,
@@ -102,7 +102,7 @@ class ToolPlanning:
             output_schema=result.schema,
             result_key=result.key,
             returns=result.returns,
-            annotations=apply_hints(tool_annotations(operation, title), entry),
+            annotations=apply_hints(derive_annotations(operation, title), entry),
             accept=list_accepted_types(operation),
             token_cost=0,
             body=select_media_types(operation, self._types),

@@ -23,13 +23,13 @@ from mcpgen.ir.workflow import (
 from mcpgen.jsonschema.samples import Samples
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.plan.arguments.arguments import CONTENT_TYPE
-from mcpgen.plan.arguments.media_types import base_type
 from mcpgen.plan.tools.intent import names_of
 from mcpgen.plan.workflows.conditions import needs_answer
-from mcpgen.plan.workflows.types import Known, NothingThereError, literal_of, mismatch
+from mcpgen.plan.workflows.types import Known, NothingThereError, describe_mismatch, read_literal
 from mcpgen.plan.workflows.values import REFUSED, Refuse, WorkflowValues
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.json_pointer import json_pointer
+from mcpgen.text.media_types import essence_of
 
 
 class WorkflowSteps:
@@ -62,7 +62,7 @@ class WorkflowSteps:
                 "it is not known which of them an expression means",
                 "give each an id of its own",
             )
-        tool = self._tool_of(step)
+        tool = self._find_tool(step)
         items = None
         if step.for_each is not None:
             items = self._values.resolve(step.for_each, step.for_each_tokens)
@@ -71,7 +71,7 @@ class WorkflowSteps:
         condition = None if step.when is None else self._values.resolve_condition(step.when)
         arguments = self._step_arguments(step, tool, items)
         # Before the step is known: what its schema tells of is a success, and this is about errors.
-        on_failure = tuple(self._action(action, step) for action in step.on_failure)
+        on_failure = tuple(self._plan_action(action, step) for action in step.on_failure)
         self._check_retries(step, tool)
         self._values.add(step, tool)
         for name, output in step.outputs.items():
@@ -84,15 +84,15 @@ class WorkflowSteps:
             arguments=arguments,
             condition=condition,
             items=items,
-            criteria=self._criteria(step.criteria, step),
-            on_success=tuple(self._action(action, step) for action in step.on_success),
+            criteria=self._plan_criteria(step.criteria, step),
+            on_success=tuple(self._plan_action(action, step) for action in step.on_success),
             on_failure=on_failure,
         )
 
-    def _action(self, action: Action, step: Step) -> Action:
-        return replace(action, criteria=self._criteria(action.criteria, step))
+    def _plan_action(self, action: Action, step: Step) -> Action:
+        return replace(action, criteria=self._plan_criteria(action.criteria, step))
 
-    def _criteria(self, criteria: Iterable[Criterion], step: Step) -> tuple[Criterion, ...]:
+    def _plan_criteria(self, criteria: Iterable[Criterion], step: Step) -> tuple[Criterion, ...]:
         return tuple(
             replace(found, condition=self._values.resolve_condition(found, step))
             for found in criteria
@@ -115,7 +115,7 @@ class WorkflowSteps:
                     "`mcpgen.yaml`: `annotations: {idempotentHint: true}`",
                 )
 
-    def _tool_of(self, step: Step) -> ToolPlan | None:
+    def _find_tool(self, step: Step) -> ToolPlan | None:
         tool = self._tools.get(step.operation)
         if tool is None:
             message = f"`{step.operation}` is no operation that this server has"
@@ -138,7 +138,7 @@ class WorkflowSteps:
             value = self._values.resolve(written.value, written.tokens, items=items, step=None)
             if tool is None:
                 continue
-            argument = self._argument_of(written, tool)
+            argument = self._find_argument(written, tool)
             if argument is not None:
                 given[argument.name] = value
                 wanted = Known(argument.schema, self._requests)
@@ -162,7 +162,7 @@ class WorkflowSteps:
         why = f"the step `{step.id}` would be refused"
         self._refuse("workflow-pages", message, (*step.tokens, "max_pages"), why, hint)
 
-    def _argument_of(self, written: StepArgument, tool: ToolPlan) -> Argument | None:
+    def _find_argument(self, written: StepArgument, tool: ToolPlan) -> Argument | None:
         for argument in tool.arguments:
             if not written.location and argument.name == written.name:
                 return argument
@@ -214,7 +214,7 @@ class WorkflowSteps:
 
     def _check_fits(self, value: Value, wanted: Known, tokens: Tokens, items: Value | None) -> None:
         """Reject a value that is never valid for an argument; `items` is the list of `$item`."""
-        is_literal, plain = literal_of(value)
+        is_literal, plain = read_literal(value)
         if is_literal:
             samples = Samples(wanted.shapes.schemas, "request")
             if problem := samples.problem(wanted.schema, plain):
@@ -242,7 +242,7 @@ class WorkflowSteps:
     def _check_type(
         self, value: Value, wanted: frozenset[str], tokens: Tokens, items: Value | None = None
     ) -> bool:
-        problem = mismatch(self._values.types_of(value, items), wanted)
+        problem = describe_mismatch(self._values.find_types(value, items), wanted)
         if problem:
             self._refuse_type(tokens, problem)
         return not problem
@@ -261,6 +261,6 @@ def _is_implied(written: StepArgument, tool: ToolPlan) -> bool:
     """Whether `content_type` is the only media type of the tool's body, which needs no argument."""
     if written.location != CONTENT_TYPE or len(tool.body) != 1:
         return False
-    is_plain, stated = literal_of(written.value)
+    is_plain, stated = read_literal(written.value)
     is_text = is_plain and isinstance(stated, str)
-    return is_text and base_type(str(stated)) == base_type(tool.body[0].media_type)
+    return is_text and essence_of(str(stated)) == essence_of(tool.body[0].media_type)

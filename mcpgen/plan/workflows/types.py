@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import Operation
 from mcpgen.ir.workflow import ListOf, Literal, ObjectOf, Value
-from mcpgen.jsonschema.schemas import json_type
+from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
-from mcpgen.plan.schemas.tool_schema import response_schemas
+from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.text.json_pointer import pointer_tokens
 
 
@@ -45,11 +45,11 @@ class Known(Struct, frozen=True):
         """
         known = self
         for token in pointer_tokens(pointer):
-            known = replace(known, schema=_child(known.shape, token))
+            known = replace(known, schema=_find_child(known.shape, token))
         return known
 
 
-def _child(shape: Shape, token: str) -> JsonSchema:
+def _find_child(shape: Shape, token: str) -> JsonSchema:
     keywords = shape.keywords
     if {"anyOf", "oneOf", "patternProperties"} & keywords.keys():
         return True
@@ -84,11 +84,11 @@ ANYTHING = Known(True, Shapes({}, "response"))
 
 def find_response_schema(operation: Operation, shapes: Shapes) -> Known:
     """Return the schema of the body of a successful response."""
-    found, is_sure = response_schemas(operation)
+    found, is_sure = list_response_schemas(operation)
     return Known(found[0], shapes) if len(found) == 1 and is_sure else ANYTHING
 
 
-def mismatch(types: frozenset[str], wanted: frozenset[str]) -> str:
+def describe_mismatch(types: frozenset[str], wanted: frozenset[str]) -> str:
     """Describe why no value of some types can be of others; "" if one can, or if unknown."""
     if not types or not wanted or types & wanted:
         return ""
@@ -102,23 +102,23 @@ def _format_types(types: frozenset[str]) -> str:
     return " or ".join(f"{'an' if name[0] in 'aeiou' else 'a'} {name}" for name in named)
 
 
-def literal_of(value: Value) -> tuple[bool, JsonValue]:
+def read_literal(value: Value) -> tuple[bool, JsonValue]:
     """Whether a value has no expressions in it, and what it is then."""
     match value:
         case Literal(value=plain):
             return True, plain
         case ListOf(items=items):
-            found = [literal_of(item) for item in items]
+            found = [read_literal(item) for item in items]
             return all(is_plain for is_plain, _ in found), [plain for _, plain in found]
         case ObjectOf(members=members):
-            named = {name: literal_of(item) for name, item in members}
+            named = {name: read_literal(item) for name, item in members}
             is_plain = all(is_plain for is_plain, _ in named.values())
             return is_plain, {name: plain for name, (_, plain) in named.items()}
         case _:
             return False, None
 
 
-def types_of_literal(value: Literal | ListOf | ObjectOf) -> frozenset[str]:
+def list_literal_types(value: Literal | ListOf | ObjectOf) -> frozenset[str]:
     """Return the JSON types of a literal value."""
     match value:
         case ListOf():
@@ -126,4 +126,4 @@ def types_of_literal(value: Literal | ListOf | ObjectOf) -> frozenset[str]:
         case ObjectOf():
             return frozenset({"object"})
         case Literal(value=plain):
-            return frozenset({json_type(plain)})
+            return frozenset({find_json_type(plain)})

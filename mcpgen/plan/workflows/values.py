@@ -35,7 +35,7 @@ from mcpgen.plan.workflows.types import (
     Known,
     NothingThereError,
     find_response_schema,
-    types_of_literal,
+    list_literal_types,
 )
 from mcpgen.text.json_pointer import json_pointer
 
@@ -75,7 +75,7 @@ class WorkflowValues:
         """The tools of the planned steps."""
         return [tool for tool in self._step_tools.values() if tool is not None]
 
-    def whole_body(self, value: ResponseValue) -> ToolPlan | None:
+    def find_whole_body(self, value: ResponseValue) -> ToolPlan | None:
         """Return the tool whose whole result a value always is, or None."""
         step = self._steps.get(value.step)
         if step is None or value.part != "body" or value.selector:
@@ -83,13 +83,13 @@ class WorkflowValues:
         is_sure = step.for_each is None and step.when is None and step.id not in self._skippable
         return self._step_tools[step.id] if is_sure else None
 
-    def types_of(self, value: Value, items: Value | None = None) -> frozenset[str]:
+    def find_types(self, value: Value, items: Value | None = None) -> frozenset[str]:
         """Return the possible JSON types of a value; empty if any is possible.
 
         `items` is the list of `$item`.
         """
         if isinstance(value, Literal | ListOf | ObjectOf):
-            return types_of_literal(value)
+            return list_literal_types(value)
         return self.find_schema(value, items).types
 
     def resolve_condition(self, criterion: Criterion, step: Step | None = None) -> Condition:
@@ -144,7 +144,7 @@ class WorkflowValues:
             case Literal():
                 return value
             case OutputValue():
-                found = self._output(value, tokens)
+                found = self._resolve_output(value, tokens)
             case ResponseValue() if step is not None:
                 found = replace(value, step=step.id)
             case _:
@@ -153,7 +153,7 @@ class WorkflowValues:
             return REFUSED
         return found
 
-    def _output(self, value: OutputValue, tokens: Tokens) -> Expression | None:
+    def _resolve_output(self, value: OutputValue, tokens: Tokens) -> Expression | None:
         """Return the value of an output of an earlier step."""
         step = self._steps.get(value.step)
         if step is None:
@@ -188,7 +188,7 @@ class WorkflowValues:
                 return InputValue(name, pointer + value.pointer)
             case OutputValue():
                 inner = replace(output, pointer=output.pointer + value.pointer)
-                return self._output(inner, tokens)
+                return self._resolve_output(inner, tokens)
             case _:
                 self._refuse(
                     "workflow-output",

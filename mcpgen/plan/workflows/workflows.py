@@ -35,7 +35,7 @@ from mcpgen.plan.workflows.steps import WorkflowSteps
 from mcpgen.plan.workflows.types import (
     ANYTHING,
     Known,
-    types_of_literal,
+    list_literal_types,
 )
 from mcpgen.plan.workflows.values import WorkflowValues
 from mcpgen.text.identifiers import Identifier
@@ -83,8 +83,8 @@ class _Planning:
         workflow = self._workflow
         self._check_name()
         self._check_inputs()
-        arguments = self._arguments()
-        variables = _variables(workflow.steps, [item.identifier for item in arguments])
+        arguments = self._plan_arguments()
+        variables = _choose_variables(workflow.steps, [item.identifier for item in arguments])
         steps = tuple(self._steps.plan_step(step, variables[step.id]) for step in workflow.steps)
         output: Value = ResponseValue("body", step=workflow.steps[-1].id)
         if workflow.output is not None:
@@ -96,13 +96,13 @@ class _Planning:
             function=to_identifier(workflow.name),
             call_type=to_identifier(f"Workflow{to_class_name(workflow.name)}Call"),
             title=title,
-            description=self._description(title),
+            description=self._build_description(title),
             arguments=arguments,
             input_schema={"type": "object", **self._input_keywords, "additionalProperties": False},
             output_schema=listed.schema,
             result_key=listed.result_key,
             returns=self._returns(output),
-            annotations=self._annotations(title) | workflow.hints,
+            annotations=self._merge_annotations(title) | workflow.hints,
             steps=steps,
             output=output,
             token_cost=0,
@@ -137,7 +137,7 @@ class _Planning:
     def _input_keywords(self) -> JsonObject:
         return self._workflow.inputs if isinstance(self._workflow.inputs, dict) else {}
 
-    def _arguments(self) -> tuple[Argument, ...]:
+    def _plan_arguments(self) -> tuple[Argument, ...]:
         keywords = self._values.inputs.shape.keywords
         types = Types(self._values.inputs.shapes, self._values.inputs.shapes, models=False)
         found = []
@@ -146,7 +146,7 @@ class _Planning:
             found.append(
                 Argument(
                     name=name,
-                    identifier=_free(derive_argument_name(name), _TAKEN),
+                    identifier=_choose_free_name(derive_argument_name(name), _TAKEN),
                     location="input",
                     wire_name=name,
                     required=name in keywords.get("required", ()),
@@ -157,12 +157,12 @@ class _Planning:
             )
         return tuple(sorted(found, key=lambda item: (not item.required, item.default is UNSET)))
 
-    def _description(self, title: str) -> str:
+    def _build_description(self, title: str) -> str:
         told = plain_text(self._workflow.description) or f"{title}."
         calls = ", ".join(f"`{step.id}`" for step in self._workflow.steps)
         return f"{told}\n\nIn {len(self._workflow.steps)} steps: {calls}."
 
-    def _annotations(self, title: str) -> JsonObject:
+    def _merge_annotations(self, title: str) -> JsonObject:
         """Return annotations as strict as those of the least harmless step."""
         hints = [tool.annotations for tool in self._values.tools]
         derived: JsonObject = {"title": title, "openWorldHint": True}
@@ -182,7 +182,7 @@ class _Planning:
                 schemas = [self._build_listed_schema(item) for item in items]
                 return {"type": "array", "items": {"anyOf": schemas} if schemas else {}}
             case Literal():
-                return {"type": sorted(types_of_literal(value))}
+                return {"type": sorted(list_literal_types(value))}
             case _:
                 known = self._values.find_schema(value)
                 if known.shapes is self._schemas.responses and isinstance(known.schema, dict):
@@ -191,20 +191,22 @@ class _Planning:
 
     def _returns(self, output: Value) -> Annotation | WorkflowResult:
         """Return the type of the result, as precise as the schemas allow."""
-        if isinstance(output, ResponseValue) and (tool := self._values.whole_body(output)):
+        if isinstance(output, ResponseValue) and (tool := self._values.find_whole_body(output)):
             return tool.returns
         if not isinstance(output, ObjectOf):
-            return self._annotation(output)
+            return self._build_annotation(output)
         if not all(_can_be_field(name) for name, _ in output.members):
             return Annotation("dict[str, object]")
         return WorkflowResult(
             to_identifier(f"{to_class_name(self._workflow.name)}Result"),
-            tuple((Identifier(name), self._annotation(item)) for name, item in output.members),
+            tuple(
+                (Identifier(name), self._build_annotation(item)) for name, item in output.members
+            ),
         )
 
-    def _annotation(self, value: Value) -> Annotation:
+    def _build_annotation(self, value: Value) -> Annotation:
         if isinstance(value, Literal | ListOf | ObjectOf):
-            known = Known({"type": sorted(types_of_literal(value))}, ANYTHING.shapes)
+            known = Known({"type": sorted(list_literal_types(value))}, ANYTHING.shapes)
         else:
             known = self._values.find_schema(value)
         types = Types(known.shapes, known.shapes, models=False)
@@ -224,18 +226,20 @@ def _can_be_field(name: str) -> bool:
     return True
 
 
-def _variables(steps: Sequence[Step], arguments: Collection[Identifier]) -> dict[str, Identifier]:
+def _choose_variables(
+    steps: Sequence[Step], arguments: Collection[Identifier]
+) -> dict[str, Identifier]:
     """Return the variable of each step by its id."""
     taken = {*_TAKEN, *arguments}
     found: dict[str, Identifier] = {}
     for step in steps:
-        name = _free(derive_argument_name(step.id), taken)
+        name = _choose_free_name(derive_argument_name(step.id), taken)
         taken.add(name)
         found.setdefault(step.id, name)
     return found
 
 
-def _free(name: str, taken: Collection[str]) -> Identifier:
+def _choose_free_name(name: str, taken: Collection[str]) -> Identifier:
     while name in taken:
         name += "_"
     return to_identifier(name)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from mcpgen.jsonschema.dialects import dialect_of
+from mcpgen.jsonschema.dialects import find_dialect
 from mcpgen.runtime.content import (
     Audio,
     Completion,
@@ -79,7 +79,7 @@ class _Tool(_Feature):
                 self.listed["outputSchema"] = schema
         for key in ("inputSchema", "outputSchema"):
             try:
-                dialect_of(self.listed.get(key, {}))
+                find_dialect(self.listed.get(key, {}))
             except ValueError as error:
                 raise ConfigurationError(f"`{key}` of `{self.listed['name']}`: {error}") from None
         if self.listed.get("outputSchema", {"type": "object"}).get("type") != "object":

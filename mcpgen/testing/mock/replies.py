@@ -10,7 +10,7 @@ from http import HTTPStatus
 
 from msgspec.structs import replace
 
-from mcpgen.jsonschema.samples import CannotSampleError, exemplary, sample
+from mcpgen.jsonschema.samples import CannotSampleError, choose_example, sample
 from mcpgen.jsonschema.schemas import JsonSchema, JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpResponse
@@ -194,7 +194,7 @@ def choose_value(media_type: MediaType, api: Description) -> JsonValue:
     """
     schema = api.responses.of(media_type.schema)
     try:
-        return exemplary(schema, media_type.examples, api.responses.schemas)
+        return choose_example(schema, media_type.examples, api.responses.schemas)
     except CannotSampleError:
         return {}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 from urllib.parse import quote
 
-from mcpgen.jsonschema.fitting import fitted, required_part
+from mcpgen.jsonschema.fitting import fit_members, sample_required_members
 from mcpgen.jsonschema.samples import CannotSampleError, sample
 from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas
 from mcpgen.runtime.content import JsonObject
@@ -164,7 +164,7 @@ class StatefulApi:
                 declared |= schemas.property_names(media_type.schema)
         kept = {name: value for name, value in item.items() if name not in declared}
         members = {**kept, **told, shown.id_property: item[shown.id_property]}
-        return fitted(members, shown.schema, item, self._schemas)
+        return fit_members(members, shown.schema, item, self._schemas)
 
     # The collection
 
@@ -180,7 +180,7 @@ class StatefulApi:
             names = chain([given], names)
         for name in islice(names, _MOST_TRIES):
             members = {**told, shown.id_property: name}
-            item = fitted(members, shown.schema, shown.example, self._schemas)
+            item = fit_members(members, shown.schema, shown.example, self._schemas)
             if item.get(shown.id_property) == name:
                 items.by_id[str(name)] = item
                 items.used.add(str(name))
@@ -218,12 +218,12 @@ class StatefulApi:
             return None
         example = next(iter(shown.example), None)
         listed: JsonValue = [
-            fitted(item, shown.schema, example, self._schemas)
+            fit_members(item, shown.schema, example, self._schemas)
             for item in self._items_of(collection, request.values).by_id.values()
         ]
         if shown.member:
             # What is optional beside the list tells of pages, and there is one.
-            around = required_part(shown.whole_schema, shown.whole, self._schemas)
+            around = sample_required_members(shown.whole_schema, shown.whole, self._schemas)
             counts = {name: len(listed) for name in around if name in _COUNTS}
             listed = {**around, **counts, shown.member: listed}
         return _replace_json(
@@ -238,7 +238,7 @@ class StatefulApi:
         shown = find_item(request.operation, collection.item.id_property, self._api)
         if shown is None:
             return usual
-        value = fitted(item, shown.schema, shown.example, self._schemas)
+        value = fit_members(item, shown.schema, shown.example, self._schemas)
         return _replace_json(usual, {**shown.whole, shown.member: value} if shown.member else value)
 
 

@@ -9,7 +9,7 @@ import yaml
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.api import Api
-from mcpgen.manifest.declared_tools import host_source, lower_declared
+from mcpgen.manifest.declared_tools import derive_host_source, lower_declared
 from mcpgen.manifest.manifest import read_manifest
 
 INPUTS = {
@@ -135,4 +135,4 @@ def test_two_dollars_begin_a_text_that_begins_with_one() -> None:
     ],
 )
 def test_a_host_names_its_source(url: str, name: str) -> None:
-    assert host_source(url) == name
+    assert derive_host_source(url) == name

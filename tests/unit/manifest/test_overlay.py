@@ -10,7 +10,7 @@ import yaml
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.document import Document
-from mcpgen.manifest.overlay import overlaid, read_overlay
+from mcpgen.manifest.overlay import apply_overlays, read_overlay
 from mcpgen.openapi.source.load import load
 
 DOCUMENT = """\
@@ -37,7 +37,7 @@ def changed(document: Document, *actions: dict[str, Any], problems: Problems | N
         {"overlay": "1.1.0", "info": {"title": "T", "version": "1"}, "actions": list(actions)},
         sort_keys=False,
     )
-    return overlaid(document, [read_overlay(text.encode(), "mend.yaml", told)], told)
+    return apply_overlays(document, [read_overlay(text.encode(), "mend.yaml", told)], told)
 
 
 def test_an_update_merges_objects_and_replaces_what_is_plain(document: Document) -> None:

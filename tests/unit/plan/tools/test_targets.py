@@ -12,7 +12,7 @@ from mcpgen.manifest.manifest import read_manifest
 from mcpgen.manifest.workflows import read_workflows
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.tools.targets import check_targets, tool_name_limit
+from mcpgen.plan.tools.targets import check_targets, find_name_limit
 
 HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
 
@@ -75,7 +75,7 @@ LONG_NAME = "a-server-with-a-long-name"
 def test_the_targets_decide_how_long_a_name_may_be(
     server: str, targets: tuple[str, ...], limit: int
 ) -> None:
-    assert tool_name_limit(server, targets) == limit
+    assert find_name_limit(server, targets) == limit
 
 
 LONG_ID = "getTheCurrentStatusOfAllScheduledMaintenanceWindows"
