@@ -1,6 +1,6 @@
 """Results of tools, prompts and resources: content blocks, independent of protocol revisions.
 
-Structs of msgspec, which cost a call a tenth of what frozen dataclasses do.
+msgspec structs are created ten times as fast as frozen dataclasses.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 class Annotations(Struct, frozen=True):
-    """For whom content is meant and how much it matters (MCP `Annotations`)."""
+    """Audience and priority of content (MCP `Annotations`)."""
 
     audience: tuple[str, ...] = ()  # "user", "assistant"
     priority: float | None = None  # 0 to 1
@@ -74,7 +74,7 @@ class ToolUse(Struct, frozen=True):
     id: str
     name: str
     input: JsonObject
-    meta: JsonObject = field(default_factory=dict)  # goes back with it, as it came
+    meta: JsonObject = field(default_factory=dict)  # returned unchanged with its result
 
 
 class ToolUseResult(Struct, frozen=True):
@@ -130,9 +130,9 @@ class ResourceResult(Struct, frozen=True):
 
 
 class Completion(Struct, frozen=True):
-    """Suggestions for an argument, best first; the wire takes the first 100 of them.
+    """Suggestions for an argument, best first; the first 100 are sent.
 
-    `total` is how many there are in all, where that is more than are given here.
+    `total` is the number of all suggestions, if `values` does not contain all of them.
     """
 
     values: tuple[str, ...]

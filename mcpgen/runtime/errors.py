@@ -14,9 +14,9 @@ __all__ = ["ConfigurationError"]  # what is not defined here is exported by this
 class ToolError(Exception):
     """The call failed in a way that the model can act on; becomes a result with `isError: true`.
 
-    The text is shown to the model as it stands: one or two sentences, nothing secret, nothing
-    internal. Handlers of generated servers and of users raise it. Prompts, resources and
-    completions have no such result: raised there, the text is that of the JSON-RPC error.
+    The text is shown to the model unchanged: one or two sentences, without secrets and internals.
+    Generated and hand-written handlers raise it. For prompts, resources and completions, which have
+    no such result, the text becomes that of the JSON-RPC error.
     """
 
 
@@ -50,8 +50,8 @@ class ProtocolError(Exception):
 class ClientCannotError(ToolError):
     """The handler used a capability that this client did not declare.
 
-    `required` is what the client would have to declare, as `ClientCapabilities` on the wire. A
-    handler that can do without catches this; uncaught, the client is told in its revision's way.
+    `required` contains the missing capabilities, as `ClientCapabilities` on the wire. A handler may
+    catch this and continue without; uncaught, it is reported as the client's revision defines.
     """
 
     def __init__(self, message: str, required: dict[str, Any] | None = None) -> None:
@@ -62,7 +62,7 @@ class ClientCannotError(ToolError):
 class CallRefusedError(ToolError):
     """A tool called another one that does not exist or does not take such arguments.
 
-    Nothing was sent, and the same call would be refused again.
+    Nothing was sent, and repeating the call would fail again.
     """
 
 
@@ -75,7 +75,7 @@ class ResourceNotFoundError(Exception):
 
 
 class UsageError(ConfigurationError):
-    """An option of the server's command line cannot be used."""
+    """An option of the server's command line is invalid."""
 
 
 class UnknownToolsetError(UsageError):

@@ -31,9 +31,9 @@ def main(first_process: Path = _FIRST_PROCESS) -> int:
 
 
 def find_problem(arguments: Sequence[str]) -> str:
-    """Ask the server that was started with `arguments` for its health; return "" if it is healthy.
+    """Request the health of the server started with `arguments`; return "" if it is healthy.
 
-    A server over stdio has nothing to ask, and is healthy while it runs.
+    A server over stdio is healthy while it runs.
     """
     parser = ArgumentParser(add_help=False)
     parser.add_argument("--http", action="store_true")

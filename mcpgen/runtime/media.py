@@ -1,4 +1,4 @@
-"""Bytes with a media type: what a tool returns when the API answers with neither JSON nor text."""
+"""Bytes with a media type: the value of a response that is neither JSON nor text."""
 
 from __future__ import annotations
 

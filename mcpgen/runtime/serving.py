@@ -36,7 +36,7 @@ _HTTP_OPTIONS = (
 
 
 def serve(package: str, argv: Sequence[str] | None = None) -> int:
-    """Serve the MCP server of a generated package; gives the exit code.
+    """Serve the MCP server of a generated package; return the exit code.
 
     Over stdio unless `--http` is among the arguments (`sys.argv` without the program's name).
     """
@@ -61,7 +61,7 @@ def serve(package: str, argv: Sequence[str] | None = None) -> int:
 def _find_problems(package: ServerPackage, toolsets: str) -> list[ConfigurationError]:
     """Return why the server does not start: missing extras, invalid settings, unknown toolsets.
 
-    Most of what it takes is imported only where there is something to check.
+    Modules are imported only if there is something to check.
     """
     contract = package.contract
     prefix = contract.get("env_prefix", "")
@@ -90,7 +90,7 @@ def _find_problems(package: ServerPackage, toolsets: str) -> list[ConfigurationE
 
 
 def _check_keys(package: ServerPackage, *, is_shared: bool) -> list[ConfigurationError]:
-    """Log what keys of request state the server has; return why it does not start with them."""
+    """Check the keys of request state: log a notice, or return why the server does not start."""
     from mcpgen.runtime.state.keys import check_shared_keys
 
     try:
@@ -112,7 +112,7 @@ def _refuse(problems: Sequence[ConfigurationError]) -> int:
 def _open_closed_descriptors() -> None:
     """Open closed standard streams on the null device.
 
-    Otherwise the next file or socket takes the number, and gets or gives what is not its own.
+    Otherwise the next file or socket would get the number of a standard stream.
     """
     for fd in (0, 1, 2):
         try:

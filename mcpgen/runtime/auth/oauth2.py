@@ -30,9 +30,9 @@ _WELL_KNOWN = "/.well-known/openid-configuration"
 class OAuth2Scheme:
     """An `oauth2` or `openIdConnect` scheme (RFC 6749; OpenID Connect Discovery 1.0).
 
-    A configured access token is used as it is. Else a token is fetched by the refresh token or, by
-    client credentials, for the scopes of the operation; concurrent calls share one fetch, and a
-    token is renewed before it runs out.
+    A configured access token is used unchanged. Otherwise a token for the scopes of the operation
+    is fetched with the refresh token or the client credentials. Concurrent calls share one fetch,
+    and a token is renewed before it expires.
     """
 
     def __init__(
@@ -83,9 +83,9 @@ class OAuth2Scheme:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The variables that are in use; where none is, those to set.
+        """The variables in use; if none is set, those to set.
 
-        These are the client's where it can fetch tokens by itself, else that of an access token.
+        The latter are the client's if it can fetch tokens itself, else that of an access token.
         """
         client = {"client_id": self._client_id, "client_secret": self._client_secret}
         if self._refresh_token and not self._access_token:
@@ -210,9 +210,9 @@ class OAuth2Scheme:
 
     @property
     def unconfirmed_url(self) -> str:
-        """The URL that a token request would use, and the owner did not confirm; "" for none.
+        """The unconfirmed URL that a token request would use; "" if there is none.
 
-        Of discovery it is the URL of the metadata, since what it names is not known yet.
+        With discovery it is the URL of the metadata, since the token URL is not known yet.
         """
         if not self.fetches_tokens:
             return ""
@@ -265,11 +265,11 @@ def _check_token_url(url: str) -> str:
 def _check_issuer(discovery_url: str, issuer: object) -> None:
     """Check the issuer of discovery metadata (OpenID Connect Discovery 1.0, section 4.3).
 
-    A "/" that ends an issuer is not in its discovery URL (section 4.1), and a URL that is not
-    made from an issuer tells of none.
+    The discovery URL omits a "/" at the end of the issuer (section 4.1). A URL without the
+    well-known suffix implies no issuer.
 
     Raises:
-        ToolError: they are another's, who could have secrets sent to its own token endpoint.
+        ToolError: the issuer differs, so that the token endpoint may be an attacker's.
     """
     expected, is_well_known, _ = discovery_url.partition(_WELL_KNOWN)
     if is_well_known and issuer not in (expected, f"{expected}/"):

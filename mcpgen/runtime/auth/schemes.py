@@ -37,7 +37,7 @@ def make_scheme(
 
 @dataclass(frozen=True, slots=True)
 class StaticScheme:
-    """A scheme whose contribution never changes; `applied` is None while it is not configured."""
+    """A scheme with constant credentials; `applied` is None if it is not configured."""
 
     variables: tuple[str, ...]
     applied: AppliedCredentials | None = field(repr=False)

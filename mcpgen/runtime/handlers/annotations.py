@@ -32,7 +32,7 @@ _CONTENT: Final = (Audio, EmbeddedResource, Image, ResourceLink, Text, ToolResul
 
 
 class UnsupportedTypeError(Exception):
-    """An annotation that no JSON Schema can describe; the text says which part of it, and why."""
+    """An annotation without a JSON Schema; the text names the unsupported part and the reason."""
 
 
 def make_schemas(annotations: Iterable[Any]) -> tuple[list[JsonObject], JsonObject]:

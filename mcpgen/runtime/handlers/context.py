@@ -65,7 +65,7 @@ class Host(Protocol):
 class UrlRequiredError(BaseException):
     """Raised to end a handler whose user must visit a URL first (2025-11-25).
 
-    No `Exception`, for the same reason as `InputRequiredError`.
+    Not an `Exception`, for the same reason as `InputRequiredError`.
     """
 
     def __init__(self, elicitation: JsonObject) -> None:
@@ -76,7 +76,7 @@ class UrlRequiredError(BaseException):
 class InputRequiredError(BaseException):
     """Raised to end a handler whose client must answer and call again (2026-07-28).
 
-    No `Exception`, so that a handler's own `except Exception` lets it pass.
+    Not an `Exception`, so that a handler's own `except Exception` does not catch it.
     """
 
     def __init__(self, requests: Mapping[str, JsonObject]) -> None:
@@ -110,9 +110,10 @@ def ask_model(
 ) -> ClientRequest:
     """Ask the client's model; `prompt` is the user's text, or messages as (role, content).
 
-    `more` are other members of the request, as they travel: `systemPrompt`, `tools`. What the
-    model then wants of tools is in its answer (`sampled_content`); ask again with that as a message
-    of the assistant, and a `ToolUseResult` for each `ToolUse` in the next one of the user.
+    `more` are other members of the request under their wire names: `systemPrompt`, `tools`. The
+    answer contains the tool calls that the model requests (`sampled_content`). To continue, ask
+    again with that content as a message of the assistant, followed by a message of the user with a
+    `ToolUseResult` for each `ToolUse`.
     """
     messages = (("user", Text(prompt)),) if isinstance(prompt, str) else prompt
     return ClientRequest(
@@ -122,29 +123,29 @@ def ask_model(
 
 
 def ask_roots() -> ClientRequest:
-    """Ask which folders the client works in."""
+    """Ask for the client's roots: the folders that it works in."""
     return ClientRequest("roots/list", {})
 
 
 class Context:
     """The call that a handler serves, with one interface for every revision of MCP.
 
-    What the client cannot do raises `ClientCannotError`. On 2026-07-28 the client answers a
-    question by calling again: the handler then runs from its start, and gets the answers that
-    were given so far. So ask before you change anything.
+    A request that the client does not support raises `ClientCannotError`. On 2026-07-28 the client
+    answers by calling again: the handler then runs from its start, and receives the answers so
+    far. Therefore ask before you change anything.
     """
 
-    api: ToolApi  # set by the toolbox, for the tool that is called
-    owner: Request  # the client's call, which owns what responses take of a budget
+    api: ToolApi  # set by the tool registry, for the tool that is called
+    owner: Request  # the client's call, to which the memory of responses is counted
     state: JsonObject
-    """What the handler remembers while the client answers; JSON, and nothing that the client's
-    user must not know."""
+    """What the handler stores while the client answers: JSON, without anything that the client's
+    user must not see."""
     client_timeout_seconds: float | None = None
-    """How long the client may take for what is asked from now on; None for a minute. A client of
-    2026-07-28 takes the time that it wants: it calls again."""
+    """Timeout of the next requests to the client; None for 60 seconds. It does not apply to clients
+    of 2026-07-28, which answer by calling again."""
 
     attempts: int | None = None
-    """How often a request that may be repeated is tried; None for what the tool's contract says."""
+    """Maximum attempts of a repeatable request; None for the number in the tool's contract."""
 
     _asked = 0
     _called = 0
@@ -169,16 +170,16 @@ class Context:
 
     @property
     def principal(self) -> str:
-        """Whom the transport authenticated; "" for nobody."""
+        """The principal that the transport authenticated; "" without authentication."""
         return self._call.principal
 
     def report_progress(
         self, progress: float, total: float | None = None, message: str = ""
     ) -> None:
-        """Report progress to the client, if it asked for it.
+        """Report progress to the client, if it requested that.
 
-        Each `progress` is more than the one before; reports that come too fast are left out, and
-        so are those of a tool that another one called.
+        Each `progress` must be greater than the one before. Reports above the rate limit are
+        dropped, and so are those of a tool that another tool called.
         """
         is_wanted = self._call.progress_token is not None and not self._scope
         if is_wanted and self._may_notify():
@@ -186,18 +187,18 @@ class Context:
             self._flush()
 
     def log(self, level: str, data: Any, logger: str = "") -> None:
-        """Send a log message to the client, if it wants this level. Nothing secret in it.
+        """Send a log message to the client, if it requested this level. Never log secrets.
 
-        Messages that come too fast are left out, unless they are errors.
+        Messages above the rate limit are dropped, unless they are errors.
         """
         if LOG_LEVELS.index(level) >= LOG_LEVELS.index("error") or self._may_notify():
             self._call.log(level, data, logger)
             self._flush()
 
     def release_connection(self) -> None:
-        """Free the connection during a long call; the client comes back for the answer.
+        """Close the connection during a long call; the client reconnects for the answer.
 
-        Clients of 2025-11-25 over HTTP do that; for all others nothing happens.
+        This affects only clients of 2025-11-25 over HTTP.
         """
         self._call.release_connection()
         self._flush()
@@ -217,7 +218,7 @@ class Context:
         """Ask the user to fill in a form; never for passwords or other secrets.
 
         `schema` is an object schema whose properties are strings, numbers, booleans and enums.
-        `key` names the question where several rounds must tell them apart.
+        `key` identifies the question if the handler asks different ones in different rounds.
 
         Raises:
             ClientCannotError: the client cannot ask its user.
@@ -227,7 +228,7 @@ class Context:
     async def elicit_url(
         self, message: str, url: str, elicitation_id: str, *, key: str = ""
     ) -> Elicited:
-        """Ask the user to open a URL and do there what must not pass through the client.
+        """Ask the user to open a URL, for example to enter data that the client must not see.
 
         Raises:
             ClientCannotError: the client cannot open URLs.
@@ -237,14 +238,15 @@ class Context:
     def require_url(
         self, message: str, url: str, elicitation_id: str, *, key: str = ""
     ) -> NoReturn:
-        """End the call, which can do nothing before the user has been at a URL.
+        """End the call, because the user must visit a URL first.
 
-        The client takes its user there and calls again. So look first whether the user is done,
-        which no client can tell; and when it is, `finish_elicitation` tells the client.
+        The client opens the URL for its user and calls again. A client does not know whether the
+        user has finished there, so check that before; then `finish_elicitation` notifies the
+        client.
 
         Raises:
             ClientCannotError: the client cannot open URLs.
-            ToolError: the user would not go.
+            ToolError: the user declined.
         """
         call, request = self._call, self._prepare(ask_url(message, url, elicitation_id))
         if not call.revision.is_modern:
@@ -256,9 +258,9 @@ class Context:
         raise InputRequiredError({key: request})
 
     def finish_elicitation(self, elicitation_id: str) -> None:
-        """Notify the client of an elicitation at a URL that its user has finished.
+        """Notify clients that the user has finished an elicitation at a URL.
 
-        Only clients of 2025-11-25 listen; any call may tell, in any process, also later.
+        Only clients of 2025-11-25 support this. Any later call may do it, in any process.
         """
         self._host.publish(Change("elicitation", elicitation_id))
 
@@ -270,10 +272,10 @@ class Context:
         key: str = "",
         **more: Any,
     ) -> JsonObject:
-        """Let the client's model answer (`ask_model`); gives the `CreateMessageResult` as it came.
+        """Send messages to the client's model (`ask_model`); return its `CreateMessageResult`.
 
         Raises:
-            ClientCannotError: the client lends no model, or none that uses tools.
+            ClientCannotError: the client does not support sampling, or not with tools.
         """
         return await self._ask_one(key, ask_model(prompt, max_tokens=max_tokens, **more))
 
@@ -290,8 +292,8 @@ class Context:
         """Send several requests to the client at once; return the answers by the same keys.
 
         Raises:
-            ClientCannotError: the client cannot do one of them; none was asked.
-            ProtocolError: an answer is none to its question; the client is told so.
+            ClientCannotError: the client does not support one of them; none was sent.
+            ProtocolError: an answer does not match its request.
         """
         shaped = {f"{self._scope}{key}": self._prepare(it) for key, it in requests.items()}
         if self._call.revision.is_modern:
@@ -344,8 +346,8 @@ class Context:
     ) -> ToolOutcome:
         """Call a generated tool and return its whole outcome.
 
-        `scope` tells this call from others of the handler, the same in every round. `attempts` is
-        how often a request that may be repeated is tried, in place of what its contract says.
+        `scope` identifies this call among those of the handler and is the same in every round.
+        `attempts` is the maximum for a repeatable request, in place of the one in its contract.
 
         Raises:
             ToolError: as `call_tool`.

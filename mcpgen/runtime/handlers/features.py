@@ -130,9 +130,9 @@ class Features:
             \"\"\"Greet somebody by name.\"\"\"
             return f"Hello, {name}"
 
-    A function takes the context first and then its arguments, which are given by name; it may be
-    async or not, and says in its docstring what clients are told. One that cannot be served so is
-    refused with `ConfigurationError` where it is decorated.
+    A function takes the context first and then its arguments, which are passed by name. It may be
+    async or not, and its docstring becomes the description for clients. Decorating an unsuitable
+    function raises `ConfigurationError`.
     """
 
     def __init__(
@@ -143,10 +143,10 @@ class Features:
         changing: Iterable[str] = (),
         extensions: Mapping[str, Any] | None = None,
     ) -> None:
-        """Declare what functions will do besides answering.
+        """Declare what the functions do besides returning results.
 
-        `logs`: some send log messages. `subscriptions`: some announce that a resource changed.
-        `changing`: the lists ("tools", "prompts", "resources") that some announce to change.
+        `logs`: some send log messages. `subscriptions`: some announce changes of a resource.
+        `changing`: the lists ("tools", "prompts", "resources") whose changes some announce.
         """
         self._logs = logs
         self._subscriptions = subscriptions
@@ -199,9 +199,9 @@ class Features:
     def prompt(
         self, name: str = "", *, title: str = "", description: str = ""
     ) -> Callable[[Function], Function]:
-        """Make the decorated function a prompt; its arguments come as texts.
+        """Make the decorated function a prompt; its arguments are strings.
 
-        It gives a text, `PromptMessage`s, or a `PromptResult`.
+        It returns a string, `PromptMessage`s, or a `PromptResult`.
         """
         _check_called(name, "prompt()")
 
@@ -231,8 +231,8 @@ class Features:
     ) -> Callable[[Function], Function]:
         """Make the decorated function read a resource.
 
-        It gives text, bytes, `ResourceContents`, or several of these. A `{variable}` in the URI
-        makes it a resource template (RFC 6570) whose variables are the function's arguments.
+        It returns a string, bytes, `ResourceContents`, or several of these. A `{variable}` in the
+        URI makes it a resource template (RFC 6570) whose variables are the function's arguments.
         """
         _check_called(uri, "resource(URI)")
 
@@ -261,8 +261,8 @@ class Features:
     ) -> Callable[[Function], Function]:
         """Make the decorated function suggest values for an argument of a prompt or template.
 
-        It is called as `function(ctx, value, arguments)` with what was typed so far and the
-        other arguments, and gives strings, best first, or a `Completion`.
+        It is called as `function(ctx, value, arguments)` with the text typed so far and the other
+        arguments. It returns strings, best first, or a `Completion`.
         """
 
         def register(function: Function) -> Function:

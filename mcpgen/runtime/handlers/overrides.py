@@ -73,8 +73,8 @@ class TypedBefore(Protocol[P]):
 def override(operation: str) -> Callable[[Override[P, R]], Override[P, R]]:
     """Replace the handler of an operation, such as "GET /pets/{petId}".
 
-    It gets the generated handler as `call_next`, and calls it as often as it likes or not at all.
-    What clients see of the tool stays as it is, and its arguments are valid when they come here.
+    It receives the generated handler as `call_next` and may call it any number of times. The tool's
+    listing does not change, and the arguments are validated before.
 
     Raises:
         ConfigurationError: the function is not async.
@@ -100,9 +100,9 @@ def before(
 def before(*operations: str, call: object = None) -> Callable[[Any], Any]:
     """Run the decorated function before the handlers of some operations.
 
-    It gets the valid arguments by the handler's keywords. Raising `ToolError` refuses the call.
-    With `call`, such as `GetPetsPetIdCall.__call__`, a type checker holds it to the one operation:
-    it takes the arguments as keywords then, and may leave some to `**others: object`.
+    It receives the validated arguments by the handler's keywords. Raising `ToolError` refuses the
+    call. With `call`, such as `GetPetsPetIdCall.__call__`, a type checker compares the function
+    with the operation: it then takes the arguments as keywords, some as `**others: object`.
 
     Raises:
         ConfigurationError: the function is not async.
@@ -126,8 +126,8 @@ def after(operation: str, /, *, call: Call[..., R]) -> Callable[[After[R]], Afte
 def after(*operations: str, call: object = None) -> Callable[[Any], Any]:
     """Run the decorated function on the results of some operations, and return its result.
 
-    With `call`, such as `GetPetsPetIdCall.__call__`, a type checker holds it to the result of the
-    one operation.
+    With `call`, such as `GetPetsPetIdCall.__call__`, a type checker compares the function with the
+    result of the operation.
 
     Raises:
         ConfigurationError: the function is not async.
@@ -152,7 +152,7 @@ class Hook:
 
     @property
     def place(self) -> str:
-        """Where it is written, as `locate_source` says it."""
+        """The file and line where it is defined."""
         return locate_source(self.function)
 
 
@@ -174,8 +174,8 @@ def wrap_handlers(tools: Iterable[Tool], hooks: Iterable[Hook]) -> dict[str, Han
     """Return the handler of each tool with its hooks, by tool name.
 
     Raises:
-        ConfigurationError: a hook is for no operation, two override one, or an override does not
-            take what the operation has; says where it is written.
+        ConfigurationError: the operation of a hook is unknown, two hooks override one operation,
+            or the parameters of an override differ; the text starts with the location.
     """
     handlers = {tool.name: tool.generated_handler for tool in tools}
     by_operation: dict[str, list[Hook]] = {}

@@ -10,7 +10,7 @@ from typing import Any
 class IsolatedWork:
     """Awaits `work` in a copy of the context, so that its context variables do not leak.
 
-    `when_it_waits` is called in the context around it, once, if it has to wait for something.
+    `when_it_waits` is called once, in the surrounding context, when `work` first waits.
     """
 
     __slots__ = ("_run", "_when_it_waits", "_work", "has_waited")
@@ -21,7 +21,7 @@ class IsolatedWork:
         self._when_it_waits = when_it_waits
         self._run = copy_context().run
 
-    def __await__(self) -> Any:  # what a generator is to those who await
+    def __await__(self) -> Any:
         return self
 
     def __iter__(self) -> IsolatedWork:

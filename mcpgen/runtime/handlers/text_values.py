@@ -1,4 +1,4 @@
-"""Values that come as text: from the variables of a URI, or from the environment."""
+"""Parser of values that are passed as text: variables of a URI, environment variables."""
 
 from __future__ import annotations
 

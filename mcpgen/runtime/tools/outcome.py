@@ -13,8 +13,8 @@ from mcpgen.runtime.upstream.http.messages import HeaderFields
 class ToolOutcome:
     """Outcome of a tool that another tool called.
 
-    `value` is what the API answered, decoded, or what an override made of it; without a request
-    there is no `status`.
+    `value` is the decoded response of the API, or the result of an override; `status` is None if
+    no request was sent.
     """
 
     operation: str

@@ -30,7 +30,8 @@ class Polling(Struct, frozen=True):
     ) -> Any:
         """Return the first response with an awaited value, or the last one after the timeout.
 
-        The client is told of each answer that is waited on, and the model of a timeout.
+        Each response without an awaited value is reported to the client as progress, and a timeout
+        to the model.
         """
         begun = environment.clock()
         while True:

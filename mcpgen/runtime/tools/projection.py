@@ -25,13 +25,13 @@ class ProjectedValue:
 class Projection(Struct, frozen=True):
     """The `result` of a tool's contract.
 
-    `select` has the members to keep by name, each with those inside it, and {} for all of it.
+    `select` contains the members to keep: nested objects by name, {} for a whole value.
     """
 
     select: JsonObject = {}
     max_items: int | None = None
     max_bytes: int | None = None
-    rest: str = ""  # how a caller gets what is cut
+    rest: str = ""  # how a caller can fetch what was cut
 
     def apply(self, value: Any) -> ProjectedValue:
         """Return the projected value; values other than objects and lists are unchanged."""

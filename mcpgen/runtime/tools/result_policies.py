@@ -1,6 +1,7 @@
 """Result policies of a tool: `poll` and `confirm` of its contract's `shaping`.
 
-Its `result` is for what clients are given alone: the steps of a workflow see all of a response.
+Its `result` applies only to the results that clients receive: the steps of a workflow use the
+whole response.
 """
 
 from __future__ import annotations

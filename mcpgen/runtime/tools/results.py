@@ -168,9 +168,9 @@ def _put_null(value: Any, path: list[str | int]) -> None:
 
 
 def make_error_result(error: Exception, *, tool: str) -> ToolResult:
-    """Return the result that tells a model why a call failed and what it can do.
+    """Return the result of a failed call: the reason, and what the model can do.
 
-    An error in this server is logged; the client gets only its reference.
+    An internal error is logged, and the result contains only its reference.
     """
     meta: JsonObject = {}
     if isinstance(error, UpstreamStatusError):

@@ -35,13 +35,13 @@ class ToolSearch:
         *,
         read_index: Callable[[], bytes],
     ) -> None:
-        """Put the three tools in front of the others.
+        """Create the three tools that replace the others in the list.
 
-        `names` says what each of "search", "describe" and "call" is called here; `listed` has
-        their Tool objects by name. `features` are the tools that people wrote.
+        `names` contains the tool names of "search", "describe" and "call"; `listed` contains their
+        Tool objects by name. `features` are the hand-written tools.
 
         Raises:
-            ConfigurationError: one of these has the name of a generated tool.
+            ConfigurationError: a hand-written tool has the name of a generated one.
         """
         for name in registry.tools:
             if features is not None and features.has_tool(name):

@@ -204,7 +204,7 @@ def _describe_unknown(arguments: JsonObject, known: Mapping[str, str]) -> str:
 
 
 class ToolGroup:
-    """The tools of one tag: a JSON file beside the module that holds their handlers."""
+    """The tools of one tag, from the JSON file beside the module with their handlers."""
 
     def __init__(self, tag: str, tools: Mapping[str, Tool]) -> None:
         self.tag = tag

@@ -18,7 +18,7 @@ def select_lines(
 ) -> list[bytes]:
     """Return the lines of the tools that belong to one of these toolsets.
 
-    A name may be written as its tag is: `Code Scanning` and `code-scanning` are `code_scanning`.
+    Names are normalized: `Code Scanning` and `code-scanning` stand for `code_scanning`.
 
     Raises:
         UnknownToolsetError: there is no such toolset.

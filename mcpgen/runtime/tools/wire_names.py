@@ -17,13 +17,13 @@ from mcpgen.runtime.upstream.request.parameters import UnsendableError
 
 
 def rename_members(value: Any, schema: Any, root: JsonObject, names: Mapping[str, str]) -> Any:
-    """`value` with the members that `schema` declares called what `names` says.
+    """Return `value` with the members that `schema` declares renamed by `names`.
 
-    A member that no schema declares keeps its name: that one is the caller's own. `root` has the
-    `$defs` that `schema` refers to.
+    Undeclared members keep their names, which the caller chose. `root` has the `$defs` that
+    `schema` refers to.
 
     Raises:
-        UnsendableError: a member is there under both of its names.
+        UnsendableError: an object has a member under both of its names.
     """
     return _rename(value, describe(schema, root), root, names) if names else value
 

@@ -19,14 +19,14 @@ StepCondition: TypeAlias = Callable[[Step], bool]
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """End the workflow: with what there is by then or, where the step failed, by telling so."""
+    """End the workflow: with the results so far or, if the step failed, with its error."""
 
     when: StepCondition = always
 
 
 @dataclass(frozen=True, slots=True)
 class GoTo:
-    """Go on with a later step; those before it are skipped."""
+    """Continue with a later step; the steps before it are skipped."""
 
     step: str
     when: StepCondition = always
@@ -34,9 +34,9 @@ class GoTo:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Call once more, up to `limit` times; what `Retry-After` of the answer asks for comes first.
+    """Repeat the call, up to `limit` times; `Retry-After` of the response overrides the delay.
 
-    A call that was refused before anything was sent is not repeated: it would be refused again.
+    A call that was refused before anything was sent is not repeated.
     """
 
     limit: int

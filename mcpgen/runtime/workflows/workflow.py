@@ -68,8 +68,8 @@ class _Attempt:
     def find_failure(self, expect: Mapping[str, StepCondition]) -> str:
         """Return why the attempt failed; "" if it succeeded.
 
-        What is expected decides alone where there was an answer, as Arazzo has it: an error that
-        a step expects is its success.
+        If there was a response, only `expect` decides, as in Arazzo: an error status that a step
+        expects is a success.
         """
         if self.failure and (not expect or self.run.status is None):
             return self.failure
@@ -80,13 +80,13 @@ class _Attempt:
 class Workflow:
     """The steps of one call of a workflow, in their order.
 
-    A step that fails ends the call, unless one of its actions says otherwise: the model is told
-    which steps took effect, and what they gave, and which did not. Where a step asks the user
-    something and the client calls again for that, the steps before it are not repeated.
+    A failed step ends the call, unless one of its actions continues it. The error lists the steps
+    that took effect with their results, and those that did not begin. If a step asks the user and
+    the client calls again with the answer, the steps before it are not repeated.
     """
 
     def __init__(self, ctx: Context, *steps: str) -> None:
-        """Begin; `steps` are the ids of all of them."""
+        """Begin the workflow; `steps` are the ids of all steps."""
         self._ctx = ctx
         self._steps = steps
         self._attempts: list[_Attempt] = []
@@ -105,11 +105,11 @@ class Workflow:
         on_success: Sequence[SuccessAction] = (),
         on_failure: Sequence[FailureAction] = (),
     ) -> Step:
-        """Call a tool as a client would; what is ABSENT in its arguments is left out.
+        """Call a tool as a client would, without the ABSENT members of its arguments.
 
-        The step succeeds where all that is expected holds, else where the API says so. Then the
-        first action whose condition holds is taken. Nothing is given of a step that was skipped,
-        or that failed while the workflow continues.
+        The step succeeds if all conditions of `expect` hold or, without conditions, if the API
+        returned no error. Then the first action whose condition holds is taken. The result is
+        empty for a step that was skipped, or that failed while the workflow continues.
 
         Raises:
             ToolError: the step failed; the text lists the steps that took effect.
@@ -140,7 +140,7 @@ class Workflow:
         """Call a tool once for each of these arguments, one after the other.
 
         Raises:
-            ToolError: as `call`; or they are more than 100.
+            ToolError: as `call`, or there are more than 100 arguments.
         """
         self._report_progress(step)
         if not self._is_reached(step) or not when:
@@ -160,7 +160,7 @@ class Workflow:
         """Return the list that a step iterates over; empty if absent.
 
         Raises:
-            ToolError: it is no list.
+            ToolError: the value is not a list.
         """
         if value is ABSENT or value is None:
             return []
@@ -182,7 +182,7 @@ class Workflow:
         expect: Mapping[str, StepCondition],
         on_failure: Sequence[FailureAction],
     ) -> ToolOutcome | None:
-        """Call until it succeeds or no action repeats it; None where an action leads elsewhere."""
+        """Call until it succeeds or no action repeats it; None if an action goes elsewhere."""
         repeats: Counter[int] = Counter()  # of the actions, by their number
         own_retries = any(isinstance(action, Retry) for action in on_failure)
         while True:
