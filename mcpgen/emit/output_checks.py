@@ -153,8 +153,7 @@ def _joins_steps(node: ast.AST) -> bool:
 
 def _is_known(module: str, package: Identifier) -> bool:
     generated = f"{package}._generated"
-    is_own = module == f"{generated}.workflows" or module.startswith(f"{generated}.models.")
-    return is_own or module in _MODULES
+    return module in {f"{generated}.models", f"{generated}.workflows"} or module in _MODULES
 
 
 def _is_docstring_or_request(value: ast.expr) -> bool:

@@ -155,7 +155,7 @@ class ToolGroupPlan(Struct, frozen=True):
     """The tools of one tag: a module and a JSON file in `_generated/tools/`."""
 
     tag: str
-    module: Identifier  # "pets" in tools/pets.py, tools/pets.json and models/pets.py
+    module: Identifier  # "pets" in tools/pets.py and tools/pets.json
     description: str
     tools: tuple[ToolPlan, ...]  # by name
 
@@ -254,17 +254,16 @@ class EnvironmentVariable(Struct, frozen=True):
         return self.name.removesuffix(f"_{self.part.upper()}")
 
 
-class ModelModule(Struct, frozen=True):
-    """The schemas of one generated module of `TypedDict`s.
+class ModelPlan(Struct, frozen=True):
+    """A generated `TypedDict`.
 
-    `definitions` maps class names to objects with `properties` by name and `required`. A property
-    is one of: a simple `type`, an `enum`, an array with `items`, an object with only
-    `additionalProperties`, a flat `anyOf` with null last, a `$ref` to `#/$defs/<class>` of any
-    module, or {} for any value. The module "shared" has the classes that several tags use.
+    `schema` is an object with `properties` by name and `required`. A property is one of: a simple
+    `type`, an `enum`, an array with `items`, an object with only `additionalProperties`, a flat
+    `anyOf` with null last, a `$ref` to `#/$defs/<class>`, or {} for any value.
     """
 
-    module: Identifier
-    definitions: Mapping[Identifier, JsonObject]
+    schema: JsonObject
+    descriptions: Mapping[str, str] = field(default_factory=dict)  # of properties: one sentence
 
 
 def source_prefix(env_prefix: str, source: ApiSource) -> str:
@@ -299,7 +298,7 @@ class ServerPlan(Struct, frozen=True):
     base_servers: tuple[Server, ...]
     environment: tuple[EnvironmentVariable, ...]
     groups: tuple[ToolGroupPlan, ...]  # by module
-    models: tuple[ModelModule, ...]  # by module; empty without `has_models`
+    models: Mapping[Identifier, ModelPlan]  # by class name; {} without `has_models`
     skipped: tuple[SkippedOperation, ...] = field(default=())
     unselected: tuple[str, ...] = ()  # keys of the operations that `include` and `exclude` leave
     workflows: tuple[WorkflowPlan, ...] = ()  # by name
@@ -315,6 +314,7 @@ class ServerPlan(Struct, frozen=True):
     credential_origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Confirmed origins, by source."""
     has_asking_handlers: bool = False  # code in `handlers/` asks clients for input
+    named_call_types: frozenset[str] = frozenset()  # in the user's code; others may be among them
     has_models: bool = True  # false with `--no-models`
 
     def servers_of(self, source: str) -> tuple[Server, ...]:

@@ -299,8 +299,11 @@ def _add_declared(plan: ServerPlan, inputs: Inputs, problems: Problems) -> Serve
     check_targets(plan, inputs.manifest, problems)
     if problems.has_errors:
         raise RejectedError
-    has_asking_handlers = plan.has_asking_handlers or inputs.has_asking_handlers
-    return replace(plan, has_asking_handlers=has_asking_handlers)
+    return replace(
+        plan,
+        has_asking_handlers=plan.has_asking_handlers or inputs.has_asking_handlers,
+        named_call_types=inputs.named_call_types,
+    )
 
 
 def vendor_document(document: Document) -> dict[str, bytes]:

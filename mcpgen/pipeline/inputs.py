@@ -51,6 +51,7 @@ class Inputs(Struct, frozen=True):
     lock: Lock = Lock()
     published: Published = Published()
     has_asking_handlers: bool = False  # code in `handlers/` asks clients for input
+    named_call_types: frozenset[str] = frozenset()  # as in `ServerPlan`
     documents: Mapping[str, Document] = field(default_factory=dict)  # replace files, by path
     parsed: Mapping[str, ParsedDocument] = field(default_factory=dict)  # likewise, parsed already
     first: FirstManifest | None = None  # of a project that has no manifest yet

@@ -32,7 +32,7 @@ from mcpgen.plan.cases import make_cases, make_workflow_cases
 from mcpgen.plan.tools.first_steps import first_steps
 from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import json_text
-from mcpgen.render.package import render, render_cases, render_index
+from mcpgen.render.package import render, render_calls, render_cases, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.text.safe_text import SafeText
 
@@ -132,7 +132,8 @@ def _render_package(
         Forked(functools.partial(_make_cases, plan, half, None), is_worth_it=is_large) as others,
         ModelRun(plan, cache / "models") as models,
     ):
-        files = render(plan) + render_index(plan, make_index(plan)) + skeleton.result()
+        files = render(plan) + render_calls(plan) + render_index(plan, make_index(plan))
+        files += skeleton.result()
         progress("waiting for the models")
         files += models.join()
         progress("formatting")

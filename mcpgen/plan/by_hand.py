@@ -26,6 +26,6 @@ def plan_by_hand(manifest: Manifest) -> ServerPlan:
         base_servers=(),
         environment=(),
         groups=(),
-        models=(),
+        models={},
         has_asking_handlers=True,  # the handlers are not known yet
     )

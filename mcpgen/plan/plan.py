@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, Operation, SkippedOperation, skip_operation
-from mcpgen.ir.tool_plan import Fixed, ModelModule, ServerPlan, ToolGroupPlan, ToolPlan
+from mcpgen.ir.tool_plan import Fixed, ModelPlan, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.arguments.arguments import takes_file
 from mcpgen.plan.arguments.credential_destinations import (
     collect_confirmed_origins,
@@ -20,7 +20,6 @@ from mcpgen.plan.arguments.setting_usage import count_tool_usage
 from mcpgen.plan.arguments.settings import SettingPlanning
 from mcpgen.plan.arguments.steering_headers import report_steering
 from mcpgen.plan.naming.aliases import collect_alias_names, resolve_aliases
-from mcpgen.plan.naming.models import group_models
 from mcpgen.plan.naming.names import assign_call_types, assign_module_names
 from mcpgen.plan.naming.property_names import find_safe_names
 from mcpgen.plan.naming.tool_names import ToolNaming
@@ -135,7 +134,7 @@ class _Planning:
                 *count_tool_usage(settings.variables(tools.values()), tools.values()),
             ),
             groups=groups,
-            models=self._plan_models(groups),
+            models=self._plan_models(tools.values()),
             has_models=self.policy.manifest.models,
             prompts=plan_extension_prompts(api.prompts, self.problems),
             skipped=tuple(sorted(self.skipped, key=lambda left: left.operation)),
@@ -205,10 +204,16 @@ class _Planning:
             " the clients under `targets` decide what is too long",
         )
 
-    def _plan_models(self, groups: Sequence[ToolGroupPlan]) -> tuple[ModelModule, ...]:
+    def _plan_models(self, tools: Iterable[ToolPlan]) -> dict[Identifier, ModelPlan]:
+        """Return the classes that the signatures of the handlers need."""
         if not self.policy.manifest.models:
-            return ()
-        return group_models(self.types, {group.module: group.tools for group in groups})
+            return {}
+        annotations = [
+            annotation
+            for tool in tools
+            for annotation in (tool.returns, *(argument.annotation for argument in tool.arguments))
+        ]
+        return self.types.collect_models(annotations)
 
     def _plan_groups(
         self, served: tuple[Operation, ...], tools: dict[str, ToolPlan]

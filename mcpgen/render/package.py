@@ -13,16 +13,11 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.ir.tool_search import IndexEntry
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.render import contracts, json_text
+from mcpgen.render.call_types import calls_module
 from mcpgen.render.environment import code_environment
 from mcpgen.render.surface import surface_file, surface_of
 from mcpgen.render.upstream_file import upstream_file
-from mcpgen.render.views import (
-    calls_module,
-    handler_module,
-    models_view,
-    package_view,
-    tests_view,
-)
+from mcpgen.render.views import handler_module, package_view, tests_view
 from mcpgen.render.workflow_views import workflows_module
 from mcpgen.text.identifiers import safe_filename
 
@@ -52,6 +47,15 @@ def render(plan: ServerPlan) -> FileSet:
             "tests/generated/test_server.py", tests=tests_view(plan)
         )
     return _generated(data | {path: text.encode() for path, text in texts.items()})
+
+
+def render_calls(plan: ServerPlan) -> FileSet:
+    """Write out the types of calls that the user's code names; nothing if it names none."""
+    module = calls_module(plan)
+    if module is None:
+        return ()
+    text = _template("_generated/calls.py", module=module)
+    return _generated({f"src/{plan.package}/_generated/calls.py": text.encode()})
 
 
 def render_cases(
@@ -89,7 +93,6 @@ def _add_tools(
     """Add what only a server has that calls an API."""
     package = f"src/{plan.package}/_generated"
     texts |= {
-        f"{package}/calls.py": _template("_generated/calls.py", module=calls_module(plan)),
         f"{package}/tools/__init__.py": _template(
             "_generated/tools/__init__.py", package=package_view(plan)
         ),
@@ -97,10 +100,6 @@ def _add_tools(
             "tests/generated/test_tools.py", tests=tests_view(plan)
         ),
     }
-    if plan.models:
-        texts[f"{package}/models/__init__.py"] = _template(
-            "_generated/models/__init__.py", models=models_view(plan)
-        )
     data |= {
         "tests/generated/tools.json": json_text.entry_a_line({"tools": _snapshot(plan, listing)}),
         "tests/generated/upstream.json": json_text.entry_a_line(upstream_file(plan.api)),

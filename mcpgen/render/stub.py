@@ -46,7 +46,7 @@ def override_stub(
     )
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     known = {
-        **{name: _steady(module, package) for name, module in handler.imports.items()},
+        **handler.imports,
         **_RUNTIME,
         call_type: f"{package}._generated.calls",
     }
@@ -56,9 +56,3 @@ def override_stub(
 def _passing_on(handler: HandlerSource) -> str:
     arguments = ", ".join(["ctx", *(f"{name}={name}" for name in handler.keywords)])
     return f"{'' if handler.returns == 'None' else 'return '}await call_next({arguments})\n"
-
-
-def _steady(module: str, package: str) -> str:
-    """Name the package of models for what a module of a tag has: tags move, and it stays."""
-    models = f"{package}._generated.models"
-    return models if module.startswith(f"{models}.") else module

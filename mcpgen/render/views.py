@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct, field
@@ -17,7 +18,6 @@ from mcpgen.ir.tool_plan import (
     Annotation,
     Argument,
     Fixed,
-    ModelModule,
     ServerPlan,
     ToolGroupPlan,
     ToolPlan,
@@ -33,9 +33,11 @@ from mcpgen.render.filters import (
     literal,
 )
 from mcpgen.text.identifiers import Identifier
-from mcpgen.text.prose import first_phrase, one_line, shorten
+from mcpgen.text.prose import cut_at_clause, end_sentence, first_phrase, one_line
 
 LINE_LENGTH = 100
+_MAX_TITLE = 60
+_MAX_TAG = 40
 _TYPING_NAMES = frozenset({"Any", "Literal"})
 _BUILT_IN_TYPES = frozenset({"bool", "dict", "float", "int", "list", "object", "str"})
 _RUNTIME_NAMES = frozenset({"ABSENT", "Absent", "Context", "ToolGroup"})
@@ -56,14 +58,14 @@ class ImportView(Struct, frozen=True):
 
 
 class HandlerView(Struct, frozen=True):
-    """One tool's handler. `request` is the arguments of its one call, one a line."""
+    """One tool's handler. `request` is the arguments of its one call."""
 
     tool_name: Source
     function: Source
     signature: Source
     returns: Source
     docstring: DocText
-    request: tuple[Source, ...]
+    request: Source
     statement: Source  # "return await", or "await" where nothing comes back
 
 
@@ -76,33 +78,6 @@ class HandlerModule(Struct, frozen=True):
     runtime_imports: tuple[ImportView, ...]
     model_imports: tuple[ImportView, ...]
     handlers: tuple[HandlerView, ...]
-
-
-class CallView(Struct, frozen=True):
-    """The type of one operation's handler: its parameters and its result."""
-
-    name: Source
-    docstring: DocText
-    signature: Source
-    returns: Source
-
-
-class CallsModule(Struct, frozen=True):
-    """`_generated/calls.py`: the types of the handlers, for `handlers/` to write around them."""
-
-    title: DocText
-    typing_imports: tuple[ImportView, ...]
-    runtime_imports: tuple[ImportView, ...]
-    model_imports: tuple[ImportView, ...]
-    calls: tuple[CallView, ...]
-
-
-class ModelsView(Struct, frozen=True):
-    """`_generated/models/__init__.py`: every model, wherever it is defined."""
-
-    title: DocText
-    imports: tuple[ImportView, ...]
-    names: tuple[Source, ...]  # as literals
 
 
 class PackageView(Struct, frozen=True):
@@ -130,48 +105,6 @@ def tests_view(plan: ServerPlan) -> TestsView:
     )
 
 
-def models_view(plan: ServerPlan) -> ModelsView:
-    """Spell what the package of models gives."""
-    names = {name for module in plan.models for name in module.definitions}
-    return ModelsView(
-        title=package_view(plan).title,
-        imports=imports(models_by_module(plan, names)),
-        names=tuple(literal(str(name)) for name in sorted(names)),
-    )
-
-
-def calls_module(plan: ServerPlan) -> CallsModule:
-    """Spell the types of all handlers."""
-    names = NamesUsed()
-    planned: list[ToolPlan | WorkflowPlan] = [*plan.tools, *plan.workflows]
-    calls = tuple(_call(tool, names) for tool in sorted(planned, key=lambda tool: tool.call_type))
-    classes = models_by_module(plan, names.models)
-    for workflow in plan.workflows:
-        if isinstance(workflow.returns, WorkflowResult):
-            module = f"{plan.package}._generated.workflows"
-            classes.setdefault(module, set()).add(workflow.returns.name)
-    return CallsModule(
-        title=package_view(plan).title,
-        typing_imports=imports({"typing": {"Protocol"} | names.typing}),
-        runtime_imports=imports({"mcpgen.runtime": {"Context"} | names.runtime}),
-        model_imports=imports(classes),
-        calls=calls,
-    )
-
-
-def _call(tool: ToolPlan | WorkflowPlan, names: NamesUsed) -> CallView:
-    if isinstance(tool, WorkflowPlan):
-        key, returns = tool.key, workflow_returns(tool, names)
-    else:
-        key, returns = tool.operation.key, names.spell(tool.returns)
-    return CallView(
-        name=identifier(tool.call_type),
-        docstring=doc_text(f"`{key}`."),
-        signature=Source(f"self, {_parameters(tool.arguments, names)}"),
-        returns=returns,
-    )
-
-
 def workflow_returns(workflow: WorkflowPlan, names: NamesUsed) -> Source:
     """Spell the type of what a workflow gives."""
     if isinstance(workflow.returns, WorkflowResult):
@@ -184,7 +117,12 @@ def workflow_returns(workflow: WorkflowPlan, names: NamesUsed) -> Source:
 
 def package_view(plan: ServerPlan) -> PackageView:
     """Spell what the `__init__.py` files say."""
-    return PackageView(title=doc_text(shorten(one_line(plan.title) or plan.name, 60)))
+    return PackageView(title=short_title(plan))
+
+
+def short_title(plan: ServerPlan) -> DocText:
+    """Spell the title of a server, or its name if the title does not fit on a line with others."""
+    return doc_text(cut_at_clause(one_line(plan.title), _MAX_TITLE) or plan.name)
 
 
 def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
@@ -204,13 +142,13 @@ def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
         contract_file=literal(contract_file),
         typing_imports=imports({"typing": names.typing}),
         runtime_imports=imports({"mcpgen.runtime": {"Context", "ToolGroup"} | names.runtime}),
-        model_imports=imports(models_by_module(plan, names.models)),
+        model_imports=imports(import_models(plan, names.models)),
         handlers=handlers,
     )
 
 
 def _tag(group: ToolGroupPlan) -> str:
-    return shorten(one_line(group.tag).replace("`", "'"), 40) or str(group.module)
+    return cut_at_clause(one_line(group.tag).replace("`", "'"), _MAX_TAG) or str(group.module)
 
 
 class NamesUsed(Struct):
@@ -235,7 +173,7 @@ def _handler(tool: ToolPlan, names: NamesUsed) -> HandlerView:
     return HandlerView(
         tool_name=literal(tool.name),
         function=function,
-        signature=signature(function, tool.arguments, returns, names),
+        signature=parameters(tool.arguments, names),
         returns=returns,
         docstring=docstring(tool),
         request=_request(tool, returns, names),
@@ -253,19 +191,10 @@ def _refuse_shadowing(tool: ToolPlan) -> None:
         raise ValueError(f"`{tool.name}` has two arguments of one name")
 
 
-def signature(
-    function: Source, arguments: Iterable[Argument], returns: Source, names: NamesUsed
-) -> Source:
-    """Spell a handler's parameters, one a line where they are too long for one."""
-    spelled = _parameters(arguments, names)
-    line = f"async def {function}({spelled}) -> {returns}:"
-    # The comma makes the formatter give each parameter a line of its own.
-    return Source(f"{spelled}," if len(line) > LINE_LENGTH else spelled)
-
-
-def _parameters(arguments: Iterable[Argument], names: NamesUsed) -> Source:
-    parameters = [_parameter(argument, names) for argument in arguments]
-    return Source(", ".join(["ctx: Context", *(["*"] if parameters else []), *parameters]))
+def parameters(arguments: Iterable[Argument], names: NamesUsed) -> Source:
+    """Spell the context and the keywords of a handler."""
+    keywords = [_parameter(argument, names) for argument in arguments]
+    return Source(", ".join(["ctx: Context", *(["*"] if keywords else []), *keywords]))
 
 
 def _parameter(argument: Argument, names: NamesUsed) -> Source:
@@ -277,7 +206,7 @@ def _parameter(argument: Argument, names: NamesUsed) -> Source:
     return Source(f"{name}: {annotation} | Absent = ABSENT")
 
 
-def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> tuple[Source, ...]:
+def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> Source:
     operation = tool.operation
     spelled = [literal(operation.method), literal(operation.path)]
     for keyword, location in _REQUEST_MAPS:
@@ -298,7 +227,7 @@ def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> tuple[Source,
     if operation.declared is not None and operation.declared.body is not UNSET:
         identifiers = {argument.name: argument.identifier for argument in tool.arguments}
         spelled.append(Source(f"body={_composed(operation.declared.body, identifiers)}"))
-    return (*spelled, Source(f"returns={returns}"))
+    return Source(", ".join([*spelled, f"returns={returns}"]))
 
 
 def _composed(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
@@ -348,15 +277,19 @@ def docstring(tool: ToolPlan) -> DocText:
 
 
 def docstring_of(sentence: str, operation: str) -> DocText:
-    """Spell a sentence and a key; on one line where they fit, else the key stands below."""
+    """Spell a sentence and a key: on one line if they fit, else the key stands below.
+
+    The sentence is shortened to whole clauses, or wrapped if its first clause is too long.
+    """
     room = LINE_LENGTH - len('    """"""')
     key = doc_text(f"`{operation}`.")
     inline = doc_text(f"{sentence}: ")
     if len(inline) + len(key) <= room:
         return DocText(f"{inline}{key}")
-    summary = shorten(sentence, room - len("."))
-    summary += "" if summary.endswith(("…", "!", "?")) else "."
-    return DocText(f"{doc_text(summary)}\n\n    {key}\n    ")
+    summary = end_sentence(cut_at_clause(sentence, room - len(".")) or sentence)
+    lines = textwrap.wrap(summary, room, break_long_words=False, break_on_hyphens=False)
+    spelled = "\n    ".join(map(doc_text, lines))
+    return DocText(f"{spelled}\n\n    {key}\n    ")
 
 
 def purpose(tool: ToolPlan) -> str:
@@ -413,20 +346,11 @@ def _is_literal_value(node: ast.expr) -> bool:
             return False
 
 
-def models_by_module(plan: ServerPlan, used: set[Identifier]) -> dict[str, set[str]]:
-    """Give the models that are used, by the module that defines them."""
-    modules: dict[str, set[str]] = {}
-    for name in used:
-        module = _module_of(plan.models, name)
-        modules.setdefault(f"{plan.package}._generated.models.{module}", set()).add(name)
-    return modules
-
-
-def _module_of(models: Iterable[ModelModule], name: Identifier) -> Identifier:
-    for module in models:
-        if name in module.definitions:
-            return module.module
-    raise ValueError(f"no model module defines {name}")
+def import_models(plan: ServerPlan, used: set[Identifier]) -> dict[str, set[str]]:
+    """Return the import of the models that are `used`."""
+    if unknown := used - plan.models.keys():
+        raise ValueError(f"no model is called {', '.join(sorted(unknown))}")
+    return {f"{plan.package}._generated.models": {*used}}
 
 
 def imports(modules: Mapping[str, set[str]]) -> tuple[ImportView, ...]:

@@ -34,10 +34,10 @@ from mcpgen.render.views import (
     ImportView,
     NamesUsed,
     docstring_of,
+    import_models,
     imports,
-    models_by_module,
     package_view,
-    signature,
+    parameters,
     workflow_returns,
 )
 from mcpgen.text.prose import first_phrase
@@ -89,7 +89,7 @@ def workflows_module(plan: ServerPlan) -> WorkflowsModule:
         title=package_view(plan).title,
         typing_imports=imports({"typing": names.typing}),
         runtime_imports=imports({"mcpgen.runtime": names.runtime}),
-        model_imports=imports(models_by_module(plan, names.models)),
+        model_imports=imports(import_models(plan, names.models)),
         results=results,
         workflows=workflows,
     )
@@ -124,7 +124,7 @@ class _Spelling:
         return WorkflowView(
             name=literal(workflow.name),
             function=function,
-            signature=signature(function, workflow.arguments, returns, self._names),
+            signature=parameters(workflow.arguments, self._names),
             docstring=docstring_of(
                 first_phrase(workflow.description).removesuffix("."), workflow.key
             ),

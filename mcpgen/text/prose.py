@@ -28,6 +28,9 @@ _INVISIBLE: Final = frozenset({"Cf", "Cs", "Co", "Cn"})  # format, surrogate, pr
 _INVISIBLE_OR_CONTROL: Final = _INVISIBLE | {"Cc"}
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
 _PHRASE_END: Final = re.compile(r"(?<=[^.\s][.!?])\s+(?=[^a-z\s])")
+_CLAUSE_END: Final = re.compile(
+    r" (?=\()| [-\u2013\u2014] |; |, (?=(?:but|including|so|such|unless|when|where|which|who)\b)"
+)
 _ABBREVIATION: Final = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|Nr|No)\.\Z")
 
 
@@ -123,6 +126,38 @@ def first_phrase(text: str) -> str:
             paragraph = paragraph[: end.start()]
             break
     return paragraph.rstrip(" .:")
+
+
+def cut_at_clause(sentence: str, limit: int) -> str:
+    """Cut `sentence` after a clause, to at most `limit` characters; return "" if all are longer.
+
+    A clause does not end inside of parentheses or of code.
+    """
+    if len(sentence) <= limit:
+        return sentence
+    heads = [sentence[: end.start()] for end in _CLAUSE_END.finditer(sentence, 0, limit + 2)]
+    whole = [head for head in heads if _is_closed(head) and len(head) <= limit]
+    return whole[-1] if whole else ""
+
+
+def _is_closed(text: str) -> bool:
+    return text.count("(") == text.count(")") and text.count("`") % 2 == 0
+
+
+def end_sentence(phrase: str) -> str:
+    """Return `phrase` with a full stop, unless it is empty or ends with a mark."""
+    return phrase if not phrase or phrase[-1] in ".!?…" else f"{phrase}."
+
+
+@lru_cache(maxsize=4096)
+def whole_sentence(text: str, limit: int) -> str:
+    """Return the first sentence of `text` as a plain line, or as many of its clauses as fit.
+
+    The result has at most `limit` characters; it is "" if not even the first clause fits.
+    """
+    paragraphs = map(plain_line, _PARAGRAPH_END.split(text, maxsplit=8))
+    phrase = first_phrase(next(filter(None, paragraphs), ""))
+    return end_sentence(cut_at_clause(phrase, limit - 1))
 
 
 def split_sentences(line: str) -> list[str]:

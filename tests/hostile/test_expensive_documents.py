@@ -270,7 +270,7 @@ def test_an_existing_project_stays_as_it_was(command: tuple[str, ...], project: 
     (project / "changed.yaml").write_text(text.replace("summary: ", "summary: Changed "))
     before = _contents(project / "server")
     if command[0] == "generate":
-        changed = "src/petstore_mcp/_generated/calls.py"
+        changed = "src/petstore_mcp/_generated/__init__.py"
         (project / "server" / changed).unlink()
         before.pop(changed)
     done = _run(*command, folder=project, limit=(resource.RLIMIT_FSIZE, 512))

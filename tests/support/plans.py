@@ -23,7 +23,7 @@ from mcpgen.ir.tool_plan import (
     Annotation,
     Argument,
     EnvironmentVariable,
-    ModelModule,
+    ModelPlan,
     ServerPlan,
     ToolGroupPlan,
     ToolPlan,
@@ -176,11 +176,6 @@ def server_plan(*tools: ToolPlan, models: Mapping[str, Any] | None = None) -> Se
         operations=tuple(each.operation for each in tools),
         schemas={"Pet": PET},
     )
-    modules = (
-        ModelModule(
-            Identifier("pets"), {Identifier(name): each for name, each in definitions.items()}
-        ),
-    )
     return ServerPlan(
         name="petstore",
         distribution="petstore-mcp",
@@ -196,7 +191,7 @@ def server_plan(*tools: ToolPlan, models: Mapping[str, Any] | None = None) -> Se
             EnvironmentVariable("PETSTORE_BASE_URL", "Where the API is", False, False),
         ),
         groups=(ToolGroupPlan("pets", Identifier("pets"), "", tools),),
-        models=modules if definitions else (),
+        models={Identifier(name): ModelPlan(each) for name, each in definitions.items()},
     )
 
 

@@ -50,6 +50,7 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for operation in operations:
             assert run([command, operation, str(project), "-q"]) == 0
     shutil.copytree(handlers, project / "src/gallery_mcp/handlers", dirs_exist_ok=True)
+    assert run(["generate", str(project), "-q"]) == 0  # which declares the calls that they name
     return project
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import ast
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.text.identifiers import Identifier
 
 _TYPING = frozenset({"Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"})
 _BUILT_IN = frozenset({"bool", "dict", "float", "int", "list", "str"})
@@ -169,32 +168,55 @@ def _check_type(node: ast.expr, known: set[str]) -> None:
 
 
 def module_source(
-    docstring: str, definitions: Mapping[str, Definition], homes: Mapping[str, str]
+    docstring: str,
+    definitions: Mapping[str, Definition],
+    descriptions: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """Write one module: its docstring, its imports, and its definitions in an order that runs.
+    """Write the module: its docstring, its imports, and its definitions in an order that runs.
 
-    `homes` maps names to the modules that define them, this one or others.
+    `descriptions` has what documents the keys of a class, by its name: one line for each.
     """
-    ordered = [definitions[name] for name in _runnable_order(definitions)]
-    names = {name for each in ordered for name in _names_used(each)}
-    kinds = {"TypeAlias" if isinstance(each, ast.AnnAssign) else "TypedDict" for each in ordered}
-    imports = {"typing": kinds | names & _TYPING}
-    for name in names & homes.keys() - definitions.keys():
-        imports.setdefault(homes[name], set()).add(name)
-    head: list[ast.stmt] = [
-        ast.Expr(ast.Constant(docstring)),
-        _import("__future__", ["annotations"]),
-        *(_import(module, sorted(names)) for module, names in sorted(imports.items()) if names),
+    ordered = _runnable_order(definitions)
+    kinds = {
+        "TypeAlias" if isinstance(each, ast.AnnAssign) else "TypedDict"
+        for each in definitions.values()
+    }
+    names = {name for each in definitions.values() for name in _names_used(each)}
+    head = [
+        _docstring(docstring),
+        "from __future__ import annotations",
+        f"from typing import {', '.join(sorted(kinds | names & _TYPING))}",
     ]
-    return "\n\n".join([ast.unparse(ast.Module(head, [])), *map(_text, ordered)]) + "\n"
+    written = (_text(definitions[name], descriptions.get(name, {})) for name in ordered)
+    return "\n\n".join([*head, *written]) + "\n"
 
 
-def _text(definition: Definition) -> str:
-    """Write a definition; ten times as quick for a class as `ast.unparse`."""
-    if not isinstance(definition, ast.ClassDef):
+def _text(definition: Definition, descriptions: Mapping[str, str]) -> str:
+    """Write a definition; ten times as quick for a class as `ast.unparse`.
+
+    Each key is documented by the string below it, and in the functional form, which has room for
+    no string, by the comment above it.
+    """
+    if isinstance(definition, ast.AnnAssign):
         return ast.unparse(definition)
-    fields = [f"    {key}: {_type_text(annotation)}" for key, annotation in _fields(definition)]
-    return "\n".join([f"class {definition.name}(TypedDict):", *(fields or ["    pass"])])
+    name = _defined_name(definition)
+    lines: list[str] = []
+    for key, annotation in _fields(definition):
+        told = descriptions.get(key)
+        if isinstance(definition, ast.ClassDef):
+            lines.append(f"    {key}: {_type_text(annotation)}")
+            lines += [f"    {_docstring(told)}"] if told else []
+        else:
+            lines += [f"    # {told}"] if told and told.isprintable() else []
+            lines.append(f"    {key!r}: {_type_text(annotation)},")
+    if isinstance(definition, ast.ClassDef):
+        return "\n".join([f"class {name}(TypedDict):", *(lines or ["    pass"])])
+    return "\n".join([f"{name} = TypedDict({name!r}, {{", *lines, "})"])
+
+
+def _docstring(text: str) -> str:
+    """Write a string in triple quotes, whatever it contains."""
+    return ast.unparse(ast.Module([ast.Expr(ast.Constant(text))], []))
 
 
 def _type_text(node: ast.expr) -> str:
@@ -205,12 +227,6 @@ def _type_text(node: ast.expr) -> str:
             return f"{name}[{_type_text(inner)}]"
         case _:
             return ast.unparse(node)
-
-
-def _import(module: str, names: Sequence[str]) -> ast.ImportFrom:
-    for part in module.removeprefix("__").removesuffix("__").split("."):
-        Identifier(part)
-    return ast.ImportFrom(module, [ast.alias(name) for name in names], 0)
 
 
 def _names_used(definition: Definition) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from mcpgen.emit.write.write import RefusedError, roll_forward, write
 from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
-from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.handlers import report_unreadable_module, short_path
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.outcome import Outcome
@@ -71,16 +70,21 @@ class _Run(Struct, frozen=True, dict=True):
     progress: Progress
 
     @functools.cached_property
-    def planned_tools(self) -> tuple[ToolPlan, ...]:
-        """The planned tools; none where the document is no longer understood."""
+    def plan(self) -> ServerPlan:
+        """The plan of the inputs as they are now.
+
+        Raises:
+            RejectedError: one of them is not understood.
+        """
         # Imported here: the stages load a validator, templates and YAML; `ack` does without.
         from mcpgen.pipeline.build import plan_project
 
+        problems = Problems()  # of which only errors concern this command
         try:
-            planned = plan_project(self.read_inputs(Problems()), Problems(), self.progress)
+            return plan_project(self.read_inputs(problems), problems, self.progress).plan
         except RejectedError:
-            return ()
-        return planned.plan.tools
+            self.problems.extend(problems)
+            raise
 
     def read_inputs(self, problems: Problems) -> Inputs:
         """Read the inputs of a build."""
@@ -180,12 +184,12 @@ def _key_of(run: _Run, name: str) -> str:
     """Give the key of the operation that the manifest would call so; "" where there is none."""
     from mcpgen.plan.tools.intent import names_of  # with the stages that read the document
 
-    served = (tool.operation for tool in run.planned_tools)
+    served = (tool.operation for tool in run.plan.tools)
     return next((operation.key for operation in served if name in names_of(operation)), "")
 
 
 def _operation_id(run: _Run, key: str) -> str:
-    served = (tool.operation for tool in run.planned_tools)
+    served = (tool.operation for tool in run.plan.tools)
     return next((operation.operation_id for operation in served if operation.key == key), "")
 
 
@@ -219,7 +223,8 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
         body=made.original.body if has_body else "",
     )
     restored = (_restored(run, made, found.tool_name),) if made.is_edited else ()
-    done = _commit(run, (file, *restored), {found.key: entry})
+    declared = _declare_call_type(run, made.call_type)
+    done = _commit(run, (file, *restored), {found.key: entry}, declared)
     text = file.content.decode()
     text = text[text.rindex("@override(") :]
     return TakeOver(run.problems, Outcome.DONE, found.key, entry.override, text=text, written=done)
@@ -301,7 +306,7 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
         pristine = _regenerate(run, path) if is_edited else text
         handler = read_handler(text, found.tool_name)
         original = read_handler(pristine, found.tool_name)
-        call_type = _call_type(run, path.split("/")[1], found.key)
+        call_type = _call_type(run, found.key)
         if handler is not None and original is not None and call_type:
             defined = {name: _module_of(path) for name in list_classes(pristine)}
             handler = replace(handler, imports={**handler.imports, **defined})
@@ -337,12 +342,23 @@ def _restored(run: _Run, made: _Generated, tool: str) -> PlannedFile:
     return PlannedFile(path, text.encode(), Owner.GENERATED)
 
 
-def _call_type(run: _Run, package: str, key: str) -> str:
-    """Find what the generated calls call the one of an operation."""
-    text = (read_file(run.target, f"src/{package}/_generated/calls.py") or b"").decode()
-    before, found, _ = text.partition(f'"""`{key}`."""')
-    names = re.findall(r"^class (\w+)\(Protocol\):", before, re.MULTILINE)
-    return names[-1] if found and names else ""
+def _call_type(run: _Run, key: str) -> str:
+    """Return the name of the type of an operation's call; "" if it is no longer served."""
+    types = {tool.operation.key: tool.call_type for tool in run.plan.tools}
+    types |= {workflow.key: workflow.call_type for workflow in run.plan.workflows}
+    return types.get(key, "")
+
+
+def _declare_call_type(run: _Run, name: str) -> FileSet:
+    """Add a type to `_generated/calls.py`, unless somebody edited it, which `generate` reports."""
+    from mcpgen.emit.format import format_files
+    from mcpgen.render.package import render_calls
+
+    plan = replace(run.plan, named_call_types=run.plan.named_call_types | {name})
+    (file,) = format_files(render_calls(plan))
+    on_disk, locked = read_file(run.target, file.path), run.lock.files.get(file.path)
+    is_edited = on_disk is not None and (locked is None or not locked.is_untouched(on_disk))
+    return () if is_edited or on_disk == file.content else (file,)
 
 
 def _ack(run: _Run, name: str) -> TakeOver:
@@ -384,13 +400,25 @@ def _accept(run: _Run, found: _Operation, hook: Hook) -> TakeOver:
     return TakeOver(run.problems, Outcome.DONE, found.key, hook.function, hook.at, written=done)
 
 
-def _commit(run: _Run, files: FileSet, changed: Mapping[str, OverrideRecord]) -> tuple[str, ...]:
-    """Write files, and remember what changed of overridden operations; give the paths."""
+def _commit(
+    run: _Run,
+    files: FileSet,
+    changed: Mapping[str, OverrideRecord],
+    generated: FileSet = (),
+) -> tuple[str, ...]:
+    """Write files, and record what changed of overridden operations; return the paths.
+
+    The lock takes the hashes of `generated`. Of `files` it does not: they may have hand edits.
+    """
     earlier = parse_overridden(read_file(run.target, OVERRIDDEN_FILE))
     remembered = dump_overridden({**earlier, **changed})
-    locked = LockedFile(Owner.GENERATED, sha256(remembered.content))
-    lock = replace(run.lock, files={**run.lock.files, OVERRIDDEN_FILE: locked})
-    files += (remembered, PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED))
+    files += (*generated, remembered)
+    locked = {
+        file.path: LockedFile(Owner.GENERATED, sha256(file.content))
+        for file in (*generated, remembered)
+    }
+    lock = replace(run.lock, files={**run.lock.files, **locked})
+    files += (PlannedFile(LOCK_FILE, dump_lock(lock), Owner.GENERATED),)
     if not run.options.dry_run:
         write(run.target, files, ())
     return tuple(file.path for file in files)

@@ -2,7 +2,8 @@
 
 A run that leaves a project current, and warns of nothing, notes so in the user's cache, by the lock
 and by the code that ran. Where both are the same again, and every input and file is as the lock
-says, a new run would make the same bytes, so none is needed. Nothing of it lies in the project.
+says, a new run would make the same bytes, so none is needed. The types of calls that the user's
+code names are such an input, which the lock does not record. Nothing of it lies in the project.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.options import Report
 from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.project.overrides import find_named_call_types
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.user_cache import code_digest, user_cache
 
@@ -51,5 +53,6 @@ def _note(target: Path, cache: Path | None) -> Path | None:
     lock = read_file(target, LOCK_FILE)
     if lock is None:
         return None
-    key = sha256(code_digest().encode() + lock)
+    named = " ".join(sorted(find_named_call_types(target)))
+    key = sha256(code_digest().encode() + lock + named.encode())
     return (cache or user_cache()) / "current" / key

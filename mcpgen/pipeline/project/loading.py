@@ -124,6 +124,8 @@ def _report(failure: Mapping[str, str], target: Path, problems: Problems) -> boo
         why=text,
         help="add the module to `dependencies` in pyproject.toml, and install it"
         if module and not _is_own(module, target)
+        else "run `mcpgen generate`, which declares the types of calls that your code names"
+        if "._generated.calls" in text
         else "correct it; `mcpgen check` then loads it again",
     )
     return True

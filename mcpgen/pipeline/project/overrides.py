@@ -5,6 +5,7 @@ Reports those without an operation, duplicates, and operations that changed sinc
 
 from __future__ import annotations
 
+import ast
 import difflib
 import re
 import tomllib
@@ -39,6 +40,19 @@ def read_project_handlers(target: Path, problems: Problems) -> HandWritten:
         if path.is_file()  # not a link to nowhere, by which an editor marks what it has open
     }
     return read_handlers(files, problems)
+
+
+_CALL_TYPE = re.compile(rb"\b[A-Z]\w*Call\b")
+
+
+def find_named_call_types(target: Path) -> frozenset[str]:
+    """Return the names in the user's code that may be of types in `_generated/calls.py`."""
+    found: set[bytes] = set()
+    for path in (*target.glob("src/**/*.py"), *target.glob("tests/**/*.py")):
+        is_own = not {"_generated", "generated"}.intersection(path.relative_to(target).parts)
+        if is_own and path.is_file() and b"_generated" in (content := path.read_bytes()):
+            found.update(_CALL_TYPE.findall(content))
+    return frozenset(name.decode() for name in found)
 
 
 def _body_in(modules: Iterable[bytes], tool: str) -> str | None:
@@ -223,6 +237,14 @@ def _tell_twice(hook: Hook, first: Hook, problems: Problems) -> None:
     )
 
 
+def _is_same_code(body: str, other: str) -> bool:
+    """Whether two bodies differ in their layout at most, which depends on the version of mcpgen."""
+    try:
+        return body == other or ast.dump(ast.parse(body)) == ast.dump(ast.parse(other))
+    except SyntaxError:
+        return False
+
+
 def _tell_changed(
     hook: Hook,
     kinds: Set[str],
@@ -243,7 +265,7 @@ def _tell_changed(
             help=accept,
         )
     body = read_body(name) if was.body else None
-    if body is not None and body != was.body:
+    if body is not None and not _is_same_code(body, was.body):
         lines = difflib.unified_diff(
             was.body.splitlines(), body.splitlines(), "ejected", "generated", lineterm=""
         )

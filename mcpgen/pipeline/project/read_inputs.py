@@ -13,7 +13,7 @@ from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.pipeline.inputs import Inputs, Published
 from mcpgen.pipeline.options import BuildOptions
-from mcpgen.pipeline.project.overrides import read_project_handlers
+from mcpgen.pipeline.project.overrides import find_named_call_types, read_project_handlers
 from mcpgen.pipeline.project.project_folder import published_arguments, read_file
 from mcpgen.pipeline.project.sources import published_settings
 from mcpgen.pipeline.render import parse_answers
@@ -57,5 +57,6 @@ def read_inputs(
         lock or Lock(),
         Published(published_settings(folder), published_arguments(folder)),
         bool(read_project_handlers(folder, Problems()).asking),  # its problems come with overrides
+        find_named_call_types(folder),
         documents or {},
     )

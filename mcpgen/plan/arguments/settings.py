@@ -9,9 +9,10 @@ from mcpgen.ir.tool_plan import EnvironmentVariable, SettingUse, ToolPlan
 from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
-from mcpgen.text.prose import plain_line, shorten_at_sentence
+from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence
 
 _MAX_DESCRIPTION = 160
+_NO_DESCRIPTION = "Sent with calls, in place of an argument."
 _CHOICES = ("anyOf", "oneOf")
 
 
@@ -62,11 +63,11 @@ class SettingPlanning:
                 help="use another environment variable for one of them",
             )
         described = next((use.description for use in uses if use.description), "")
-        description = _end_sentence(shorten_at_sentence(plain_line(described), _MAX_DESCRIPTION))
+        description = end_sentence(shorten_at_sentence(plain_line(described), _MAX_DESCRIPTION))
         is_secret = any(use.secret for use in uses)
         return EnvironmentVariable(
             name=name,
-            description=f"{description}{_TYPES[readings[0]['type']]}",
+            description=f"{description or _NO_DESCRIPTION}{_TYPES[readings[0]['type']]}",
             required=any(use.required for use in uses),
             secret=is_secret,
             example="" if is_secret else self._find_example(schemas[0]),
@@ -108,12 +109,6 @@ _TYPES = {
     "object": " A JSON object.",
     "string": "",
 }
-
-
-def _end_sentence(text: str) -> str:
-    if not text:
-        return "Sent with calls, in place of an argument."
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def _format_type(reading: JsonObject) -> str:

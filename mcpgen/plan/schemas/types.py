@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from mcpgen.ir.tool_plan import Annotation
+from mcpgen.ir.tool_plan import Annotation, ModelPlan
 from mcpgen.jsonschema.direction import DirectionName
 from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_subschemas
 from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import ClassNames, to_class_name
 from mcpgen.text.identifiers import Identifier
+from mcpgen.text.prose import whole_sentence
 
 _PRIMITIVES = {
     "string": "str",
@@ -28,6 +29,7 @@ _MAX_LITERALS = 8
 _MAX_LITERAL_LENGTH = 40
 _MAX_MEMBERS = 6  # of a union; longer ones are unreadable in a signature
 _MAX_NESTING = 24
+_MAX_DOCSTRING = 90  # of a property: one line of a class
 
 
 class Typed(Struct, frozen=True):
@@ -58,6 +60,7 @@ class Types:
 
     def __init__(self, requests: Shapes, responses: Shapes, *, models: bool) -> None:
         self.definitions: dict[Identifier, JsonObject] = {}
+        self._descriptions: dict[Identifier, dict[str, str]] = {}  # of properties, by class
         self.uses: dict[Identifier, frozenset[Identifier]] = {}  # classes that a class refers to
         self._shapes: Mapping[DirectionName, Shapes] = {"request": requests, "response": responses}
         self._models = models
@@ -81,6 +84,20 @@ class Types:
         while self._pending:
             self._fill(*self._pending.pop())
         return typed
+
+    def collect_models(self, annotations: Iterable[Annotation]) -> dict[Identifier, ModelPlan]:
+        """Return the classes in `annotations`, and those that they refer to, by name."""
+        waiting = [name for annotation in annotations for name in annotation.models]
+        found: set[Identifier] = set()
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting += self.uses[name]
+        return {
+            name: ModelPlan(self.definitions[name], self._descriptions[name])
+            for name in sorted(found)
+        }
 
     def _build_type(
         self, schema: JsonSchema, direction: DirectionName, hint: str, depth: int
@@ -178,10 +195,14 @@ class Types:
         """Add the properties of a class."""
         uses: set[Identifier] = set()
         properties: JsonObject = {}
+        descriptions: dict[str, str] = {}
         for name, value in sorted(_list_members(shape.keywords).items()):
             typed = self._build_type(value, direction, f"{class_name}{to_class_name(name)}", 1)
             properties[name] = typed.schema
+            if told := _describe(value):
+                descriptions[name] = told
             uses |= typed.models
+        self._descriptions[class_name] = descriptions
         required = sorted(properties.keys() & shape.keywords.get("required", ()))
         self.definitions[class_name] |= {"properties": properties, "required": required}
         self.uses[class_name] = frozenset(uses)
@@ -227,6 +248,12 @@ def _list_members(keywords: JsonObject) -> JsonObject:
         for name, schema in keywords.get("properties", {}).items()
         if schema is not False and not _SURROGATE.search(name)
     }
+
+
+def _describe(schema: JsonSchema) -> str:
+    """Describe a property in one sentence; "" if its description has none that fits."""
+    text = schema.get("description") if isinstance(schema, dict) else None
+    return whole_sentence(text, _MAX_DOCSTRING) if isinstance(text, str) else ""
 
 
 def _says_more(schema: JsonObject) -> bool:

@@ -35,8 +35,9 @@ _HOOKS: Final = "__mcpgen_hooks__"  # where a module keeps those that it defines
 class CallNext(Protocol[P, R_co]):
     """The generated handler of an operation, as passed to an override.
 
-    `_generated/calls.py` declares one such type for each operation, with its parameters. Both are
-    `async def`: pyright does not accept a `Coroutine` where the other promises a `CoroutineType`.
+    `_generated/calls.py` declares such a type, with its parameters, for each operation that your
+    code names. Both are `async def`: pyright does not accept a `Coroutine` where the other
+    promises a `CoroutineType`.
     """
 
     async def __call__(self, ctx: Context, *args: P.args, **kwargs: P.kwargs) -> R_co:

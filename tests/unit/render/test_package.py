@@ -10,7 +10,7 @@ from mcpgen.emit.format import format_files
 from mcpgen.ir.api import Encoding, MediaType, Server
 from mcpgen.ir.file_set import Owner
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.render.package import render, render_cases
+from mcpgen.render.package import render, render_calls, render_cases
 from tests.support.plans import (
     AT,
     argument,
@@ -38,10 +38,8 @@ def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
     assert sorted(file.path for file in files) == [
         ".mcpgen/surface.json",
         f"{GENERATED}/__init__.py",
-        f"{GENERATED}/calls.py",
         f"{GENERATED}/contract.json",
         f"{GENERATED}/listing.jsonl",
-        f"{GENERATED}/models/__init__.py",
         f"{GENERATED}/tools/__init__.py",
         f"{GENERATED}/tools/pets.json",
         f"{GENERATED}/tools/pets.py",
@@ -55,7 +53,15 @@ def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
 
 
 def test_the_types_of_calls_are_named_after_their_operations() -> None:
-    text = rendered(server_plan())[f"{GENERATED}/calls.py"]
+    plan = replace(
+        server_plan(),
+        named_call_types=frozenset(
+            {"GetPetsCall", "GetPetsPetIdCall", "PostPetsCall", "OtherCall"}
+        ),
+    )
+    (file,) = format_files(render_calls(plan))
+    text = file.content.decode()
+    assert file.path == f"{GENERATED}/calls.py"
     assert (
         text.partition("import Pet\n\n\n")[2]
         == '''\
@@ -86,12 +92,11 @@ class PostPetsCall(Protocol):
     )
 
 
-def test_models_are_imported_from_one_place() -> None:
-    text = rendered(server_plan())[f"{GENERATED}/models/__init__.py"]
-    assert text.endswith(
-        "from petstore_mcp._generated.models.pets import Pet, PetOwner\n\n"
-        '__all__ = [\n    "Pet",\n    "PetOwner",\n]\n'
-    )
+def test_only_calls_that_the_users_code_names_have_a_type() -> None:
+    plan = replace(server_plan(), named_call_types=frozenset({"GetPetsPetIdCall"}))
+    (file,) = render_calls(plan)
+    assert file.content.count(b"(Protocol)") == 1
+    assert render_calls(server_plan()) == ()
 
 
 def test_handlers_read_as_a_colleague_would_have_written_them() -> None:
@@ -103,7 +108,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from petstore_mcp._generated.models.pets import Pet
+from petstore_mcp._generated.models import Pet
 
 tools = ToolGroup.load(__name__, "pets.json")
 
@@ -111,23 +116,13 @@ tools = ToolGroup.load(__name__, "pets.json")
 @tools.handler("create_pet")
 async def create_pet(ctx: Context, *, body: Pet) -> None:
     """Add a pet to the store: `POST /pets`."""
-    await ctx.api.request(
-        "POST",
-        "/pets",
-        body=body,
-        returns=None,
-    )
+    await ctx.api.request("POST", "/pets", body=body, returns=None)
 
 
 @tools.handler("get_pet")
 async def get_pet(ctx: Context, *, pet_id: int) -> Pet:
     """Fetch one pet: `GET /pets/{petId}`."""
-    return await ctx.api.request(
-        "GET",
-        "/pets/{petId}",
-        path_params={"petId": pet_id},
-        returns=Pet,
-    )
+    return await ctx.api.request("GET", "/pets/{petId}", path_params={"petId": pet_id}, returns=Pet)
 
 
 @tools.handler("list_pets")
@@ -148,11 +143,6 @@ async def list_pets(
     )
 '''
     )
-
-
-def test_without_models_there_is_no_models_package() -> None:
-    plan = server_plan(tool("t", operation("GET", "/t")), models={})
-    assert not any("/models/" in path for path in rendered(plan))
 
 
 def test_the_listing_is_one_tool_a_line_by_name() -> None:

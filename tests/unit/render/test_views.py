@@ -35,15 +35,6 @@ def test_a_tool_without_arguments_has_no_bare_star() -> None:
     assert handler.signature == "ctx: Context"
 
 
-def test_a_long_signature_asks_for_a_line_a_parameter() -> None:
-    [handler] = handlers(
-        tool(
-            "t", GET_PETS, *(argument(f"argument_{n}", f"argument_{n}", "query") for n in range(6))
-        )
-    )
-    assert handler.signature.endswith("argument_5: str,")
-
-
 def test_each_location_travels_by_its_wire_name() -> None:
     op = operation("GET", "/{p-1}", parameter("p-1", "path"))
     [handler] = handlers(
@@ -59,15 +50,8 @@ def test_each_location_travels_by_its_wire_name() -> None:
         )
     )
     assert handler.request == (
-        "'GET'",
-        "'/{p-1}'",
-        "path_params={'p-1': p_1}",
-        "query={'q': q}",
-        "headers={'X-H': x_h}",
-        "cookies={'c': c}",
-        "body=body",
-        "content_type=content_type",
-        "returns=None",
+        "'GET', '/{p-1}', path_params={'p-1': p_1}, query={'q': q}, headers={'X-H': x_h},"
+        " cookies={'c': c}, body=body, content_type=content_type, returns=None"
     )
 
 
@@ -94,8 +78,8 @@ def test_two_arguments_of_one_name_are_a_bug() -> None:
         handlers(tool("t", GET_PETS, argument("a", "x", "query"), argument("b", "x", "header")))
 
 
-def test_a_model_that_no_module_defines_is_a_bug() -> None:
-    with pytest.raises(ValueError, match="no model module defines Gone"):
+def test_a_model_that_is_not_planned_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="no model is called Gone"):
         handlers(tool("t", GET_PETS, returns=Annotation("Gone", (Identifier("Gone"),))))
 
 
@@ -147,12 +131,26 @@ def test_the_operation_is_not_named_twice() -> None:
     assert docstring(plan) == "List pets: `GET /pets`."
 
 
-def test_a_long_sentence_is_cut_and_the_operation_stands_below() -> None:
-    plan = tool("t", GET_PETS, description="word " * 40)
-    first, empty, key, last = docstring(plan).split("\n")
-    assert first.endswith("word…")
-    assert len(f'    """{first}') <= 100
-    assert (empty, key, last) == ("", "    `GET /pets`.", "    ")
+WORD = "pet " * 30
+
+
+@pytest.mark.parametrize(
+    ("description", "lines"),
+    [
+        (f"Lists pets, which {WORD}.", ["Lists pets."]),
+        (
+            f"Lists pets (`a, which` or b) and cats; {WORD}",
+            ["Lists pets (`a, which` or b) and cats."],
+        ),
+        (f"Lists (dogs, which {WORD})", ["Lists."]),
+        (f"{WORD}end.", [("pet " * 22).strip(), f"{'pet ' * 8}end."]),
+    ],
+)
+def test_a_long_sentence_ends_with_a_clause_or_is_wrapped(
+    description: str, lines: list[str]
+) -> None:
+    plan = tool("t", GET_PETS, description=description)
+    assert docstring(plan) == "\n    ".join(lines) + "\n\n    `GET /pets`.\n    "
 
 
 def test_a_tool_without_description_is_told_by_its_title() -> None:

@@ -182,7 +182,7 @@ def test_the_manifest_selects(project: Path, regenerate: Regenerate) -> None:
     manifest.write_text(manifest.read_text() + '\nselect:\n  - exclude: "orders"\nmodels: false\n')
     report = regenerate()
     assert [tool.name for tool in report.plan.tools] == ["get_pet"]
-    assert not (project / "src/pet_shop_mcp/_generated/models").exists()
+    assert not (project / "src/pet_shop_mcp/_generated/models.py").exists()
 
 
 def test_a_dry_run_says_what_it_would_do_and_does_nothing(

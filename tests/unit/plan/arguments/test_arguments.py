@@ -303,40 +303,45 @@ def test_types_are_spelled_for_handlers(make: Any, schema: Any, source: str) -> 
     assert tool.arguments[0].annotation.source == source
 
 
-def models(make: Any, root: Any) -> dict[str, dict[str, Any]]:
-    plan = make(root).plan()
-    return {module.module: dict(module.definitions) for module in plan.models}
+def models(make: Any, root: Any) -> dict[str, Any]:
+    return {name: model.schema for name, model in make(root).plan().models.items()}
 
 
 def test_inline_objects_are_named_after_parent_and_property(make: Any) -> None:
     found = models(make, make.with_response({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS))
-    assert sorted(found["default"]) == ["Pet", "PetOwner"]
-    assert found["default"]["Pet"]["properties"] == {
+    assert sorted(found) == ["Pet", "PetOwner"]
+    assert found["Pet"]["properties"] == {
         "name": {"type": "string"},
         "id": {"type": "integer"},
         "owner": {"$ref": "#/$defs/PetOwner"},
         "parent": {"$ref": "#/$defs/Pet"},
     }
-    assert found["default"]["Pet"]["required"] == ["name"]
+    assert found["Pet"]["required"] == ["name"]
 
 
-def test_classes_of_several_tags_are_shared(make: Any) -> None:
-    root = make.with_response({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS)
-    other = root["paths"]["/pets"]["get"]
-    root["paths"]["/b"] = {"get": {**other, "tags": ["b"]}}
-    own = {"type": "object", "properties": {"pet": {"$ref": "#/components/schemas/Pet"}}}
-    root["paths"]["/c"] = {
-        "get": make.with_response(own)["paths"]["/pets"]["get"] | {"tags": ["c"]}
+def test_a_property_is_described_by_a_whole_sentence_or_clause(make: Any) -> None:
+    descriptions = {
+        "short": "The [name](#x), e.g. Rex. Never empty.",
+        "marked": "Is it tame?",
+        "clause": f"The day of birth, which {'was ' * 30}long ago.",
+        "long": "word " * 30,
     }
-    found = models(make, root)
-    assert sorted(found) == ["c", "shared"]
-    assert sorted(found["shared"]) == ["Pet", "PetOwner"]
-    assert list(found["c"]) == ["GetCResult"]
+    properties = {
+        key: {"type": "string", "description": text} for key, text in descriptions.items()
+    }
+    pet = {"type": "object", "properties": properties}
+    root = make.with_response({"$ref": "#/components/schemas/P"}, schemas={"P": pet})
+    (model,) = make(root).plan().models.values()
+    assert model.descriptions == {
+        "short": "The name, e.g. Rex.",
+        "marked": "Is it tame?",
+        "clause": "The day of birth.",
+    }
 
 
 def test_every_reference_of_a_model_is_to_a_model(make: Any) -> None:
     found = models(make, make.with_body({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS))
-    names = {f"#/$defs/{name}" for module in found.values() for name in module}
+    names = {f"#/$defs/{name}" for name in found}
     text = str(found)
     assert all(part.split("'")[0] in names for part in text.split("'$ref': '")[1:])
 
@@ -344,7 +349,7 @@ def test_every_reference_of_a_model_is_to_a_model(make: Any) -> None:
 def test_without_models_objects_are_dictionaries(make: Any) -> None:
     root = make.with_response({"$ref": "#/components/schemas/Pet"}, schemas=SCHEMAS)
     plan = make(root).plan(models=False)
-    assert plan.models == ()
+    assert plan.models == {}
     assert plan.tools[0].returns.source == "dict[str, Any]"
 
 
@@ -375,7 +380,7 @@ def test_inline_object_that_is_inherited_keeps_the_class_of_its_home(make: Any) 
     child = {"allOf": [reference, {"properties": {"wings": {"type": "integer"}}}]}
     schemas = {**SCHEMAS, "Bird": child}
     schema = {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/Bird"}}}
-    found = models(make, make.with_response(schema, schemas=schemas))["default"]
+    found = models(make, make.with_response(schema, schemas=schemas))
     assert sorted(found) == ["Bird", "ListPetsResult", "Pet", "PetOwner"]
     assert found["Bird"]["properties"]["owner"] == {"$ref": "#/$defs/PetOwner"}
 

@@ -28,14 +28,10 @@ class CheckCartResult(TypedDict, total=False):
 
 @tools.handler("buy_book")
 async def buy_book(
-    ctx: Context,
-    *,
-    words: str,
-    reference: str,
-    idempotency_key: str,
-    copies: int,
+    ctx: Context, *, words: str, reference: str, idempotency_key: str, copies: int
 ) -> BuyBookResult:
-    """Find the book that fits some words best, put copies of it into a new cart, and order…
+    """Find the book that fits some words best, put copies of it into a new cart, and order them
+    on invoice.
 
     `workflow:buy_book`.
     """

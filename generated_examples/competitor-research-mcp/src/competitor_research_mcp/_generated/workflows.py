@@ -22,12 +22,10 @@ class ProfileCompanyResult(TypedDict, total=False):
 
 @tools.handler("profile_company")
 async def profile_company(
-    ctx: Context,
-    *,
-    company: str,
-    organisation: str | Absent = ABSENT,
+    ctx: Context, *, company: str, organisation: str | Absent = ABSENT
 ) -> ProfileCompanyResult:
-    """Gather what is known of a company: what it is, what the news and engineers say of it…
+    """Gather what is known of a company: what it is, what the news and engineers say of it, and
+    its public code.
 
     `workflow:profile_company`.
     """

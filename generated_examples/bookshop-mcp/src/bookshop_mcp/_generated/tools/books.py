@@ -8,13 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from bookshop_mcp._generated.models.books import (
-    Book,
-    BookChange,
-    BookPage,
-    ListBooksFilter,
-    NewBook,
-)
+from bookshop_mcp._generated.models import Book, BookChange, BookPage, ListBooksFilter, NewBook
 
 tools = ToolGroup.load(__name__, "books.json")
 
@@ -22,21 +16,12 @@ tools = ToolGroup.load(__name__, "books.json")
 @tools.handler("add_book")
 async def add_book(ctx: Context, *, body: NewBook) -> Book:
     """Add a book to the catalogue: `POST /books`."""
-    return await ctx.api.request(
-        "POST",
-        "/books",
-        body=body,
-        returns=Book,
-    )
+    return await ctx.api.request("POST", "/books", body=body, returns=Book)
 
 
 @tools.handler("change_book")
 async def change_book(
-    ctx: Context,
-    *,
-    isbn: str,
-    body: BookChange,
-    if_match: str | Absent = ABSENT,
+    ctx: Context, *, isbn: str, body: BookChange, if_match: str | Absent = ABSENT
 ) -> Book:
     """Change parts of a book's record: `PATCH /books/{isbn}`."""
     return await ctx.api.request(
@@ -99,9 +84,4 @@ async def list_books(
 @tools.handler("remove_book")
 async def remove_book(ctx: Context, *, isbn: str) -> None:
     """Take a book out of the catalogue: `DELETE /books/{isbn}`."""
-    await ctx.api.request(
-        "DELETE",
-        "/books/{isbn}",
-        path_params={"isbn": isbn},
-        returns=None,
-    )
+    await ctx.api.request("DELETE", "/books/{isbn}", path_params={"isbn": isbn}, returns=None)

@@ -8,17 +8,14 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from bookshop_mcp._generated.models.orders import Cancellation, NewOrder, Order, OrderPage
+from bookshop_mcp._generated.models import Cancellation, NewOrder, Order, OrderPage
 
 tools = ToolGroup.load(__name__, "orders.json")
 
 
 @tools.handler("cancel_order")
 async def cancel_order(
-    ctx: Context,
-    *,
-    order_id: int,
-    body: Cancellation | Absent = ABSENT,
+    ctx: Context, *, order_id: int, body: Cancellation | Absent = ABSENT
 ) -> None:
     """Cancel an order that was not shipped yet: `POST /orders/{orderId}/cancellation`."""
     await ctx.api.request(
@@ -32,10 +29,7 @@ async def cancel_order(
 
 @tools.handler("get_order")
 async def get_order(
-    ctx: Context,
-    *,
-    order_id: int,
-    expand: list[Literal["books", "customer"]] | Absent = ABSENT,
+    ctx: Context, *, order_id: int, expand: list[Literal["books", "customer"]] | Absent = ABSENT
 ) -> Order:
     """Fetch one order: `GET /orders/{orderId}`."""
     return await ctx.api.request(
@@ -74,9 +68,5 @@ async def list_orders(
 async def place_order(ctx: Context, *, idempotency_key: str, body: NewOrder) -> Order:
     """Buy what is in a cart: `POST /orders`."""
     return await ctx.api.request(
-        "POST",
-        "/orders",
-        headers={"Idempotency-Key": idempotency_key},
-        body=body,
-        returns=Order,
+        "POST", "/orders", headers={"Idempotency-Key": idempotency_key}, body=body, returns=Order
     )

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from chatdesk_mcp._generated.models.bots import (
+from chatdesk_mcp._generated.models import (
     Bot,
     BotAnswer,
     BotDraft,
@@ -59,23 +59,13 @@ async def connect_channel(
 @tools.handler("create_bot")
 async def create_bot(ctx: Context, *, body: BotDraft) -> Bot:
     """Create a bot: `POST /bots`."""
-    return await ctx.api.request(
-        "POST",
-        "/bots",
-        body=body,
-        returns=Bot,
-    )
+    return await ctx.api.request("POST", "/bots", body=body, returns=Bot)
 
 
 @tools.handler("delete_bot")
 async def delete_bot(ctx: Context, *, bot_id: str) -> None:
     """Delete a bot: `DELETE /bots/{bot_id}`."""
-    await ctx.api.request(
-        "DELETE",
-        "/bots/{bot_id}",
-        path_params={"bot_id": bot_id},
-        returns=None,
-    )
+    await ctx.api.request("DELETE", "/bots/{bot_id}", path_params={"bot_id": bot_id}, returns=None)
 
 
 @tools.handler("delete_knowledge")
@@ -109,10 +99,7 @@ async def disconnect_channel(
 async def duplicate_bot(ctx: Context, *, bot_id: str) -> Bot:
     """Copy a bot with its flows: `POST /bots/{bot_id}/duplicate`."""
     return await ctx.api.request(
-        "POST",
-        "/bots/{bot_id}/duplicate",
-        path_params={"bot_id": bot_id},
-        returns=Bot,
+        "POST", "/bots/{bot_id}/duplicate", path_params={"bot_id": bot_id}, returns=Bot
     )
 
 
@@ -120,10 +107,7 @@ async def duplicate_bot(ctx: Context, *, bot_id: str) -> Bot:
 async def get_bot(ctx: Context, *, bot_id: str) -> Bot:
     """Fetch a bot: `GET /bots/{bot_id}`."""
     return await ctx.api.request(
-        "GET",
-        "/bots/{bot_id}",
-        path_params={"bot_id": bot_id},
-        returns=Bot,
+        "GET", "/bots/{bot_id}", path_params={"bot_id": bot_id}, returns=Bot
     )
 
 
@@ -131,10 +115,7 @@ async def get_bot(ctx: Context, *, bot_id: str) -> Bot:
 async def list_bot_channels(ctx: Context, *, bot_id: str) -> list[ChannelLink]:
     """List where a bot talks: `GET /bots/{bot_id}/channels`."""
     return await ctx.api.request(
-        "GET",
-        "/bots/{bot_id}/channels",
-        path_params={"bot_id": bot_id},
-        returns=list[ChannelLink],
+        "GET", "/bots/{bot_id}/channels", path_params={"bot_id": bot_id}, returns=list[ChannelLink]
     )
 
 
@@ -159,11 +140,7 @@ async def list_bots(
 
 @tools.handler("list_knowledge")
 async def list_knowledge(
-    ctx: Context,
-    *,
-    bot_id: str,
-    limit: int | Absent = ABSENT,
-    cursor: str | Absent = ABSENT,
+    ctx: Context, *, bot_id: str, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
 ) -> ListKnowledgeResult:
     """List what a bot has read: `GET /bots/{bot_id}/knowledge`."""
     return await ctx.api.request(
@@ -179,10 +156,7 @@ async def list_knowledge(
 async def pause_bot(ctx: Context, *, bot_id: str) -> Bot:
     """Keep a bot from talking: `POST /bots/{bot_id}/pause`."""
     return await ctx.api.request(
-        "POST",
-        "/bots/{bot_id}/pause",
-        path_params={"bot_id": bot_id},
-        returns=Bot,
+        "POST", "/bots/{bot_id}/pause", path_params={"bot_id": bot_id}, returns=Bot
     )
 
 
@@ -190,10 +164,7 @@ async def pause_bot(ctx: Context, *, bot_id: str) -> Bot:
 async def publish_bot(ctx: Context, *, bot_id: str) -> Bot:
     """Let a bot talk to customers: `POST /bots/{bot_id}/publish`."""
     return await ctx.api.request(
-        "POST",
-        "/bots/{bot_id}/publish",
-        path_params={"bot_id": bot_id},
-        returns=Bot,
+        "POST", "/bots/{bot_id}/publish", path_params={"bot_id": bot_id}, returns=Bot
     )
 
 
@@ -201,11 +172,7 @@ async def publish_bot(ctx: Context, *, bot_id: str) -> Bot:
 async def try_bot(ctx: Context, *, bot_id: str, body: BotTest) -> BotAnswer:
     """Say something to a bot and see its answer: `POST /bots/{bot_id}/test`."""
     return await ctx.api.request(
-        "POST",
-        "/bots/{bot_id}/test",
-        path_params={"bot_id": bot_id},
-        body=body,
-        returns=BotAnswer,
+        "POST", "/bots/{bot_id}/test", path_params={"bot_id": bot_id}, body=body, returns=BotAnswer
     )
 
 
@@ -213,20 +180,13 @@ async def try_bot(ctx: Context, *, bot_id: str, body: BotTest) -> BotAnswer:
 async def update_bot(ctx: Context, *, bot_id: str, body: BotDraftChanges) -> Bot:
     """Change a bot: `PATCH /bots/{bot_id}`."""
     return await ctx.api.request(
-        "PATCH",
-        "/bots/{bot_id}",
-        path_params={"bot_id": bot_id},
-        body=body,
-        returns=Bot,
+        "PATCH", "/bots/{bot_id}", path_params={"bot_id": bot_id}, body=body, returns=Bot
     )
 
 
 @tools.handler("upload_knowledge_file")
 async def upload_knowledge_file(
-    ctx: Context,
-    *,
-    bot_id: str,
-    body: UploadKnowledgeFileBody,
+    ctx: Context, *, bot_id: str, body: UploadKnowledgeFileBody
 ) -> Knowledge:
     """Have a bot read a file: `POST /bots/{bot_id}/knowledge/files`."""
     return await ctx.api.request(

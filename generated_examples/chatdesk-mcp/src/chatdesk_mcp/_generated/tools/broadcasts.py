@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from chatdesk_mcp._generated.models.broadcasts import (
+from chatdesk_mcp._generated.models import (
     Audience,
     AudienceSize,
     Broadcast,
@@ -36,12 +36,7 @@ async def cancel_broadcast(ctx: Context, *, broadcast_id: str) -> Broadcast:
 @tools.handler("create_broadcast")
 async def create_broadcast(ctx: Context, *, body: BroadcastDraft) -> Broadcast:
     """Create a broadcast: `POST /broadcasts`."""
-    return await ctx.api.request(
-        "POST",
-        "/broadcasts",
-        body=body,
-        returns=Broadcast,
-    )
+    return await ctx.api.request("POST", "/broadcasts", body=body, returns=Broadcast)
 
 
 @tools.handler("delete_broadcast")
@@ -97,12 +92,7 @@ async def list_broadcasts(
 @tools.handler("preview_audience")
 async def preview_audience(ctx: Context, *, body: Audience) -> AudienceSize:
     """Count whom an audience has: `POST /audiences/preview`."""
-    return await ctx.api.request(
-        "POST",
-        "/audiences/preview",
-        body=body,
-        returns=AudienceSize,
-    )
+    return await ctx.api.request("POST", "/audiences/preview", body=body, returns=AudienceSize)
 
 
 @tools.handler("schedule_broadcast")
@@ -130,10 +120,7 @@ async def send_broadcast(ctx: Context, *, broadcast_id: str) -> Broadcast:
 
 @tools.handler("update_broadcast")
 async def update_broadcast(
-    ctx: Context,
-    *,
-    broadcast_id: str,
-    body: BroadcastDraftChanges,
+    ctx: Context, *, broadcast_id: str, body: BroadcastDraftChanges
 ) -> Broadcast:
     """Change a broadcast: `PATCH /broadcasts/{broadcast_id}`."""
     return await ctx.api.request(

@@ -8,17 +8,18 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from chatdesk_mcp._generated.models.contacts import (
+from chatdesk_mcp._generated.models import (
     Consent,
+    Contact,
     ContactDraft,
     ContactDraftChanges,
     GetTimelineResult,
     Import,
+    Job,
     ListContactConversationsResult,
     ListContactsResult,
     Merge,
 )
-from chatdesk_mcp._generated.models.shared import Contact, Job
 
 tools = ToolGroup.load(__name__, "contacts.json")
 
@@ -26,22 +27,14 @@ tools = ToolGroup.load(__name__, "contacts.json")
 @tools.handler("create_contact")
 async def create_contact(ctx: Context, *, body: ContactDraft) -> Contact:
     """Create a contact: `POST /contacts`."""
-    return await ctx.api.request(
-        "POST",
-        "/contacts",
-        body=body,
-        returns=Contact,
-    )
+    return await ctx.api.request("POST", "/contacts", body=body, returns=Contact)
 
 
 @tools.handler("delete_contact")
 async def delete_contact(ctx: Context, *, contact_id: str) -> None:
     """Delete a contact: `DELETE /contacts/{contact_id}`."""
     await ctx.api.request(
-        "DELETE",
-        "/contacts/{contact_id}",
-        path_params={"contact_id": contact_id},
-        returns=None,
+        "DELETE", "/contacts/{contact_id}", path_params={"contact_id": contact_id}, returns=None
     )
 
 
@@ -49,10 +42,7 @@ async def delete_contact(ctx: Context, *, contact_id: str) -> None:
 async def forget_contact(ctx: Context, *, contact_id: str) -> Job:
     """Erase all that is known of a contact: `POST /contacts/{contact_id}/forget`."""
     return await ctx.api.request(
-        "POST",
-        "/contacts/{contact_id}/forget",
-        path_params={"contact_id": contact_id},
-        returns=Job,
+        "POST", "/contacts/{contact_id}/forget", path_params={"contact_id": contact_id}, returns=Job
     )
 
 
@@ -60,20 +50,13 @@ async def forget_contact(ctx: Context, *, contact_id: str) -> Job:
 async def get_contact(ctx: Context, *, contact_id: str) -> Contact:
     """Fetch a contact: `GET /contacts/{contact_id}`."""
     return await ctx.api.request(
-        "GET",
-        "/contacts/{contact_id}",
-        path_params={"contact_id": contact_id},
-        returns=Contact,
+        "GET", "/contacts/{contact_id}", path_params={"contact_id": contact_id}, returns=Contact
     )
 
 
 @tools.handler("get_timeline")
 async def get_timeline(
-    ctx: Context,
-    *,
-    contact_id: str,
-    limit: int | Absent = ABSENT,
-    cursor: str | Absent = ABSENT,
+    ctx: Context, *, contact_id: str, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
 ) -> GetTimelineResult:
     """Tell what happened with a contact: `GET /contacts/{contact_id}/timeline`."""
     return await ctx.api.request(
@@ -88,21 +71,12 @@ async def get_timeline(
 @tools.handler("import_contacts")
 async def import_contacts(ctx: Context, *, body: Import) -> Job:
     """Import many contacts: `POST /contacts/import`."""
-    return await ctx.api.request(
-        "POST",
-        "/contacts/import",
-        body=body,
-        returns=Job,
-    )
+    return await ctx.api.request("POST", "/contacts/import", body=body, returns=Job)
 
 
 @tools.handler("list_contact_conversations")
 async def list_contact_conversations(
-    ctx: Context,
-    *,
-    contact_id: str,
-    limit: int | Absent = ABSENT,
-    cursor: str | Absent = ABSENT,
+    ctx: Context, *, contact_id: str, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
 ) -> ListContactConversationsResult:
     """List a contact's conversations: `GET /contacts/{contact_id}/conversations`."""
     return await ctx.api.request(
@@ -146,12 +120,7 @@ async def list_contacts(
 @tools.handler("merge_contacts")
 async def merge_contacts(ctx: Context, *, body: Merge) -> Contact:
     """Make one contact of two: `POST /contacts/merge`."""
-    return await ctx.api.request(
-        "POST",
-        "/contacts/merge",
-        body=body,
-        returns=Contact,
-    )
+    return await ctx.api.request("POST", "/contacts/merge", body=body, returns=Contact)
 
 
 @tools.handler("set_consent")

@@ -8,26 +8,23 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from chatdesk_mcp._generated.models.conversations import (
+from chatdesk_mcp._generated.models import (
     Assignment,
     Closing,
+    Conversation,
     ConversationChanges,
     ConversationDraft,
     Handoff,
     ListConversationsResult,
     Snooze,
 )
-from chatdesk_mcp._generated.models.shared import Conversation
 
 tools = ToolGroup.load(__name__, "conversations.json")
 
 
 @tools.handler("assign_conversation")
 async def assign_conversation(
-    ctx: Context,
-    *,
-    conversation_id: str,
-    body: Assignment,
+    ctx: Context, *, conversation_id: str, body: Assignment
 ) -> Conversation:
     """Hand a conversation to an agent or a team: `POST /conversations/{conversation_id}/assign`."""
     return await ctx.api.request(
@@ -75,10 +72,7 @@ async def get_transcript(ctx: Context, *, conversation_id: str) -> object:
 
 @tools.handler("hand_off_conversation")
 async def hand_off_conversation(
-    ctx: Context,
-    *,
-    conversation_id: str,
-    body: Handoff,
+    ctx: Context, *, conversation_id: str, body: Handoff
 ) -> Conversation:
     """Let a person take over from the bot: `POST /conversations/{conversation_id}/handoff`."""
     return await ctx.api.request(
@@ -146,12 +140,7 @@ async def snooze_conversation(ctx: Context, *, conversation_id: str, body: Snooz
 @tools.handler("start_conversation")
 async def start_conversation(ctx: Context, *, body: ConversationDraft) -> Conversation:
     """Start a conversation with a contact: `POST /conversations`."""
-    return await ctx.api.request(
-        "POST",
-        "/conversations",
-        body=body,
-        returns=Conversation,
-    )
+    return await ctx.api.request("POST", "/conversations", body=body, returns=Conversation)
 
 
 @tools.handler("tag_conversation")
@@ -178,10 +167,7 @@ async def untag_conversation(ctx: Context, *, conversation_id: str, tag: str) ->
 
 @tools.handler("update_conversation")
 async def update_conversation(
-    ctx: Context,
-    *,
-    conversation_id: str,
-    body: ConversationChanges,
+    ctx: Context, *, conversation_id: str, body: ConversationChanges
 ) -> Conversation:
     """Change the subject or priority of a conversation.
 

@@ -8,10 +8,12 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from chatdesk_mcp._generated.models.leads import (
+from chatdesk_mcp._generated.models import (
     ActivityDraft,
     Conversion,
+    Deal,
     Disqualification,
+    Event,
     Lead,
     LeadAssignment,
     LeadDraft,
@@ -20,7 +22,6 @@ from chatdesk_mcp._generated.models.leads import (
     ListLeadsResult,
     Qualification,
 )
-from chatdesk_mcp._generated.models.shared import Deal, Event
 
 tools = ToolGroup.load(__name__, "leads.json")
 
@@ -29,11 +30,7 @@ tools = ToolGroup.load(__name__, "leads.json")
 async def assign_lead(ctx: Context, *, lead_id: str, body: LeadAssignment) -> Lead:
     """Hand a lead to an agent: `POST /leads/{lead_id}/assign`."""
     return await ctx.api.request(
-        "POST",
-        "/leads/{lead_id}/assign",
-        path_params={"lead_id": lead_id},
-        body=body,
-        returns=Lead,
+        "POST", "/leads/{lead_id}/assign", path_params={"lead_id": lead_id}, body=body, returns=Lead
     )
 
 
@@ -52,22 +49,14 @@ async def convert_lead(ctx: Context, *, lead_id: str, body: Conversion) -> Deal:
 @tools.handler("create_lead")
 async def create_lead(ctx: Context, *, body: LeadDraft) -> Lead:
     """Create a lead: `POST /leads`."""
-    return await ctx.api.request(
-        "POST",
-        "/leads",
-        body=body,
-        returns=Lead,
-    )
+    return await ctx.api.request("POST", "/leads", body=body, returns=Lead)
 
 
 @tools.handler("delete_lead")
 async def delete_lead(ctx: Context, *, lead_id: str) -> None:
     """Delete a lead: `DELETE /leads/{lead_id}`."""
     await ctx.api.request(
-        "DELETE",
-        "/leads/{lead_id}",
-        path_params={"lead_id": lead_id},
-        returns=None,
+        "DELETE", "/leads/{lead_id}", path_params={"lead_id": lead_id}, returns=None
     )
 
 
@@ -87,20 +76,13 @@ async def disqualify_lead(ctx: Context, *, lead_id: str, body: Disqualification)
 async def get_lead(ctx: Context, *, lead_id: str) -> Lead:
     """Fetch a lead: `GET /leads/{lead_id}`."""
     return await ctx.api.request(
-        "GET",
-        "/leads/{lead_id}",
-        path_params={"lead_id": lead_id},
-        returns=Lead,
+        "GET", "/leads/{lead_id}", path_params={"lead_id": lead_id}, returns=Lead
     )
 
 
 @tools.handler("list_lead_activities")
 async def list_lead_activities(
-    ctx: Context,
-    *,
-    lead_id: str,
-    limit: int | Absent = ABSENT,
-    cursor: str | Absent = ABSENT,
+    ctx: Context, *, lead_id: str, limit: int | Absent = ABSENT, cursor: str | Absent = ABSENT
 ) -> ListLeadActivitiesResult:
     """List what was done about a lead: `GET /leads/{lead_id}/activities`."""
     return await ctx.api.request(
@@ -167,9 +149,5 @@ async def qualify_lead(ctx: Context, *, lead_id: str, body: Qualification) -> Le
 async def update_lead(ctx: Context, *, lead_id: str, body: LeadDraftChanges) -> Lead:
     """Change a lead: `PATCH /leads/{lead_id}`."""
     return await ctx.api.request(
-        "PATCH",
-        "/leads/{lead_id}",
-        path_params={"lead_id": lead_id},
-        body=body,
-        returns=Lead,
+        "PATCH", "/leads/{lead_id}", path_params={"lead_id": lead_id}, body=body, returns=Lead
     )

@@ -8,8 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from chatdesk_mcp._generated.models.reports import Report
-from chatdesk_mcp._generated.models.shared import Job
+from chatdesk_mcp._generated.models import Job, Report
 
 tools = ToolGroup.load(__name__, "reports.json")
 
@@ -18,27 +17,17 @@ tools = ToolGroup.load(__name__, "reports.json")
 async def get_job(ctx: Context, *, job_id: str) -> Job:
     """Tell how far long work is: `GET /jobs/{job_id}`."""
     return await ctx.api.request(
-        "GET",
-        "/jobs/{job_id}",
-        path_params={"job_id": job_id},
-        returns=Job,
+        "GET", "/jobs/{job_id}", path_params={"job_id": job_id}, returns=Job
     )
 
 
 @tools.handler("report_bots")
 async def report_bots(
-    ctx: Context,
-    *,
-    from_: str,
-    to: str,
-    bot_id: str | Absent = ABSENT,
+    ctx: Context, *, from_: str, to: str, bot_id: str | Absent = ABSENT
 ) -> Report:
     """Tell how well bots did: `GET /reports/bots`."""
     return await ctx.api.request(
-        "GET",
-        "/reports/bots",
-        query={"from": from_, "to": to, "bot_id": bot_id},
-        returns=Report,
+        "GET", "/reports/bots", query={"from": from_, "to": to, "bot_id": bot_id}, returns=Report
     )
 
 
@@ -63,20 +52,13 @@ async def report_conversations(
 async def report_leads(ctx: Context, *, from_: str, to: str) -> Report:
     """Count leads by source and state: `GET /reports/leads`."""
     return await ctx.api.request(
-        "GET",
-        "/reports/leads",
-        query={"from": from_, "to": to},
-        returns=Report,
+        "GET", "/reports/leads", query={"from": from_, "to": to}, returns=Report
     )
 
 
 @tools.handler("report_revenue")
 async def report_revenue(
-    ctx: Context,
-    *,
-    from_: str,
-    to: str,
-    currency: str | Absent = ABSENT,
+    ctx: Context, *, from_: str, to: str, currency: str | Absent = ABSENT
 ) -> Report:
     """Tell what deals brought: `GET /reports/revenue`."""
     return await ctx.api.request(

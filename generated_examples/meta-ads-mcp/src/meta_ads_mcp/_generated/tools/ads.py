@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from meta_ads_mcp._generated.models.ads import CreateAdBody, CreateAdResult, ListAdsResult
+from meta_ads_mcp._generated.models import CreateAdBody, CreateAdResult, ListAdsResult
 
 tools = ToolGroup.load(__name__, "ads.json")
 

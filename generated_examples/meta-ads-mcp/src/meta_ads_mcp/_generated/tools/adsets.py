@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from meta_ads_mcp._generated.models.adsets import (
+from meta_ads_mcp._generated.models import (
     CreateAdSetBody,
     CreateAdSetResult,
     ListAdSetsResult,
@@ -20,10 +20,7 @@ tools = ToolGroup.load(__name__, "adsets.json")
 
 @tools.handler("create_ad_set")
 async def create_ad_set(
-    ctx: Context,
-    *,
-    ad_account_id: str,
-    body: CreateAdSetBody,
+    ctx: Context, *, ad_account_id: str, body: CreateAdSetBody
 ) -> CreateAdSetResult:
     """Create an ad set: `POST /act_{ad_account_id}/adsets`."""
     return await ctx.api.request(

@@ -8,10 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from meta_ads_mcp._generated.models.audiences import (
-    ListCustomAudiencesResult,
-    SearchInterestsAndPlacesResult,
-)
+from meta_ads_mcp._generated.models import ListCustomAudiencesResult, SearchInterestsAndPlacesResult
 
 tools = ToolGroup.load(__name__, "audiences.json")
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from meta_ads_mcp._generated.models.campaigns import (
+from meta_ads_mcp._generated.models import (
     Campaign,
     CampaignChanges,
     CreateCampaignBody,
@@ -23,10 +23,7 @@ tools = ToolGroup.load(__name__, "campaigns.json")
 
 @tools.handler("create_campaign")
 async def create_campaign(
-    ctx: Context,
-    *,
-    ad_account_id: str,
-    body: CreateCampaignBody,
+    ctx: Context, *, ad_account_id: str, body: CreateCampaignBody
 ) -> CreateCampaignResult:
     """Create a campaign: `POST /act_{ad_account_id}/campaigns`."""
     return await ctx.api.request(
@@ -91,10 +88,7 @@ async def list_campaigns(
 
 @tools.handler("update_campaign")
 async def update_campaign(
-    ctx: Context,
-    *,
-    campaign_id: str,
-    body: CampaignChanges,
+    ctx: Context, *, campaign_id: str, body: CampaignChanges
 ) -> UpdateCampaignResult:
     """Change, pause or activate a campaign: `POST /{campaign_id}`."""
     return await ctx.api.request(

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from meta_ads_mcp._generated.models.creatives import (
+from meta_ads_mcp._generated.models import (
     CreateLinkCreativeBody,
     CreateLinkCreativeResult,
     ListCreativesResult,
@@ -19,10 +19,7 @@ tools = ToolGroup.load(__name__, "creatives.json")
 
 @tools.handler("create_link_creative")
 async def create_link_creative(
-    ctx: Context,
-    *,
-    ad_account_id: str,
-    body: CreateLinkCreativeBody,
+    ctx: Context, *, ad_account_id: str, body: CreateLinkCreativeBody
 ) -> CreateLinkCreativeResult:
     """Create a creative that shows a link: `POST /act_{ad_account_id}/adcreatives`."""
     return await ctx.api.request(

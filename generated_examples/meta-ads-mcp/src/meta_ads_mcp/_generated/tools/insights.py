@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from meta_ads_mcp._generated.models.insights import (
+from meta_ads_mcp._generated.models import (
     GetInsightsReportResult,
     GetInsightsResult,
     StartInsightsReportBody,
@@ -65,11 +65,7 @@ async def get_insights(
 
 @tools.handler("get_insights_report")
 async def get_insights_report(
-    ctx: Context,
-    *,
-    report_run_id: str,
-    limit: int | Absent = ABSENT,
-    after: str | Absent = ABSENT,
+    ctx: Context, *, report_run_id: str, limit: int | Absent = ABSENT, after: str | Absent = ABSENT
 ) -> GetInsightsReportResult:
     """Fetch the rows of a report that is ready: `GET /{report_run_id}/insights`."""
     return await ctx.api.request(
@@ -83,10 +79,7 @@ async def get_insights_report(
 
 @tools.handler("start_insights_report")
 async def start_insights_report(
-    ctx: Context,
-    *,
-    ad_account_id: str,
-    body: StartInsightsReportBody,
+    ctx: Context, *, ad_account_id: str, body: StartInsightsReportBody
 ) -> StartInsightsReportResult:
     """Start a large report, to be fetched when it is ready.
 

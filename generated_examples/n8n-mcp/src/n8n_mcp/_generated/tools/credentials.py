@@ -8,7 +8,7 @@ from typing import Any
 
 from mcpgen.runtime import Context, ToolGroup
 
-from n8n_mcp._generated.models.credentials import Credential, TransferCredentialBody
+from n8n_mcp._generated.models import Credential, TransferCredentialBody
 
 tools = ToolGroup.load(__name__, "credentials.json")
 
@@ -17,10 +17,7 @@ tools = ToolGroup.load(__name__, "credentials.json")
 async def delete_credential(ctx: Context, *, id_: str) -> Credential:
     """Delete a credential: `DELETE /credentials/{id}`."""
     return await ctx.api.request(
-        "DELETE",
-        "/credentials/{id}",
-        path_params={"id": id_},
-        returns=Credential,
+        "DELETE", "/credentials/{id}", path_params={"id": id_}, returns=Credential
     )
 
 
@@ -42,9 +39,5 @@ async def get_credential_schema(ctx: Context, *, credential_type_name: str) -> d
 async def transfer_credential(ctx: Context, *, id_: str, body: TransferCredentialBody) -> None:
     """Move a credential to another project: `PUT /credentials/{id}/transfer`."""
     await ctx.api.request(
-        "PUT",
-        "/credentials/{id}/transfer",
-        path_params={"id": id_},
-        body=body,
-        returns=None,
+        "PUT", "/credentials/{id}/transfer", path_params={"id": id_}, body=body, returns=None
     )

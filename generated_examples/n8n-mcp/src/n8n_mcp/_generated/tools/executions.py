@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from n8n_mcp._generated.models.executions import (
+from n8n_mcp._generated.models import (
     Execution,
     ListExecutionsResult,
     RetryExecutionBody,
@@ -22,21 +22,15 @@ tools = ToolGroup.load(__name__, "executions.json")
 async def delete_execution(ctx: Context, *, id_: int) -> Execution:
     """Delete an execution: `DELETE /executions/{id}`."""
     return await ctx.api.request(
-        "DELETE",
-        "/executions/{id}",
-        path_params={"id": id_},
-        returns=Execution,
+        "DELETE", "/executions/{id}", path_params={"id": id_}, returns=Execution
     )
 
 
 @tools.handler("get_execution")
 async def get_execution(
-    ctx: Context,
-    *,
-    id_: int,
-    include_data: bool | Absent = ABSENT,
+    ctx: Context, *, id_: int, include_data: bool | Absent = ABSENT
 ) -> Execution:
-    """Fetch an execution: its workflow, when it ran and how it ended; with `include_data` also…
+    """Fetch an execution: its workflow, when it ran and how it ended.
 
     `GET /executions/{id}`.
     """
@@ -85,18 +79,11 @@ async def list_executions(
 
 @tools.handler("retry_execution")
 async def retry_execution(
-    ctx: Context,
-    *,
-    id_: int,
-    body: RetryExecutionBody | Absent = ABSENT,
+    ctx: Context, *, id_: int, body: RetryExecutionBody | Absent = ABSENT
 ) -> Execution:
     """Run a failed execution again: `POST /executions/{id}/retry`."""
     return await ctx.api.request(
-        "POST",
-        "/executions/{id}/retry",
-        path_params={"id": id_},
-        body=body,
-        returns=Execution,
+        "POST", "/executions/{id}/retry", path_params={"id": id_}, body=body, returns=Execution
     )
 
 
@@ -104,8 +91,5 @@ async def retry_execution(
 async def stop_execution(ctx: Context, *, id_: int) -> StopExecutionResult:
     """Stop a running execution: `POST /executions/{id}/stop`."""
     return await ctx.api.request(
-        "POST",
-        "/executions/{id}/stop",
-        path_params={"id": id_},
-        returns=StopExecutionResult,
+        "POST", "/executions/{id}/stop", path_params={"id": id_}, returns=StopExecutionResult
     )

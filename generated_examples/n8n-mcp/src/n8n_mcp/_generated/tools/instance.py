@@ -8,32 +8,20 @@ from typing import Any
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from n8n_mcp._generated.models.instance import AuditInstanceBody, PullSourceControlBody
+from n8n_mcp._generated.models import AuditInstanceBody, PullSourceControlBody
 
 tools = ToolGroup.load(__name__, "instance.json")
 
 
 @tools.handler("audit_instance")
 async def audit_instance(
-    ctx: Context,
-    *,
-    body: AuditInstanceBody | Absent = ABSENT,
+    ctx: Context, *, body: AuditInstanceBody | Absent = ABSENT
 ) -> dict[str, dict[str, Any]]:
     """Audit the instance's safety: `POST /audit`."""
-    return await ctx.api.request(
-        "POST",
-        "/audit",
-        body=body,
-        returns=dict[str, dict[str, Any]],
-    )
+    return await ctx.api.request("POST", "/audit", body=body, returns=dict[str, dict[str, Any]])
 
 
 @tools.handler("pull_source_control")
 async def pull_source_control(ctx: Context, *, body: PullSourceControlBody) -> dict[str, Any]:
     """Take the state of the connected git repository over: `POST /source-control/pull`."""
-    return await ctx.api.request(
-        "POST",
-        "/source-control/pull",
-        body=body,
-        returns=dict[str, Any],
-    )
+    return await ctx.api.request("POST", "/source-control/pull", body=body, returns=dict[str, Any])

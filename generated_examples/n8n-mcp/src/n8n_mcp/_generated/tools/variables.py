@@ -8,11 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from n8n_mcp._generated.models.variables import (
-    CreateVariableBody,
-    ListVariablesResult,
-    UpdateVariableBody,
-)
+from n8n_mcp._generated.models import CreateVariableBody, ListVariablesResult, UpdateVariableBody
 
 tools = ToolGroup.load(__name__, "variables.json")
 
@@ -20,23 +16,13 @@ tools = ToolGroup.load(__name__, "variables.json")
 @tools.handler("create_variable")
 async def create_variable(ctx: Context, *, body: CreateVariableBody) -> None:
     """Create a variable: `POST /variables`."""
-    await ctx.api.request(
-        "POST",
-        "/variables",
-        body=body,
-        returns=None,
-    )
+    await ctx.api.request("POST", "/variables", body=body, returns=None)
 
 
 @tools.handler("delete_variable")
 async def delete_variable(ctx: Context, *, id_: str) -> None:
     """Delete a variable: `DELETE /variables/{id}`."""
-    await ctx.api.request(
-        "DELETE",
-        "/variables/{id}",
-        path_params={"id": id_},
-        returns=None,
-    )
+    await ctx.api.request("DELETE", "/variables/{id}", path_params={"id": id_}, returns=None)
 
 
 @tools.handler("list_variables")
@@ -61,9 +47,5 @@ async def list_variables(
 async def update_variable(ctx: Context, *, id_: str, body: UpdateVariableBody) -> None:
     """Change a variable: `PUT /variables/{id}`."""
     await ctx.api.request(
-        "PUT",
-        "/variables/{id}",
-        path_params={"id": id_},
-        body=body,
-        returns=None,
+        "PUT", "/variables/{id}", path_params={"id": id_}, body=body, returns=None
     )

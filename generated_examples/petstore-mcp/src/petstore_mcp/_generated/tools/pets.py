@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from petstore_mcp._generated.models.pets import NewPet, Pet, PetPage, Vaccination
+from petstore_mcp._generated.models import NewPet, Pet, PetPage, Vaccination
 
 tools = ToolGroup.load(__name__, "pets.json")
 
@@ -16,34 +16,19 @@ tools = ToolGroup.load(__name__, "pets.json")
 @tools.handler("create_pet")
 async def create_pet(ctx: Context, *, body: NewPet) -> Pet:
     """Add a pet to the shop: `POST /pets`."""
-    return await ctx.api.request(
-        "POST",
-        "/pets",
-        body=body,
-        returns=Pet,
-    )
+    return await ctx.api.request("POST", "/pets", body=body, returns=Pet)
 
 
 @tools.handler("delete_pet")
 async def delete_pet(ctx: Context, *, pet_id: int) -> None:
     """Take a pet out of the shop: `DELETE /pets/{petId}`."""
-    await ctx.api.request(
-        "DELETE",
-        "/pets/{petId}",
-        path_params={"petId": pet_id},
-        returns=None,
-    )
+    await ctx.api.request("DELETE", "/pets/{petId}", path_params={"petId": pet_id}, returns=None)
 
 
 @tools.handler("get_pet")
 async def get_pet(ctx: Context, *, pet_id: int) -> Pet:
     """Fetch one pet: `GET /pets/{petId}`."""
-    return await ctx.api.request(
-        "GET",
-        "/pets/{petId}",
-        path_params={"petId": pet_id},
-        returns=Pet,
-    )
+    return await ctx.api.request("GET", "/pets/{petId}", path_params={"petId": pet_id}, returns=Pet)
 
 
 @tools.handler("list_pets")
@@ -66,10 +51,7 @@ async def list_pets(
 
 @tools.handler("list_vaccinations")
 async def list_vaccinations(
-    ctx: Context,
-    *,
-    pet_id: int,
-    since: str | Absent = ABSENT,
+    ctx: Context, *, pet_id: int, since: str | Absent = ABSENT
 ) -> list[Vaccination]:
     """List a pet's vaccinations, oldest first: `GET /pets/{petId}/vaccinations`."""
     return await ctx.api.request(
@@ -83,11 +65,7 @@ async def list_vaccinations(
 
 @tools.handler("replace_pet")
 async def replace_pet(
-    ctx: Context,
-    *,
-    pet_id: int,
-    body: NewPet,
-    if_match: str | Absent = ABSENT,
+    ctx: Context, *, pet_id: int, body: NewPet, if_match: str | Absent = ABSENT
 ) -> Pet:
     """Replace what is known about a pet: `PUT /pets/{petId}`."""
     return await ctx.api.request(

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from reonomy_mcp._generated.models.properties import (
+from reonomy_mcp._generated.models import (
     GetPropertiesBody,
     GetPropertiesResult,
     Mortgage,
@@ -24,12 +24,7 @@ tools = ToolGroup.load(__name__, "properties.json")
 @tools.handler("get_properties")
 async def get_properties(ctx: Context, *, body: GetPropertiesBody) -> GetPropertiesResult:
     """Fetch up to 250 properties at once, by the ids that a search gave: `POST /property/bulk`."""
-    return await ctx.api.request(
-        "POST",
-        "/property/bulk",
-        body=body,
-        returns=GetPropertiesResult,
-    )
+    return await ctx.api.request("POST", "/property/bulk", body=body, returns=GetPropertiesResult)
 
 
 @tools.handler("get_property")
@@ -68,10 +63,7 @@ async def list_mortgages(ctx: Context, *, id_: str, only_current: bool) -> list[
 async def list_sales(ctx: Context, *, id_: str) -> list[Sale]:
     """List a property's sales, newest first: `GET /property/{id}/sales`."""
     return await ctx.api.request(
-        "GET",
-        "/property/{id}/sales",
-        path_params={"id": id_},
-        returns=list[Sale],
+        "GET", "/property/{id}/sales", path_params={"id": id_}, returns=list[Sale]
     )
 
 
@@ -79,10 +71,7 @@ async def list_sales(ctx: Context, *, id_: str) -> list[Sale]:
 async def list_taxes(ctx: Context, *, id_: str) -> list[Tax]:
     """List a property's taxes by year: `GET /property/{id}/taxes`."""
     return await ctx.api.request(
-        "GET",
-        "/property/{id}/taxes",
-        path_params={"id": id_},
-        returns=list[Tax],
+        "GET", "/property/{id}/taxes", path_params={"id": id_}, returns=list[Tax]
     )
 
 
@@ -90,8 +79,5 @@ async def list_taxes(ctx: Context, *, id_: str) -> list[Tax]:
 async def list_tenants(ctx: Context, *, id_: str) -> list[Tenant]:
     """List who rents in a property: `GET /property/{id}/tenants`."""
     return await ctx.api.request(
-        "GET",
-        "/property/{id}/tenants",
-        path_params={"id": id_},
-        returns=list[Tenant],
+        "GET", "/property/{id}/tenants", path_params={"id": id_}, returns=list[Tenant]
     )

@@ -8,8 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from reonomy_mcp._generated.models.reference import ListLandUseCodesResultItem
-from reonomy_mcp._generated.models.shared import Location
+from reonomy_mcp._generated.models import ListLandUseCodesResultItem, Location
 
 tools = ToolGroup.load(__name__, "reference.json")
 
@@ -17,11 +16,7 @@ tools = ToolGroup.load(__name__, "reference.json")
 @tools.handler("list_land_use_codes")
 async def list_land_use_codes(ctx: Context) -> list[ListLandUseCodesResultItem]:
     """List what land is used for, to search with: `GET /land-use-codes`."""
-    return await ctx.api.request(
-        "GET",
-        "/land-use-codes",
-        returns=list[ListLandUseCodesResultItem],
-    )
+    return await ctx.api.request("GET", "/land-use-codes", returns=list[ListLandUseCodesResultItem])
 
 
 @tools.handler("suggest_locations")
@@ -45,8 +40,5 @@ async def suggest_locations(
 ) -> list[Location]:
     """Suggest places for a few letters: `GET /suggest`."""
     return await ctx.api.request(
-        "GET",
-        "/suggest",
-        query={"text": text, "kinds": kinds},
-        returns=list[Location],
+        "GET", "/suggest", query={"text": text, "kinds": kinds}, returns=list[Location]
     )

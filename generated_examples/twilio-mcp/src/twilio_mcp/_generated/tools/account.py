@@ -8,11 +8,7 @@ from typing import Literal
 
 from mcpgen.runtime import ABSENT, Absent, Context, ToolGroup
 
-from twilio_mcp._generated.models.account import (
-    FetchAccountResult,
-    FetchBalanceResult,
-    ListUsageResult,
-)
+from twilio_mcp._generated.models import FetchAccountResult, FetchBalanceResult, ListUsageResult
 
 tools = ToolGroup.load(__name__, "account.json")
 
