@@ -23,6 +23,7 @@ paths:
       parameters: [{name: petId, in: path, required: true, schema: {type: integer}}]
       responses: {"200": {description: The pet.}}
 """
+CALLS = "src/pets_mcp/_generated/calls.py"
 HANDLERS = "src/pets_mcp/handlers/pets.py"
 
 
@@ -80,7 +81,7 @@ def test_what_a_dry_run_would_do_is_told_as_json(
         "operation": "GET /pets/{petId}",
         "function": "handlers/pets.py:get_pet",
         "exists": False,
-        "written": [HANDLERS, ".mcpgen/overridden.json", "mcpgen.lock"],
+        "written": [HANDLERS, CALLS, ".mcpgen/overridden.json", "mcpgen.lock"],
         "findings": [],
     }
     assert not (project / HANDLERS).exists()
@@ -89,7 +90,7 @@ def test_what_a_dry_run_would_do_is_told_as_json(
 def test_eject_copies_the_generated_body(project: Path) -> None:
     assert run(["eject", "getPet"]) == 0
     text = (project / HANDLERS).read_text()
-    assert "    await ctx.api.request(\n" in text
+    assert "    await ctx.api.request(" in text
     assert "call_next(" not in text
     assert run(["check"]) == 0
 
