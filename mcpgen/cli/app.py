@@ -129,5 +129,5 @@ def _own_up(printer: Printer, bug: Exception) -> int:
     report = write_bug_report("".join(traceback.format_exception(bug)))
     printer.fact(report=report)
     where = f"the details are in {report}" if report else "`--debug` shows the details"
-    printer.error("bug", f"mcpgen itself is at fault ({type(bug).__name__}); {where}")
+    printer.error("bug", f"bug in mcpgen ({type(bug).__name__}); {where}")
     return printer.finish(Outcome.BUG)

@@ -37,7 +37,7 @@ def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
     except RpcError as error:
         return report_refusal(printer, error)
     except (ConnectionLostError, NoAnswerError, OSError) as error:
-        printer.error("unreachable", f"the server cannot be talked to: {error}")
+        printer.error("unreachable", f"cannot connect to the server: {error}")
         return printer.finish(Outcome.FINDINGS, "unreachable")
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from msgspec import Meta, Struct
 
 from mcpgen.diagnostics import Location
+from mcpgen.ir.manifest_types import key
 from mcpgen.ir.version_pin import VersionPin
 
 WORKSPACE_FILE = "mcpgen-workspace.yaml"
@@ -38,11 +39,19 @@ class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class DefaultsEntry(_Entry, frozen=True):
     """Defaults of the servers. All but `owner` are answers to questions of `mcpgen new`."""
 
-    owner: Owners | None = None
-    namespace: Text | None = None
-    python_version: Text | None = None
-    github_workflow: Literal["no", "yes"] | None = None
-    pre_commit: Literal["no", "yes"] | None = None
+    owner: Annotated[
+        Owners | None, key("Who owns a server that no glob of `owners` matches.", "@org/team")
+    ] = None
+    namespace: Annotated[
+        Text | None, key("The reverse domain name in `server.json`.", "com.example")
+    ] = None
+    python_version: Annotated[Text | None, key("The Python of the servers.", "3.13")] = None
+    github_workflow: Annotated[
+        Literal["no", "yes"] | None, key("Whether servers get a workflow for GitHub.", "yes")
+    ] = None
+    pre_commit: Annotated[
+        Literal["no", "yes"] | None, key("Whether servers get hooks for pre-commit.", "no")
+    ] = None
 
     @property
     def answers(self) -> dict[str, str]:
@@ -55,37 +64,60 @@ class DefaultsEntry(_Entry, frozen=True):
 class FileEntry(_Entry, frozen=True):
     """A file of the workspace in which mcpgen maintains a block."""
 
-    file: Annotated[Text, Meta(description="Relative to the workspace file.")]
+    file: Annotated[Text, key("The path of the file, relative to the workspace file.", "README.md")]
 
 
 class InventoryEntry(FileEntry, frozen=True):
     """The file with the table of servers, and its columns."""
 
-    columns: Annotated[tuple[Column, ...], Meta(min_length=1)] = INVENTORY_COLUMNS
+    columns: Annotated[
+        tuple[Column, ...],
+        Meta(min_length=1),
+        key("The columns of the table, from left to right.", ["server", "tools", "owner"]),
+    ] = INVENTORY_COLUMNS
 
 
 class WorkspaceFile(_Entry, frozen=True):
     """The servers of a workspace, and their common settings."""
 
-    version: Annotated[Literal[1], Meta(description="The version of this format.")]
+    version: Annotated[Literal[1], key("The version of this format.", 1)]
     mcpgen: Annotated[
-        Text, Meta(description="The versions of mcpgen that generate the servers: `0.4.*`.")
+        Text, key("The versions of mcpgen that may generate the servers.", "0.4.*", ">=0.4.1,<0.5")
     ]
     servers: Annotated[
         tuple[Glob, ...],
-        Meta(min_length=1, description="Globs of the folders that have an mcpgen.yaml."),
+        Meta(min_length=1),
+        key("Globs of the folders that have an mcpgen.yaml.", ["servers/*"]),
     ]
     runtime: Annotated[
-        Text | None, Meta(description="The requirement of each server: `mcpgen>=0.4,<0.5`.")
+        Text | None,
+        key(
+            "The requirement that each server must have in its pyproject.toml.", "mcpgen>=0.4,<0.5"
+        ),
     ] = None
-    defaults: DefaultsEntry = DefaultsEntry()
+    defaults: Annotated[
+        DefaultsEntry,
+        key("What applies to servers without a value of their own.", {"owner": "@me"}),
+    ] = DefaultsEntry()
     owners: Annotated[
         dict[Glob, Owners],
-        Meta(description="Owners by glob of server folders; the last matching glob counts."),
+        key(
+            "Owners by glob of server folders; the last matching glob counts.",
+            {"servers/*": "@org/platform", "servers/billing": ["@org/billing", "@alice"]},
+        ),
     ] = {}
-    inventory: InventoryEntry | None = None
-    codeowners: FileEntry | None = None
-    gitattributes: FileEntry | None = None
+    inventory: Annotated[
+        InventoryEntry | None,
+        key("The file in which mcpgen keeps a table of the servers.", {"file": "README.md"}),
+    ] = None
+    codeowners: Annotated[
+        FileEntry | None,
+        key("The file in which mcpgen lists the owners.", {"file": ".github/CODEOWNERS"}),
+    ] = None
+    gitattributes: Annotated[
+        FileEntry | None,
+        key("The file in which mcpgen marks generated files.", {"file": ".gitattributes"}),
+    ] = None
 
 
 class WorkspaceSettings(Struct, frozen=True):

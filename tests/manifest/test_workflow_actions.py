@@ -185,7 +185,7 @@ def test_a_document_is_refused_that_would_order_twice(
     before = contents(shop.folder)
     assert shop.generate("workflows: {look_up: {arazzo: shopping.arazzo.yaml}}\n") == 3
     told = capsys.readouterr().err
-    assert "error[workflow-retry]: `POST /carts` would be tried again whatever became of it" in told
+    assert "error[workflow-retry]: `POST /carts` must not be retried without a condition" in told
     assert "/workflows/0/failureActions/0" in told
     assert contents(shop.folder) == before
 

@@ -155,7 +155,7 @@ def _show_result(printer: Printer, tool: str, result: JsonObject, log: str) -> i
     for content in result.get("content", ()):
         printer.raw(f"{content_text(content)}\n")
     if result.get("isError"):
-        printer.error("tool-error", f"`{tool}` answered that the call failed")
+        printer.error("tool-error", f"`{tool}` returned an error")
         printer.log(log)
         return printer.finish(Outcome.FINDINGS, "tool-error")
     return printer.finish(Outcome.DONE)

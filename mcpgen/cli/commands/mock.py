@@ -59,7 +59,7 @@ async def _serve(printer: Printer, package: GeneratedPackage, port: int, *, stat
     try:
         base_url = await mock_upstream.start(port)
     except OSError as error:
-        printer.error("port-taken", f"127.0.0.1:{port} cannot be listened on: {error.strerror}")
+        printer.error("port-taken", f"cannot listen on 127.0.0.1:{port}: {error.strerror}")
         return printer.finish(Outcome.FINDINGS)
     printer.fact(base_url=base_url)
     for variable, url in package.base_urls(base_url).items():

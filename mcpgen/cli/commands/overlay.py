@@ -44,8 +44,8 @@ def suggest(
     elif suggestion.outcome is Outcome.DONE:
         printer.note(
             "no-repairs",
-            "there is nothing for an overlay to state",
-            why="reading the document repaired nothing by itself",
-            help="what is told of it besides, a person has to decide",
+            "no repair for an overlay",
+            why="mcpgen read the document without a repair",
+            help="the other problems need a decision by you",
         )
     return printer.finish(suggestion.outcome)

@@ -175,7 +175,7 @@ def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
     except OSError as error:
         raise _unusable(error) from None
     except UnsoundSuiteError as error:
-        printer.error("unsound-suite", f"without any fault, `{error}` fails in this process")
+        printer.error("unsound-suite", f"the test `{error}` fails without any fault")
         return printer.finish(Outcome.FINDINGS)
     if proof.campaign is not None:
         printer.fact(mutation=campaign_facts(proof.campaign))
@@ -232,7 +232,7 @@ def _import(printer: Printer, directory: Path, source: Path) -> int:
     except OSError as error:
         raise MisuseError(f"cannot read `{source}`: {error.strerror}") from None
     except NoConfigurationError as error:
-        printer.error("mcp-jest", f"{source} is no configuration of mcp-jest: {error}")
+        printer.error("mcp-jest", f"{source} is not a configuration of mcp-jest: {error}")
         return printer.finish(Outcome.REJECTED)
     target.write_bytes(cases.content)
     printer.fact(cases=cases.count, left_out=list(cases.left_out))

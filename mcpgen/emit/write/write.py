@@ -185,7 +185,7 @@ def _check_places(target: Path, writes: Sequence[str], deletes: Sequence[str]) -
 def _check_inside(target: Path, path: str) -> None:
     relative = PurePosixPath(path)
     if relative.is_absolute() or ".." in relative.parts or "\\" in path or ":" in path:
-        raise OutsideTargetError(f"{path} is no path inside the project")
+        raise OutsideTargetError(f"{path} is not a path inside the project")
     if not (target / path).parent.resolve().is_relative_to(target.resolve()):
         raise OutsideTargetError(
             f"{path} lies behind a symbolic link that leads out of the project"

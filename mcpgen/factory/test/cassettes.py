@@ -52,7 +52,7 @@ class Cassette(Struct):
                 raise CassetteError(f"{file} is of the version {whole['version']}, not {_VERSION}")
             return cls(list(whole["exchanges"]))
         except (ValueError, KeyError, TypeError) as error:
-            raise CassetteError(f"{file} is no cassette: {error}") from None
+            raise CassetteError(f"{file} is not a cassette: {error}") from None
 
     def write(self, file: Path) -> None:
         """Write the cassette, to be reviewed and committed."""

@@ -105,7 +105,7 @@ def _run_cases(
     if read is None or list(read.cases) != expected:
         problems.error(
             "not-rewritten",
-            f"{TESTS_FILE} was left as it is: not every expectation stands by itself",
+            f"{TESTS_FILE} was not changed: some cases share an expectation",
             at=Location(TESTS_FILE),
             why="an alias or a merge key shares one with other cases",
             help="write it out in its case, or change it by hand",
@@ -124,7 +124,7 @@ def _compare_tools(package: GeneratedPackage, problems: Problems, *, update: boo
     except ValueError as error:
         problems.error(
             "record",
-            f"{TOOLS_FILE} is no record of tools: {error}",
+            f"{TOOLS_FILE} is not a record of tools: {error}",
             at=Location(TOOLS_FILE),
             why="the tools of `handlers/` are compared with it",
             help="bring it back, or delete it and let `mcpgen test --update` record them",

@@ -70,7 +70,7 @@ def first_file(here: Path) -> FirstFile:
     if not servers:
         problems.error(
             "no-servers",
-            f"no folder below {here} is a server of mcpgen's",
+            f"no mcpgen server below {here}",
             why=f"the file says which servers there are, each a folder with {MANIFEST_FILE}",
             help="change to the repository's root, or make a server with `mcpgen new SOURCE`",
         )

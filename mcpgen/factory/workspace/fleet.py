@@ -108,6 +108,6 @@ def _report_dead_process(server: Server) -> ServerResult:
 
 
 def _report_bug(server: Server, what: str, details: str) -> ServerResult:
-    message = f"mcpgen itself is at fault ({what})"
+    message = f"bug in mcpgen ({what})"
     problem = Diagnostic("bug", Severity.ERROR, message)
     return ServerResult(server.path, Outcome.BUG, "stopped by a bug", (problem,), traceback=details)

@@ -123,7 +123,7 @@ def open_workspace(here: Path) -> Workspace:
         problems.error(
             "no-workspace",
             f"there is no {WORKSPACE_FILE} in {here} or above it",
-            why="it says which servers are looked after together",
+            why="it lists the servers of the workspace",
             help="change into the workspace, or `mcpgen ws init` at the repository's root",
         )
         raise WorkspaceRefusedError(problems, Outcome.USAGE)
@@ -195,7 +195,7 @@ def _report_unmatched(pattern: str, what: str, at: Location, problems: Problems)
         "workspace",
         f"`{pattern}` matches {what}",
         at=at,
-        why="a pattern without effect is most often a slip of the pen",
+        why="a pattern that matches nothing is usually a mistake",
         help="patterns are relative to the workspace file, such as `servers/*`",
     )
 

@@ -17,7 +17,7 @@ def change_pin(workspace: Workspace, to: str) -> Workspace:
     """Give the workspace with another pin; nothing is written.
 
     Raises:
-        WorkspaceRefusedError: `to` is no range of versions.
+        WorkspaceRefusedError: invalid version range `to`.
     """
     try:
         pin = VersionPin.parse(to)
@@ -25,7 +25,7 @@ def change_pin(workspace: Workspace, to: str) -> Workspace:
         problems = Problems()
         problems.error(
             "usage",
-            f"`{to}` is no range of versions",
+            f"invalid version range `{to}`",
             help='give one version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
         )
         raise WorkspaceRefusedError(problems, Outcome.USAGE) from None

@@ -107,7 +107,8 @@ def _violation(
         case Kind.MinItems(count) | Kind.MinProperties(count):
             yield Violation(tokens, f"expected at least {count} entry here, found none")
         case Kind.Pattern(pattern):
-            message = f"invalid value {_excerpt(error.instance)}"
+            shown = _excerpt(error.instance)
+            message = f"invalid value {shown}" if "`" in shown else f"invalid value ({shown})"
             yield Violation(tokens, message, f"it must match `{pattern}`" if schema else "")
         case Kind.PropertyNames(inner):
             for spelled in _violation(inner, standard, schema):

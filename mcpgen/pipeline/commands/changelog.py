@@ -104,7 +104,7 @@ def levels_of(intent: LocatedManifest, problems: Problems) -> dict[str, Level]:
     for rule in stated.keys() - RULES.keys():
         problems.error(
             "changelog-rule",
-            f"`{rule}` is no rule of the changelog",
+            f"unknown changelog rule `{rule}`",
             at=intent.locate(("changelog", rule)),
             why="the level would silently change nothing",
             help=did_you_mean(rule, RULES, f"rules are {', '.join(sorted(RULES))}"),

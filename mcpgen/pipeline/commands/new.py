@@ -91,7 +91,7 @@ def _new_from_manifest(
     if options.name or by_options or not options.models:
         problems.error(
             "manifest-decides",
-            f"{source} says what the server is called and what it exposes",
+            f"{source} already decides the name and the tools of the server",
             at=Location(source.as_posix()),
             why="--name, --include, --exclude, --no-models and --confirm-origin are for a server"
             " without a manifest",

@@ -206,7 +206,7 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
     if made is None:
         run.problems.error(
             "handler-missing",
-            f"no generated handler of `{found.tool_name}` can be read",
+            f"missing generated handler of `{found.tool_name}`",
             help="`mcpgen generate --force` writes it anew, and keeps a copy of what was edited",
         )
         return TakeOver(run.problems, Outcome.FINDINGS, found.key)

@@ -21,7 +21,7 @@ def tell_interrupted(target: Path, problems: Problems) -> Outcome:
     """Tell of an earlier run that was cut, and that this one does not go on."""
     problems.error(
         "interrupted",
-        "an earlier run was cut while it was writing",
+        "an earlier run was interrupted while it was writing",
         at=Location(target.as_posix()),
         why="some files are already new and some are still old",
         help="run `mcpgen generate`; it finishes that run first",
@@ -58,7 +58,7 @@ def tell_refused(error: OSError | RefusedError, target: Path, problems: Problems
                 "journal-damaged",
                 str(error),
                 at=Location((target / JOURNAL_FILE).as_posix()),
-                why="it should say how to finish an interrupted run; nothing was done of it",
+                why="it states how to finish an interrupted run; mcpgen did not follow it",
                 help="find out who wrote it, and delete it; `mcpgen generate` then shows which"
                 " files are not as they should be",
             )

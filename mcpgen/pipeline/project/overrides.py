@@ -176,9 +176,9 @@ def _tell_removed(
         "override-of-removed-operation" if was_there else "override-of-unknown-operation",
         f"{hook.kind} of removed operation `{hook.operation}`"
         if was_there
-        else f"`@{hook.kind}` is for `{hook.operation}`, which is no operation of the document",
+        else f"`@{hook.kind}` of unknown operation `{hook.operation}`",
         at=hook.at,
-        why="the server does not start with a hook that is for nothing",
+        why="the server does not start if the operation of a hook is missing",
         help=hint,
     )
 
@@ -261,7 +261,7 @@ def _tell_changed(
             "overridden-operation-changed",
             f"`{hook.operation}` changed since its {what} was written: {'; '.join(changes)}",
             at=hook.at,
-            why=f"the {what} may read or give what the operation no longer has",
+            why=f"the {what} may use parts that the operation no longer has",
             help=accept,
         )
     body = read_body(name) if was.body else None
@@ -309,7 +309,7 @@ def _tell_unrecorded(
             "stale",
             f"the {what} of `{key}` {how} since the project was generated",
             at=hook.at if hook else Location(OVERRIDDEN_FILE),
-            why="from when it is recorded, `mcpgen check` tells what changes underneath it",
+            why="once it is recorded, `mcpgen check` reports changes of its operation",
             help="run `mcpgen generate`",
         )
 
@@ -349,9 +349,9 @@ def tell_lost(problems: Problems, and_now: str = "") -> None:
     """Tell that nothing is remembered of the operations that have overrides or hooks."""
     problems.warning(
         "overridden-lost",
-        f"{OVERRIDDEN_FILE} is lost, so what changed under overrides and hooks is not told",
+        f"{OVERRIDDEN_FILE} is missing, so changes under overrides and hooks are unknown",
         at=Location(OVERRIDDEN_FILE),
-        why=f"it held what the operations were like when these were written{and_now}",
+        why=f"it records the operations as they were when the overrides were written{and_now}",
         help="take it back from version control and run `mcpgen generate` again; else read what is"
         " in `handlers/` beside what is generated",
     )

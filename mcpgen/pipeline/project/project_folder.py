@@ -74,9 +74,9 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
     if content is None and read_file(target, MANIFEST_FILE) is None:
         problems.error(
             "not-a-project",
-            f"{target} is no project of mcpgen's: it has no {LOCK_FILE}",
+            f"{target} is not an mcpgen project: it has no {LOCK_FILE}",
             at=at,
-            why="the lock says what mcpgen wrote, and so what it may change",
+            why="the lock lists the files that mcpgen wrote and may change",
             help="name the folder that `mcpgen new` made, or make one with `mcpgen new SOURCE`",
         )
         return None
@@ -98,7 +98,7 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
         "lock-unreadable" if lock.files else "lock-lost",
         why_not,
         at=at,
-        why="the lock tells your edits from what mcpgen wrote",
+        why="mcpgen needs the lock to detect your edits",
         help="`mcpgen generate` makes it anew, and keeps a copy of each generated file that it"
         f" cannot tell from an edit in {RESCUE_FOLDER}/",
     )

@@ -30,9 +30,9 @@ def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: 
         where = f"a marked block of {path}" if is_shared else path
         problems.warning(
             "rescued",
-            f"{where} held text that mcpgen did not write, and is overwritten",
+            f"{where} contained text that mcpgen did not write, and was overwritten",
             at=Location(path),
-            why="mcpgen rewrites it, and what it held is none of the versions that mcpgen knows",
+            why="mcpgen rewrites it, and its text is not a version that mcpgen wrote",
             help=f"take what you need from {copy}",
         )
     for unmerged in changes.unmerged:
@@ -47,7 +47,7 @@ def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: 
     for path in changes.orphans_kept:
         problems.warning(
             "orphan-kept",
-            f"{path} is no longer made, and is kept because it was edited",
+            f"{path} is no longer generated; it is kept because it was edited",
             at=Location(path),
             help="delete it once you have taken what you need",
         )

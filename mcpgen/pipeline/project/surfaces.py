@@ -84,7 +84,7 @@ def last_surface(target: Path, problems: Problems) -> Surface | None:
         reason = str(error)
     problems.note(
         "not-compared",
-        f"what changes in the tools is not told: {reason}",
+        f"cannot compare the tools: {reason}",
         at=Location(SURFACE_FILE),
         why="it holds the tools as they were",
         help="`mcpgen changelog --against REF` compares with an older state",
@@ -148,7 +148,7 @@ def _at_revision(target: Path, revision: str, problems: Problems) -> EarlierSurf
     except GitUnusableError as error:
         problems.error(
             "against",
-            f"`{revision}` is no file and no folder, and no git revision either: {error}",
+            f"`{revision}` is not a file, a folder or a git revision: {error}",
             why=why,
             help=f"name a folder with a server in it, or its {SURFACE_FILE}",
         )
@@ -156,7 +156,7 @@ def _at_revision(target: Path, revision: str, problems: Problems) -> EarlierSurf
     if commit is None:
         problems.error(
             "against",
-            f"`{revision}` is no file, no folder and no revision of this repository",
+            f"`{revision}` is not a file, a folder or a git revision",
             why=why,
             help="name a branch, a tag or a commit; in CI, fetch it first"
             " (`git fetch origin main`, or `fetch-depth: 0`)",

@@ -25,7 +25,7 @@ def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> l
         own = path.removeprefix(f"{CONFLICT_FOLDER}/")
         problems.error(
             "conflict",
-            f"{own} and mcpgen's new version of it disagree, and nobody decided",
+            f"{own} conflicts with mcpgen's new version of it",
             at=Location(path),
             why=f"{own} has your text; mcpgen's is in {path}",
             help=f"take what you need of it into {own}, and delete {path}",
@@ -44,9 +44,9 @@ def _tell_of_markers(target: Path, path: str, problems: Problems) -> bool:
         return False
     problems.error(
         "conflict",
-        f"{path} has the markers of a conflict that nobody decided",
+        f"{path} has the markers of an unresolved conflict",
         at=Location(path, lines.index(marker) + 1, 1, excerpt=marker, width=7),
-        why="mcpgen merges into that file, and cannot tell its text from the markers",
+        why="mcpgen merges its changes into this file, and would keep the markers as text",
         help="edit it to read as you want it, without the markers",
     )
     return True
@@ -58,10 +58,10 @@ def _tell_of_stray_markers(path: str, lines: Sequence[str], problems: Problems) 
         line = lines[stray[0]]
         problems.warning(
             "stray-marker",
-            f"{path} has a marker of mcpgen's that begins or ends no block",
+            f"{path} has a block marker without its counterpart",
             at=Location(path, stray[0] + 1, 1, excerpt=line, width=len(line)),
-            why="a block is kept current between its two markers, each of which stands once",
-            help="give it the other one, or delete it; both may go",
+            why="mcpgen updates the text between a begin marker and an end marker",
+            help="add the missing marker, or delete this one",
         )
 
 
@@ -87,8 +87,8 @@ def find_foreign(target: Path, known: Iterable[str], problems: Problems) -> None
                 continue
             problems.warning(
                 "foreign-file",
-                f"{relative} lies among generated files, and mcpgen did not write it",
+                f"{relative} is in a folder of generated files, but mcpgen did not write it",
                 at=Location(relative),
-                why="it is left as it is, but what reads that folder may take it for a part of it",
+                why="mcpgen does not change it, but programs that read the folder may load it",
                 help="move it to `handlers/` or `tests/`, or delete it",
             )

@@ -46,7 +46,7 @@ def make_cases(
             case = f"`{tool.name}: {told['what']}`"
             problems.note(
                 "untested",
-                f"the tests do not break every rule of `{tool.name}`"
+                f"the tests do not violate every rule of `{tool.name}`"
                 if told["what"] == _MORE_RULES
                 else f"no sample generated for the test case {case}",
                 at=tool.operation.at,

@@ -41,9 +41,9 @@ def collect_entries(
         if key in found:
             problems.error(
                 "operation-twice",
-                f"`{name}` and another entry are both of `{key}`",
+                f"`{name}` and another entry are both for `{key}`",
                 at=at,
-                why="it is not said which of them counts",
+                why="mcpgen cannot decide which entry applies",
                 help="join the two entries",
             )
         elif key is not None:
@@ -51,14 +51,14 @@ def collect_entries(
         elif name in missing:
             problems.warning(
                 "operation-left-out",
-                f"`{name}` is left out, so this entry has no effect",
+                f"`{name}` is skipped, so this entry has no effect",
                 at=at,
-                why="another diagnostic says what the operation lacks",
+                why="another diagnostic states why the operation is skipped",
             )
         else:
             problems.error(
                 "operation-unknown",
-                f"`{name}` is no operation of the document",
+                f"`{name}` is not an operation of the document",
                 at=at,
                 why="the entry would silently change nothing",
                 help=did_you_mean(

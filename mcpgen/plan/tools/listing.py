@@ -68,7 +68,7 @@ def _check_names(policy: Policy, problems: Problems) -> None:
                 "toolset",
                 message,
                 at=policy.intent.locate(("toolsets", name)),
-                why="nobody could be given what was meant",
+                why="a client could not select this toolset",
                 help=hint,
             )
 

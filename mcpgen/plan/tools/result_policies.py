@@ -37,7 +37,7 @@ def limit_pages(
     if pages is None:
         raise OperationRefusedError(
             "paginate-entry",
-            f"`{operation.key}` is not read page by page, as far as its description tells",
+            f"`{operation.key}` has no pagination that mcpgen recognizes",
             at("paginate"),
             "leave `paginate` out",
         )
@@ -155,7 +155,7 @@ class ResultPolicyPlanning:
         schemas, _ = list_response_schemas(self._operation)
         if not schemas:
             raise self._make_refusal(
-                "no JSON comes back, as far as its description tells", f"leave `{key}` out", key
+                "its description has no JSON response", f"leave `{key}` out", key
             )
         return schemas
 

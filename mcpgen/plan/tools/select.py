@@ -62,7 +62,7 @@ def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> N
     if entry is not None and entry.expose != "off":
         problems.error(
             "rules-contradict",
-            f"`select` leaves `{operation.key}` out, and this entry says what it becomes",
+            f"`select` excludes `{operation.key}`, but this entry exposes it",
             at=policy.intent.locate(("operations", name)),
             why="the entry would silently change nothing",
             help="remove the entry, or let a rule before the others include the operation",

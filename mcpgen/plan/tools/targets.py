@@ -78,9 +78,9 @@ def check_targets(plan: ServerPlan, intent: LocatedManifest, problems: Problems)
             known = ", ".join(f"`{name}`" for name in _CLIENTS)
             problems.error(
                 "target-unknown",
-                f"`{client}` is no client that mcpgen knows the limits of",
+                f"unknown client `{client}`",
                 at=at,
-                why="nothing would be held against it",
+                why="mcpgen checks the tools against the limits of known clients",
                 help=did_you_mean(client, _CLIENTS, f"there are {known}"),
             )
             continue

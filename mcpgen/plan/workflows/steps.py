@@ -106,7 +106,7 @@ class WorkflowSteps:
             if action.kind == "retry" and not any(map(needs_answer, action.criteria)):
                 self._refuse(
                     "workflow-retry",
-                    f"`{tool.operation.key}` would be tried again whatever became of it",
+                    f"`{tool.operation.key}` must not be retried without a condition",
                     action.tokens,
                     f"where no answer came, the step `{step.id}` may have taken effect, and would "
                     "again",
@@ -118,7 +118,7 @@ class WorkflowSteps:
     def _find_tool(self, step: Step) -> ToolPlan | None:
         tool = self._tools.get(step.operation)
         if tool is None:
-            message = f"`{step.operation}` is no operation that this server has"
+            message = f"`{step.operation}` is not an operation of this server"
             hint = did_you_mean(
                 step.operation,
                 self._tools,
@@ -126,7 +126,7 @@ class WorkflowSteps:
             )
             if step.operation in self._skipped:
                 message = f"`{step.operation}` is left out, so no step can call it"
-                hint = "another diagnostic says what the operation lacks"
+                hint = "another diagnostic states why the operation is skipped"
             why = f"the step `{step.id}` calls it"
             self._refuse("workflow-operation", message, step.operation_tokens, why, hint)
         return tool

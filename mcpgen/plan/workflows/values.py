@@ -192,9 +192,9 @@ class WorkflowValues:
             case _:
                 self._refuse(
                     "workflow-output",
-                    f"the output `{value.output}` of `{step.id}` is no expression",
+                    f"the output `{value.output}` of `{step.id}` is not an expression",
                     (*step.outputs_tokens, value.output),
-                    "an output says what of the response later steps use",
+                    "an output selects the part of the response that later steps use",
                     "write `$response.body#/pointer`; a literal can stand where it is used",
                 )
                 return None
@@ -204,10 +204,10 @@ class WorkflowValues:
         if name in ids:
             self._refuse(
                 "workflow-cycle",
-                f"the step `{name}` has not run by then",
+                f"the step `{name}` runs after this one",
                 tokens,
-                "a step can use only what steps above it gave",
-                f"move `{name}` up, or use what is known earlier",
+                "a step can use only the outputs of earlier steps",
+                f"move `{name}` up, or use another value",
             )
         else:
             self._refuse(
@@ -240,16 +240,16 @@ class WorkflowValues:
                     "workflow-item",
                     "`$item` has a meaning only in a step with `for_each`",
                     tokens,
-                    "there is no list that it could be of",
+                    "only a step with `for_each` has items",
                     "add `for_each`, or use `$inputs` or `$steps`",
                 )
                 return False
             case ResponseValue(step="") if step is None:
                 self._refuse(
                     "workflow-response",
-                    "no response is there yet",
+                    "`$response` outside of the outputs of a step",
                     tokens,
-                    "only the outputs of a step speak of its response",
+                    "only the outputs of a step can refer to its response",
                     "name it as an output of the step, and use `$steps.id.outputs.name`",
                 )
                 return False

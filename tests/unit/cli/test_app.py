@@ -116,9 +116,7 @@ def test_a_bug_is_one_line_and_a_report_that_others_cannot_read(
     (report,) = tmp_path.iterdir()
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err == (
-        f"error[bug]: mcpgen itself is at fault (KeyError); the details are in {report}\n"
-    )
+    assert shown.err == (f"error[bug]: bug in mcpgen (KeyError); the details are in {report}\n")
     assert "hunter2" in report.read_text("utf-8")
     assert report.stat().st_mode & 0o077 == 0
 

@@ -57,7 +57,7 @@ REFUSED = {
         second("{pet_id: $steps.again.outputs.id}"),
         "workflow-cycle",
         f"{AGAIN}/arguments/pet_id",
-        "move `again` up, or use what is known earlier",
+        "move `again` up, or use another value",
     ),
     "a step that refers to a later one": (
         manifest(
@@ -65,7 +65,7 @@ REFUSED = {
         ),
         "workflow-cycle",
         "/workflows/look_twice/steps/0/arguments/pet_id",
-        "move `fetch` up, or use what is known earlier",
+        "move `fetch` up, or use another value",
     ),
     "two steps of one id": (
         manifest(FETCH, FETCH),

@@ -11,6 +11,8 @@ import yaml
 
 from mcpgen.cli.app import run
 from mcpgen.ir.manifest import Manifest
+from mcpgen.ir.tests_file import CasesFile
+from mcpgen.ir.workspace import WorkspaceFile
 from mcpgen.manifest.typed_file import json_schema
 
 
@@ -54,16 +56,21 @@ def test_another_schema_is_not_had(capsys: pytest.CaptureFixture[str]) -> None:
     assert "manifest" in capsys.readouterr().err
 
 
-def keys_of_the_schema() -> list[tuple[str, str]]:
-    definitions = json_schema(Manifest)["$defs"]
+FILES = {"manifest": Manifest, "workspace": WorkspaceFile, "tests": CasesFile}
+
+
+def keys_of_the_schemas() -> list[tuple[str, str, str]]:
     return [
-        (name, key) for name, about in definitions.items() for key in about.get("properties", {})
+        (file, name, key)
+        for file, type_ in FILES.items()
+        for name, about in json_schema(type_)["$defs"].items()
+        for key in about.get("properties", {})
     ]
 
 
-@pytest.mark.parametrize(("name", "key"), keys_of_the_schema())
-def test_every_key_has_a_description_and_valid_examples(name: str, key: str) -> None:
-    schema = json_schema(Manifest)
+@pytest.mark.parametrize(("file", "name", "key"), keys_of_the_schemas())
+def test_every_key_has_a_description_and_valid_examples(file: str, name: str, key: str) -> None:
+    schema = json_schema(FILES[file])
     about = schema["$defs"][name]["properties"][key]
     assert about.get("description", "").endswith("."), about
     assert about["description"][0].isupper() or about["description"].startswith("`")
@@ -73,6 +80,7 @@ def test_every_key_has_a_description_and_valid_examples(name: str, key: str) -> 
         assert validator.is_valid(example), example
 
 
-def test_every_type_of_the_schema_has_a_description() -> None:
-    definitions = json_schema(Manifest)["$defs"]
+@pytest.mark.parametrize("file", FILES)
+def test_every_type_of_the_schema_has_a_description(file: str) -> None:
+    definitions = json_schema(FILES[file])["$defs"]
     assert not [name for name, about in definitions.items() if not about.get("description")]

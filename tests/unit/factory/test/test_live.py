@@ -111,7 +111,7 @@ def test_what_is_no_cassette_is_rejected(
     cassette.write_text("[]")
 
     assert run(["test", str(petstore_copy), "--replay", str(cassette)]) == 3
-    assert "is no cassette" in capsys.readouterr().err
+    assert "is not a cassette" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--record", "--replay"])

@@ -180,7 +180,7 @@ def test_a_record_that_is_none_is_rejected(
     (petstore_copy / "tests/tools.json").write_text("[]")
 
     assert run(["test", str(petstore_copy), "-k", "tools.json or test_handlers_fit"]) == 3
-    assert "tests/tools.json is no record of tools" in capsys.readouterr().err
+    assert "tests/tools.json is not a record of tools" in capsys.readouterr().err
 
 
 def test_a_generated_file_never_agrees_with_a_wrong_server(

@@ -79,7 +79,7 @@ def test_a_sound_document_needs_none(
     assert run(["overlay", "suggest", "shop.yaml"]) == 0
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("note[no-repairs]: there is nothing for an overlay to state")
+    assert told.err.startswith("note[no-repairs]: no repair for an overlay")
 
 
 @pytest.mark.parametrize("version", ['openapi: "3.1.0"', 'swagger: "2.0"'])

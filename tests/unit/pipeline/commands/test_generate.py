@@ -148,7 +148,7 @@ def test_text_inside_a_marked_block_is_overwritten_only_after_a_copy_was_kept(
     report = regenerate()
     [problem] = report.problems
     assert (report.outcome, problem.code) == ("done", "rescued")
-    assert problem.message.startswith("a marked block of README.md held text")
+    assert problem.message.startswith("a marked block of README.md contained text")
     assert readme.read_text() == original.replace("Pets.", "Animals.")
     assert (project / ".mcpgen/rescued/README.md.txt").read_text() == mine
 

@@ -107,7 +107,7 @@ def test_pages_are_bounded_or_not_offered(jobs: Jobs) -> None:
 @pytest.mark.parametrize(
     ("name", "entry", "pointer", "message", "help"),
     [
-        ("getJob", "{paginate: false}", "paginate", "page by page", "leave"),
+        ("getJob", "{paginate: false}", "paginate", "no pagination", "leave"),
         ("getJob", "{result: {select: [staus]}}", "result/select/0", "`staus`", "`status`?"),
         ("getJob", "{result: {select: [owner.nam]}}", "result/select/0", "`nam`", "`owner.name`?"),
         ("getJob", "{result: {select: [results.url]}}", "result/select/0", "a list", "results[]"),
