@@ -141,7 +141,7 @@ def test_a_revision_that_is_none_is_an_error(
     report = compare(revision)
     assert (report.outcome, report.changelog) == ("usage", None)
     assert [problem.code for problem in report.problems] == ["against"]
-    assert "no revision of this repository" in next(iter(report.problems)).message
+    assert "not a file, a folder or a git revision" in next(iter(report.problems)).message
 
 
 def test_a_revision_before_the_server_is_an_error(project: Path, compare: Compare) -> None:
