@@ -133,7 +133,12 @@ def folder_in_the_way(project: Path) -> None:
         (too_new, "usage", "lock-too-new", "was written by mcpgen 0."),
         (too_new_in_conflict, "usage", "lock-too-new", "on one side of a merge"),
         (not_a_server, "usage", "not-a-project", "is not an mcpgen project"),
-        (markers_left, "conflict", "conflict", "README.md has the markers of an unresolved conflict"),
+        (
+            markers_left,
+            "conflict",
+            "conflict",
+            "README.md has the markers of an unresolved conflict",
+        ),
         (
             offer_left,
             "conflict",

@@ -41,7 +41,9 @@ def test_random_files_survive_and_those_among_the_generated_are_told(
         if "_generated" in path.parts or "generated" in path.parts
     )
     assert among
-    told = [problem.message.split(" is in a folder")[0] for problem in pipeline.check(project).problems]
+    told = [
+        problem.message.split(" is in a folder")[0] for problem in pipeline.check(project).problems
+    ]
     assert told == among
 
     # A tag goes, and with it everything that mcpgen has in some folder.
