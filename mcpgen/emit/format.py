@@ -22,7 +22,7 @@ class FormatFailedError(Exception):
 
 
 def format_files(files: FileSet) -> FileSet:
-    """Give the files with every `.py` among them formatted and its imports sorted.
+    """Return the files with every `.py` among them formatted and its imports sorted.
 
     Raises:
         FormatFailedError: a file is not Python.

@@ -11,7 +11,7 @@ from mcpgen.text.lines import text_lines
 
 
 def names_in(content: bytes | None) -> frozenset[str]:
-    """Give the names that a module binds at its top level.
+    """Return the names that a module binds at its top level.
 
     Raises:
         SyntaxError: it is no Python.
@@ -34,7 +34,7 @@ def names_in(content: bytes | None) -> frozenset[str]:
 def with_function(
     path: str, content: bytes | None, docstring: str, text: str, imports: Mapping[str, str]
 ) -> PlannedFile:
-    """Give the module at `path` with a function at its end and what that imports at its top.
+    """Return the module at `path` with a function at its end and what that imports at its top.
 
     `content` is None where there is none yet, which then begins with `docstring`. All text that
     was there stays; a module that was formatted stays formatted.
@@ -45,7 +45,7 @@ def with_function(
     """
     if content is None:
         begun = f'"""{docstring}"""\n\n{_import_lines(imports, frozenset())}\n\n{text}'
-        return _formatted(PlannedFile(path, begun.encode(), Owner.OWNED))
+        return _format(PlannedFile(path, begun.encode(), Owner.OWNED))
     before = content.decode()
     newline = "\r\n" if "\r\n" in before else "\n"
     lines = text_lines(before)
@@ -57,10 +57,10 @@ def with_function(
     joined = f"{head}{gap}{needed}{rest}".rstrip("\r\n") + added
     file = PlannedFile(path, joined.encode(), Owner.OWNED)
     was = PlannedFile(path, content, Owner.OWNED)
-    return _formatted(file) if _formatted(was) == was else file
+    return _format(file) if _format(was) == was else file
 
 
-def _formatted(file: PlannedFile) -> PlannedFile:
+def _format(file: PlannedFile) -> PlannedFile:
     (formatted,) = format_files((file,))
     return formatted
 

@@ -27,18 +27,18 @@ def add_source(manifest: bytes, source: Mapping[str, JsonValue]) -> bytes:
     entries = text.sources.value
     if text.sources.flow_style:
         pairs = ", ".join(
-            f"{text.quoted_key(key)}: {text.spelled(value)}" for key, value in source.items()
+            f"{text.quote_key(key)}: {text.spell(value)}" for key, value in source.items()
         )
         at = entries[-1].end_mark.index if entries else text.sources.start_mark.index + 1
         text.replace(at, at, f"{', ' if entries else ''}{{{pairs}}}")
     else:
         indent = " " * text.sources.start_mark.column
-        lines = [f"{text.quoted_key(key)}: {text.spelled(value)}" for key, value in source.items()]
+        lines = [f"{text.quote_key(key)}: {text.spell(value)}" for key, value in source.items()]
         block = f"{indent}- {lines[0]}" + "".join(f"\n{indent}  {line}" for line in lines[1:])
         text.insert_line(text.line_end(_end(entries[-1])), block)
     wanted = text.value
     wanted["sources"] = [*wanted["sources"], dict(source)]
-    return text.checked(wanted)
+    return text.finish(wanted)
 
 
 def remove_source(manifest: bytes, number: int) -> bytes:
@@ -64,7 +64,7 @@ def remove_source(manifest: bytes, number: int) -> bytes:
             text.replace(colon, colon, " []")
     wanted = text.value
     del wanted["sources"][number]
-    return text.checked(wanted)
+    return text.finish(wanted)
 
 
 class _Text:
@@ -88,15 +88,15 @@ class _Text:
         if not all(isinstance(entry, yaml.MappingNode) for entry in self.sources.value):
             raise ManifestEditError
 
-    def spelled(self, value: JsonValue) -> str:
+    def spell(self, value: JsonValue) -> str:
         """Spell a value on one line."""
         if isinstance(value, str):
-            return self.quoted(value)
+            return self.quote(value)
         return yaml.dump(
             value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10_000
         ).strip()
 
-    def quoted(self, text: str) -> str:
+    def quote(self, text: str) -> str:
         """Quote a value as the last source has its document, if it has one."""
         style = self._scalar_style(1)
         is_plain = re.fullmatch(r"[A-Za-z][\w./-]*", text) and yaml.safe_load(text) == text
@@ -108,7 +108,7 @@ class _Text:
             else yaml.dump(text, default_style='"', allow_unicode=True, width=10_000).strip()
         )
 
-    def quoted_key(self, key: str) -> str:
+    def quote_key(self, key: str) -> str:
         """Quote a key as the last source has its first one."""
         return f'"{key}"' if self._scalar_style(0) == '"' else key
 
@@ -145,7 +145,7 @@ class _Text:
         """Replace a part of the text."""
         self.text = self.text[:start] + text + self.text[end:]
 
-    def checked(self, wanted: dict[str, Any]) -> bytes:
+    def finish(self, wanted: dict[str, Any]) -> bytes:
         """Return the edited manifest.
 
         Raises:

@@ -115,7 +115,7 @@ def _is_foreign(node: ast.AST, package: Identifier) -> bool:
         case ast.ImportFrom(module=module):
             return not _is_known(module or "", package)
         case ast.Call(func=function):
-            return _dotted(function) not in _CALLABLES
+            return _qualify(function) not in _CALLABLES
         case ast.Expr(value=value):
             return not _is_docstring_or_request(value)
         case ast.stmt():
@@ -124,10 +124,10 @@ def _is_foreign(node: ast.AST, package: Identifier) -> bool:
             return True
 
 
-def _dotted(name: ast.expr) -> str:
+def _qualify(name: ast.expr) -> str:
     """A name with what it is followed by, `a.b.c`; "" for any other expression."""
     if isinstance(name, ast.Attribute):
-        before = _dotted(name.value)
+        before = _qualify(name.value)
         return f"{before}.{name.attr}" if before else ""
     return name.id if isinstance(name, ast.Name) else ""
 
@@ -146,7 +146,7 @@ def _joins_steps(node: ast.AST) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Name(), attr="get" | "header")):
             return True  # of a step
         case ast.Call(func=function):
-            return _dotted(function) in _CALLABLES_OF_WORKFLOWS
+            return _qualify(function) in _CALLABLES_OF_WORKFLOWS
         case _:
             return False
 

@@ -33,7 +33,7 @@ def scratch_folder() -> Iterator[Path]:
 
 @contextmanager
 def _scratch_folder() -> Iterator[Path]:
-    """Give an empty folder in the system's temporary directory; it is removed afterwards.
+    """Create an empty folder in the system's temporary directory, and remove it afterwards.
 
     What killed runs left there is removed first. A run locks its folder, and the system ends the
     lock with the process; on Windows, which knows no such locks, what they left stays.
@@ -46,7 +46,7 @@ def _scratch_folder() -> Iterator[Path]:
         _remove_if_abandoned(left)
     with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as name:
         folder = Path(name)
-        with _opened(folder) as handle:
+        with _open_folder(folder) as handle:
             with contextlib.suppress(OSError):  # a file system that knows no such locks
                 _lock(handle)
             yield folder
@@ -58,13 +58,13 @@ def _remove_if_abandoned(folder: Path) -> None:
         status = folder.stat()
         is_old = time.time() - status.st_mtime > _NOT_LOCKED_YET_SECONDS
         if is_old and status.st_uid == os.getuid():
-            with _opened(folder) as handle:
+            with _open_folder(folder) as handle:
                 _lock(handle)
                 shutil.rmtree(folder)
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[int]:
+def _open_folder(folder: Path) -> Iterator[int]:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         yield handle

@@ -45,7 +45,7 @@ def source_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
         lines += [f"      {_text(name)}: {in_flow(scheme)}" for name, scheme in schemes.items()]
     if any(credential.is_denied for credential in credentials):
         lines += ["    # The API needs no credential.", "    security: []"]
-    if security := joined_security(certain):
+    if security := join_security(certain):
         lines += [f"    security: {in_flow(list(security))}"]
     for credential in doubtful:
         lines += _comment(
@@ -111,7 +111,7 @@ def _operations(credentials: Sequence[HiddenCredential]) -> Iterator[str]:
         yield from (f"      {quoted(name)}: {in_flow(it)}" for name, it in parameters.items())
 
 
-def joined_security(
+def join_security(
     credentials: Sequence[HiddenCredential],
 ) -> tuple[Mapping[str, tuple[str, ...]], ...]:
     """Return `security` for several credentials: parameters all together, and alternatives."""

@@ -17,7 +17,7 @@ class UnsafeTextError(TypeError):
 
 @functools.cache
 def code_environment() -> jinja2.Environment:
-    """Give the environment of `templates/code/`: unknown names and raw text are errors."""
+    """Return the environment of `templates/code/`: unknown names and raw text are errors."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(template_root() / "code"),
         undefined=jinja2.StrictUndefined,

@@ -106,5 +106,5 @@ def markdown_code(text: str) -> Markdown:
 
 
 def scalar_text(text: str) -> str:
-    """Give `text` without the lone surrogates that UTF-8 has no bytes for."""
+    """Return `text` without the lone surrogates that UTF-8 has no bytes for."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -18,14 +18,14 @@ _MEANINGS = {
 }
 
 
-def commented_exclude(steps: FirstSteps) -> list[str]:
+def comment_exclude(steps: FirstSteps) -> list[str]:
     """Return the lines of a rule that leaves an operation out, to stand below `select:`."""
     if not steps.exclude:
         return []
     return [f"#   - exclude: {quoted(steps.exclude)}  # no tool for this operation"]
 
 
-def commented_operations(steps: FirstSteps, *, has_operations: bool) -> SafeText:
+def comment_operations(steps: FirstSteps, *, has_operations: bool) -> SafeText:
     """Return the entries of operations; with `has_operations`, the key stands above them."""
     if not steps.operations:
         return SafeText("")

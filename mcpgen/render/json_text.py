@@ -40,7 +40,7 @@ def entry_a_line(sections: Mapping[str, JsonValue]) -> bytes:
 
 
 def array_of(blocks: Iterable[bytes]) -> bytes:
-    """Give a file of what `block` gave of each object."""
+    """Return a file of what `block` gave of each object."""
     return b"[\n" + b",\n".join(blocks) + b"\n]\n"
 
 

@@ -46,7 +46,7 @@ def render(plan: ServerPlan) -> FileSet:
         texts["tests/generated/test_server.py"] = _template(
             "tests/generated/test_server.py", tests=tests_view(plan)
         )
-    return _generated(data | {path: text.encode() for path, text in texts.items()})
+    return _make_files(data | {path: text.encode() for path, text in texts.items()})
 
 
 def render_calls(plan: ServerPlan) -> FileSet:
@@ -55,7 +55,7 @@ def render_calls(plan: ServerPlan) -> FileSet:
     if module is None:
         return ()
     text = _template("_generated/calls.py", module=module)
-    return _generated({f"src/{plan.package}/_generated/calls.py": text.encode()})
+    return _make_files({f"src/{plan.package}/_generated/calls.py": text.encode()})
 
 
 def render_cases(
@@ -70,7 +70,7 @@ def render_cases(
         data["tests/generated/cases.json"] = json_text.array_of(cases)
     if plan.workflows:
         data["tests/generated/workflows.json"] = json_text.array_of(workflow_cases)
-    return _generated(data)
+    return _make_files(data)
 
 
 def render_index(plan: ServerPlan, entries: Sequence[IndexEntry]) -> FileSet:
@@ -78,10 +78,10 @@ def render_index(plan: ServerPlan, entries: Sequence[IndexEntry]) -> FileSet:
     if not entries:
         return ()
     path = f"src/{plan.package}/_generated/search_index.jsonl"
-    return _generated({path: json_text.lines(contracts.search_index(entries))})
+    return _make_files({path: json_text.lines(contracts.search_index(entries))})
 
 
-def _generated(contents: Mapping[str, bytes]) -> FileSet:
+def _make_files(contents: Mapping[str, bytes]) -> FileSet:
     return tuple(
         PlannedFile(path, content, Owner.GENERATED) for path, content in sorted(contents.items())
     )

@@ -21,7 +21,7 @@ from mcpgen.render.filters import (
     quoted,
     scalar_text,
 )
-from mcpgen.render.first_steps_yaml import commented_exclude, commented_operations
+from mcpgen.render.first_steps_yaml import comment_exclude, comment_operations
 from mcpgen.render.views import purpose
 from mcpgen.text.prose import first_phrase, one_line, shorten
 from mcpgen.text.safe_text import SafeText
@@ -45,7 +45,7 @@ def skeleton_facts(
     credentials: Sequence[HiddenCredential] = (),
     steps: FirstSteps = _NO_STEPS,
 ) -> dict[str, SafeText]:
-    """Give everything of the plan that the skeleton's templates show, by name.
+    """Return everything of the plan that the skeleton's templates show, by name.
 
     `document` is the vendored document's path, "" for none; `include`, `exclude`, `has_models`,
     `credentials` and `steps` are what the first manifest records of the command line and of the
@@ -69,7 +69,7 @@ def skeleton_facts(
         "extras": SafeText(",".join(plan.required_extras)),
         "mcpgen_version": SafeText(version("mcpgen")),
         "parameters_yaml": parameter_entries(credentials),
-        "steps_yaml": commented_operations(
+        "steps_yaml": comment_operations(
             steps, has_operations=any(credential.parameters for credential in credentials)
         ),
         "security_yaml": SafeText(source_entries(credentials) + origin_entries(_to_confirm(plan))),
@@ -163,7 +163,7 @@ def _selection(
     include: Sequence[str], exclude: Sequence[str], has_models: bool, steps: FirstSteps
 ) -> SafeText:
     lines = [] if has_models else ["", "models: false"]
-    commented = commented_exclude(steps)
+    commented = comment_exclude(steps)
     if commented or steps.operations:
         lines += ["", *_ABOUT_STEPS]
     if include or exclude:

@@ -37,7 +37,7 @@ def override_stub(
     parameters = ", ".join(
         filter(None, ("ctx: Context", f"call_next: {call_type}", handler.parameters))
     )
-    body = handler.body if replaces else _passing_on(handler)
+    body = handler.body if replaces else _pass_on(handler)
     lines = [handler.docstring, *body.splitlines()]
     text = (
         f"@override({literal(operation)})\n"
@@ -53,6 +53,6 @@ def override_stub(
     return Stub(function, text, {name: known[name] for name in sorted(used & known.keys())})
 
 
-def _passing_on(handler: HandlerSource) -> str:
+def _pass_on(handler: HandlerSource) -> str:
     arguments = ", ".join(["ctx", *(f"{name}={name}" for name in handler.keywords)])
     return f"{'' if handler.returns == 'None' else 'return '}await call_next({arguments})\n"

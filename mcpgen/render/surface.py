@@ -12,7 +12,7 @@ from mcpgen.render.json_text import compact, entry_a_line
 
 
 def surface_of(plan: ServerPlan) -> Surface:
-    """Give what the clients of a planned server will rely on."""
+    """Return what the clients of a planned server will rely on."""
     tools = {tool.name: _tool(tool) for tool in plan.listed_tools}
     tools |= {workflow.name: _workflow(workflow) for workflow in plan.workflows}
     exposed = {tool.name: _tool(tool) for tool in plan.tools if tool.exposed_as != "tool"}

@@ -61,7 +61,7 @@ _FIELDS_FOR_THE_MOCK: Mapping[type, tuple[str, ...]] = {
 
 
 def upstream_file(api: Api) -> dict[str, JsonValue]:
-    """Give the served operations, made from the API alone.
+    """Return the served operations, made from the API alone.
 
     It says nothing of what was planned, so that the mock upstream can judge the tools by it.
     """

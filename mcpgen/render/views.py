@@ -222,41 +222,41 @@ def _request(tool: ToolPlan, returns: Source, names: NamesUsed) -> Source:
             if argument.location == keyword:
                 value = identifier(argument.identifier)
                 if keyword == "body" and members:
-                    value = Source(f"{{**{value}, {_fixed_entries(members, names)}}}")
+                    value = Source(f"{{**{value}, {_spell_fixed(members, names)}}}")
                 spelled.append(Source(f"{keyword}={value}"))
     if operation.declared is not None and operation.declared.body is not UNSET:
         identifiers = {argument.name: argument.identifier for argument in tool.arguments}
-        spelled.append(Source(f"body={_composed(operation.declared.body, identifiers)}"))
+        spelled.append(Source(f"body={_compose(operation.declared.body, identifiers)}"))
     return Source(", ".join([*spelled, f"returns={returns}"]))
 
 
-def _composed(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
+def _compose(part: JsonValue, identifiers: Mapping[str, Identifier]) -> Source:
     """Spell a body with arguments in it."""
     if isinstance(part, InputRef):
         return identifier(identifiers[part.input])
     if isinstance(part, dict):
         members = (
-            f"{literal(name)}: {_composed(member, identifiers)}" for name, member in part.items()
+            f"{literal(name)}: {_compose(member, identifiers)}" for name, member in part.items()
         )
         return Source(f"{{{', '.join(members)}}}")
     if isinstance(part, list):
-        return Source(f"[{', '.join(_composed(item, identifiers) for item in part)}]")
+        return Source(f"[{', '.join(_compose(item, identifiers) for item in part)}]")
     return literal(part)
 
 
 def _wire_map(arguments: Iterable[Argument], fixed: Sequence[Fixed], names: NamesUsed) -> Source:
     entries = [f"{literal(a.wire_name)}: {identifier(a.identifier)}" for a in arguments]
     if fixed:
-        entries.append(_fixed_entries(fixed, names))
+        entries.append(_spell_fixed(fixed, names))
     return Source(f"{{{', '.join(entries)}}}")
 
 
-def _fixed_entries(fixed: Iterable[Fixed], names: NamesUsed) -> Source:
-    entries = (f"{literal(item.wire_name)}: {_fixed_value(item, names)}" for item in fixed)
+def _spell_fixed(fixed: Iterable[Fixed], names: NamesUsed) -> Source:
+    entries = (f"{literal(item.wire_name)}: {_spell_fixed_value(item, names)}" for item in fixed)
     return Source(", ".join(entries))
 
 
-def _fixed_value(fixed: Fixed, names: NamesUsed) -> Source:
+def _spell_fixed_value(fixed: Fixed, names: NamesUsed) -> Source:
     """Spell a value, or how the handler reads it from a setting."""
     setting = fixed.setting
     if setting is None:
@@ -273,10 +273,10 @@ def _fixed_value(fixed: Fixed, names: NamesUsed) -> Source:
 
 def docstring(tool: ToolPlan) -> DocText:
     """Spell a handler's docstring: what its tool does, and the operation's key in backticks."""
-    return docstring_of(purpose(tool), tool.operation.key)
+    return write_docstring(purpose(tool), tool.operation.key)
 
 
-def docstring_of(sentence: str, operation: str) -> DocText:
+def write_docstring(sentence: str, operation: str) -> DocText:
     """Spell a sentence and a key: on one line if they fit, else the key stands below.
 
     The sentence is shortened to whole clauses, or wrapped if its first clause is too long.
@@ -293,7 +293,7 @@ def docstring_of(sentence: str, operation: str) -> DocText:
 
 
 def purpose(tool: ToolPlan) -> str:
-    """Give what a tool does as one sentence, without the operation's key."""
+    """Return what a tool does as one sentence, without the operation's key."""
     sentence = first_phrase(tool.description).removesuffix(f"(`{tool.operation.key}`)").rstrip()
     return sentence or one_line(tool.title) or tool.name
 

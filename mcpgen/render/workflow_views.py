@@ -33,12 +33,12 @@ from mcpgen.render.filters import (
 from mcpgen.render.views import (
     ImportView,
     NamesUsed,
-    docstring_of,
     import_models,
     imports,
     package_view,
     parameters,
     workflow_returns,
+    write_docstring,
 )
 from mcpgen.text.prose import first_phrase
 
@@ -125,7 +125,7 @@ class _Spelling:
             name=literal(workflow.name),
             function=function,
             signature=parameters(workflow.arguments, self._names),
-            docstring=docstring_of(
+            docstring=write_docstring(
                 first_phrase(workflow.description).removesuffix("."), workflow.key
             ),
             returns=returns,
@@ -149,7 +149,9 @@ class _Spelling:
         if step.condition is not None:
             parts.append(Source(f"when={self._condition(step.condition)}"))
         if step.criteria:
-            expected = {literal(each.text): self._asked((each,), step) for each in step.criteria}
+            expected = {
+                literal(each.text): self._spell_criteria((each,), step) for each in step.criteria
+            }
             told = ", ".join(f"{text}: {condition}" for text, condition in expected.items())
             parts.append(Source(f"expect={{{told}}}"))
         for key, actions in (("on_success", step.on_success), ("on_failure", step.on_failure)):
@@ -170,11 +172,11 @@ class _Spelling:
             case _:
                 name = "End"
         if action.criteria:
-            parts.append(Source(f"when={self._asked(action.criteria, step)}"))
+            parts.append(Source(f"when={self._spell_criteria(action.criteria, step)}"))
         self._names.runtime.add(name)
         return Source(f"{name}({', '.join(parts)})")
 
-    def _asked(self, criteria: Sequence[Criterion], step: StepPlan) -> Source:
+    def _spell_criteria(self, criteria: Sequence[Criterion], step: StepPlan) -> Source:
         """Criteria of a step, asked of what came of it, which has the name that the step has."""
         conditions = tuple(criterion.condition for criterion in criteria)
         asked = conditions[0] if len(conditions) == 1 else Junction("and", conditions)

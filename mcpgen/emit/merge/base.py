@@ -52,7 +52,7 @@ class Base:
         return self._texts is not None and path in self._texts
 
     def of(self, path: str, yours: bytes) -> bytes | None:
-        """Give what mcpgen made of a file, of which the user made `yours`; None if it never did.
+        """Return what mcpgen made of a file, of which the user made `yours`; None if it never did.
 
         Of older skeletons it is the one with the recorded hash, else the one that `yours` has most
         lines of.

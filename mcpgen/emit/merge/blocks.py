@@ -45,7 +45,7 @@ def fold(lines: Sequence[str]) -> tuple[list[str], Blocks]:
 
 
 def stray_markers(lines: Sequence[str]) -> list[int]:
-    """Give where markers stand that are of no block, as `fold` tells blocks; lines from 0.
+    """Return where markers stand that are of no block, as `fold` tells blocks; lines from 0.
 
     A name of which no marker is left is none: whoever deletes both does without the block.
     """

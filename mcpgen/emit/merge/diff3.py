@@ -44,7 +44,7 @@ def is_clean(pieces: Sequence[Piece]) -> bool:
 
 
 def join(pieces: Sequence[Piece], settle: Callable[[Conflict], Lines]) -> list[str]:
-    """Give the merged lines; `settle` says what stands in the place of a conflict."""
+    """Return the merged lines; `settle` says what stands in the place of a conflict."""
     lines: list[str] = []
     for piece in pieces:
         lines += settle(piece) if isinstance(piece, Conflict) else piece
@@ -88,7 +88,7 @@ def _once(lines: Lines) -> set[str]:
 
 
 def _matches(base: Lines, side: Lines) -> dict[int, int]:
-    """Give where in `side` the lines of `base` are that it kept; numbers from 0."""
+    """Return where in `side` the lines of `base` are that it kept; numbers from 0."""
     blocks = SequenceMatcher(None, base, side, autojunk=False).get_matching_blocks()
     return {block.a + offset: block.b + offset for block in blocks for offset in range(block.size)}
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from mcpgen.emit.merge.blocks import TESTS, fold, unfold
 from mcpgen.emit.merge.diff3 import Conflict, Lines, diff3, is_clean, join, with_markers
-from mcpgen.emit.merge.toml import applied, merge_toml
+from mcpgen.emit.merge.toml import apply_edits, merge_toml
 from mcpgen.emit.merge.values import merge_values
 
 _UNIONS = frozenset({".dockerignore", ".gitattributes", ".gitignore"})
@@ -126,5 +126,5 @@ def _merge_json(base: str, yours: str, ours: str) -> tuple[str, tuple[str, ...]]
     if not isinstance(values, dict):
         raise ValueError("it is no object")  # noqa: TRY004 - the text is at fault, not a caller
     edits = merge_values(json.loads(base), values, json.loads(ours))
-    text = json.dumps(applied(values, edits), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(apply_edits(values, edits), indent=2, ensure_ascii=False) + "\n"
     return text, tuple(".".join(at) for at in edits.conflicts)

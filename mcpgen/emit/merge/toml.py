@@ -10,7 +10,7 @@ from mcpgen.emit.merge.values import Edits, KeyPath, merge_values
 
 
 def merge_toml(base: str, yours: str, ours: str) -> tuple[str, tuple[str, ...]]:
-    """Give `yours` with what mcpgen changed, and the keys where the user's value stands against it.
+    """Return `yours` with the changes of `ours`, and the keys whose values conflict.
 
     Raises:
         ValueError: a text is no TOML, or cannot be edited without changing what else it says.
@@ -35,13 +35,13 @@ def merge_toml(base: str, yours: str, ours: str) -> tuple[str, tuple[str, ...]]:
     # A new table goes to the end: put in the middle, it would come between a table and the comment
     # above that.
     text = "\n\n".join((tomlkit.dumps(document).rstrip("\n"), *sections)) + "\n"
-    if tomllib.loads(text) != applied(values, edits):
+    if tomllib.loads(text) != apply_edits(values, edits):
         raise ValueError("it cannot be edited in place")
     return text, tuple(".".join(at) for at in edits.conflicts)
 
 
-def applied(values: Any, edits: Edits) -> Any:
-    """Give settings with the edits made; `values` is changed and given back."""
+def apply_edits(values: Any, edits: Edits) -> Any:
+    """Apply edits to `values`, and return them."""
     for at, value in edits.values.items():
         _at(values, at[:-1])[at[-1]] = value
     for at in edits.removed:

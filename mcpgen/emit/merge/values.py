@@ -87,11 +87,11 @@ def _merge_texts(
         if shall in (was, is_now):
             continue
         if is_now == was:
-            merged = _replaced(merged, was, shall)
+            merged = _replace_entries(merged, was, shall)
         elif is_now and shall:
             requirement = _merge_requirement(was, is_now, shall) if by_name else ""
             if requirement:
-                merged = _replaced(merged, is_now, [requirement])
+                merged = _replace_entries(merged, is_now, [requirement])
             else:
                 edits.conflicts.append((*at, name))
     if merged != list(yours):
@@ -148,7 +148,7 @@ def _merge_requirement(base: Sequence[str], yours: Sequence[str], ours: Sequence
     return theirs.name + (f"[{extras}]" if extras else "") + rest
 
 
-def _replaced(entries: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
+def _replace_entries(entries: list[str], old: Sequence[str], new: Sequence[str]) -> list[str]:
     at = entries.index(old[0]) if old else len(entries)
     before, after = entries[:at], [entry for entry in entries[at:] if entry not in old]
     return [*before, *new, *after]

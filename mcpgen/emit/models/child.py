@@ -29,7 +29,7 @@ def main() -> None:
         input_file_type=InputFileType.JsonSchema,
         output_model_type=DataModelType.TypingTypedDict,
         target_python_version=PythonVersion.PY_311,
-        custom_class_name_generator=_unchanged,
+        custom_class_name_generator=_keep_name,
         special_field_name_prefix="",
         enum_field_as_literal=LiteralType.All,
         skip_root_model=True,
@@ -44,7 +44,7 @@ def main() -> None:
     sys.stdout.write(str(source))
 
 
-def _unchanged(name: str) -> str:
+def _keep_name(name: str) -> str:
     return name
 
 

@@ -105,7 +105,7 @@ class _ShardRun:
         self._work: _Child | str = _Child(shard.definitions) if source is None else source
 
     def join(self) -> dict[str, Definition]:
-        """Give the proven definitions, and keep the text for the next run."""
+        """Return the proven definitions, and keep the text for the next run."""
         source = self._work if isinstance(self._work, str) else self._work.answer()
         try:
             proven = proven_definitions(source, self._shard.definitions)

@@ -35,7 +35,7 @@ def proven_definitions(source: str, shapes: Mapping[str, JsonObject]) -> dict[st
         tree = ast.parse(source)
     except SyntaxError as error:
         raise UnprovenModelError(f"line {error.lineno} does not parse") from None
-    aliases = _typing_aliases(tree)
+    aliases = _read_typing_aliases(tree)
     spelling = _Spelling(aliases)
     # Most modules have neither an alias nor a union that `|` could write, and stay as they are.
     is_spelled = all(alias == name != "Union" for alias, name in aliases.items())
@@ -43,7 +43,7 @@ def proven_definitions(source: str, shapes: Mapping[str, JsonObject]) -> dict[st
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef | ast.Assign | ast.AnnAssign):
             definition = statement if is_spelled else spelling.visit(statement)
-            found[_defined_name(definition)] = definition
+            found[_find_name(definition)] = definition
         elif not isinstance(statement, ast.ImportFrom):
             raise UnprovenModelError(f"{type(statement).__name__} is not a definition")
     for name, shape in shapes.items():
@@ -53,8 +53,8 @@ def proven_definitions(source: str, shapes: Mapping[str, JsonObject]) -> dict[st
     return {name: found[name] for name in shapes}
 
 
-def _typing_aliases(tree: ast.Module) -> dict[str, str]:
-    """Give what each name that the module imports is called in `typing`."""
+def _read_typing_aliases(tree: ast.Module) -> dict[str, str]:
+    """Return what each name that the module imports is called in `typing`."""
     aliases: dict[str, str] = {}
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
@@ -88,7 +88,7 @@ def _either(left: ast.expr, right: ast.expr) -> ast.expr:
     return ast.BinOp(left, ast.BitOr(), right)
 
 
-def _defined_name(definition: Definition) -> str:
+def _find_name(definition: Definition) -> str:
     match definition:
         case ast.ClassDef(name=name):
             return name
@@ -119,7 +119,7 @@ def _check(name: str, definition: Definition, shape: JsonObject, known: set[str]
 
 
 def _fields(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
-    """Give the keys of a `TypedDict` in class or functional syntax, with their types."""
+    """Return the keys of a `TypedDict` in class or functional syntax, with their types."""
     match definition:
         case ast.ClassDef(bases=[ast.Name(id="TypedDict")], keywords=[], decorator_list=[]):
             for statement in definition.body:
@@ -143,7 +143,7 @@ def _fields(definition: Definition) -> Iterator[tuple[str, ast.expr]]:
                     raise UnprovenModelError(f"{name} has a key that is no string")
                 yield key_node.value, annotation
         case _:
-            raise UnprovenModelError(f"{_defined_name(definition)} is not a TypedDict")
+            raise UnprovenModelError(f"{_find_name(definition)} is not a TypedDict")
 
 
 def _check_type(node: ast.expr, known: set[str]) -> None:
@@ -183,7 +183,7 @@ def module_source(
     }
     names = {name for each in definitions.values() for name in _names_used(each)}
     head = [
-        _docstring(docstring),
+        _write_docstring(docstring),
         "from __future__ import annotations",
         f"from typing import {', '.join(sorted(kinds | names & _TYPING))}",
     ]
@@ -199,13 +199,13 @@ def _text(definition: Definition, descriptions: Mapping[str, str]) -> str:
     """
     if isinstance(definition, ast.AnnAssign):
         return ast.unparse(definition)
-    name = _defined_name(definition)
+    name = _find_name(definition)
     lines: list[str] = []
     for key, annotation in _fields(definition):
         told = descriptions.get(key)
         if isinstance(definition, ast.ClassDef):
             lines.append(f"    {key}: {_type_text(annotation)}")
-            lines += [f"    {_docstring(told)}"] if told else []
+            lines += [f"    {_write_docstring(told)}"] if told else []
         else:
             lines += [f"    # {told}"] if told and told.isprintable() else []
             lines.append(f"    {key!r}: {_type_text(annotation)},")
@@ -214,7 +214,7 @@ def _text(definition: Definition, descriptions: Mapping[str, str]) -> str:
     return "\n".join([f"{name} = TypedDict({name!r}, {{", *lines, "})"])
 
 
-def _docstring(text: str) -> str:
+def _write_docstring(text: str) -> str:
     """Write a string in triple quotes, whatever it contains."""
     return ast.unparse(ast.Module([ast.Expr(ast.Constant(text))], []))
 
@@ -269,12 +269,12 @@ def _runnable_order(definitions: Mapping[str, Definition]) -> list[str]:
             elif name not in entered:
                 entered.add(name)
                 to_do.append((name, True))
-                needed = _evaluated_names(definitions[name]) & definitions.keys()
+                needed = _find_evaluated_names(definitions[name]) & definitions.keys()
                 to_do.extend((each, False) for each in sorted(needed, reverse=True))
     return list(ordered)
 
 
-def _evaluated_names(definition: Definition) -> set[str]:
+def _find_evaluated_names(definition: Definition) -> set[str]:
     if isinstance(definition, ast.ClassDef) or definition.value is None:
         return set()
     return {node.id for node in ast.walk(definition.value) if isinstance(node, ast.Name)}

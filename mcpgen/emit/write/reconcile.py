@@ -190,7 +190,7 @@ class _Decision:
 
 
 def rescue_copy(path: str, content: bytes, read: ReadFile) -> PlannedFile:
-    """Give a copy of what is overwritten, where no other copy lies; it may lie there already."""
+    """Return a copy of what is overwritten, where no other copy lies; it may lie there already."""
     number = 1
     place = f"{RESCUE_FOLDER}/{path}.txt"
     while read(place) not in (None, content):

@@ -26,7 +26,7 @@ from mcpgen.plan.arguments.credential_destinations import (
 )
 from mcpgen.plan.arguments.hidden_credentials import find_hidden_credentials
 from mcpgen.plan.policy import Policy
-from mcpgen.render.credentials_yaml import in_flow, joined_security
+from mcpgen.render.credentials_yaml import in_flow, join_security
 from mcpgen.text.origins import origin_of
 
 Confirm = Callable[[CredentialDestination], bool]
@@ -90,7 +90,7 @@ def source_keys(credentials: Sequence[HiddenCredential]) -> JsonObject:
     schemes = {name: dict(scheme) for it in credentials for name, scheme in it.schemes.items()}
     security = [
         {name: list(scopes) for name, scopes in requirement.items()}
-        for requirement in joined_security(credentials)
+        for requirement in join_security(credentials)
     ]
     keys: JsonObject = {"security_schemes": schemes, "security": security}
     return {key: value for key, value in keys.items() if value}
