@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, MAPS_OF_SCHEMAS, find_reference
+from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, MAPS_OF_SCHEMAS, iterate_parts
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
@@ -45,31 +45,18 @@ class Direction:
 
     def is_hidden(self, schema: JsonSchema) -> bool:
         """Whether a property with this schema does not exist in this direction."""
-        return any(part.get(self._marker) is True for part in self._iterate_parts(schema))
+        return any(
+            part.get(self._marker) is True for part in iterate_parts(schema, self._whole.named)
+        )
 
     def find_hidden(self, schema: JsonSchema) -> frozenset[str]:
         """Return the names of hidden properties that a schema, its `$ref` or `allOf` declares."""
         return frozenset(
             name
-            for part in self._iterate_parts(schema)
+            for part in iterate_parts(schema, self._whole.named)
             for name, declared in part.get("properties", {}).items()
             if self.is_hidden(declared)
         )
-
-    def _iterate_parts(self, schema: JsonSchema) -> Iterator[JsonObject]:
-        """Yield a schema, the target of its `$ref` and the members of its `allOf`."""
-        waiting = [schema]
-        followed: set[str] = set()
-        while waiting:
-            part = waiting.pop()
-            if isinstance(part, bool):
-                continue
-            yield part
-            waiting += part.get("allOf", ())
-            name = find_reference(part)
-            if name and name not in followed:
-                followed.add(name)
-                waiting.append(self._whole.named.get(name, True))
 
     def _convert(self, schema: JsonSchema, hidden_around: frozenset[str]) -> JsonSchema:
         """Convert a schema that is combined with one that hides the properties `hidden_around`."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mcpgen.jsonschema.samples import CannotSampleError, sample
-from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas
-from mcpgen.jsonschema.types import JsonObject
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 
 def fit_members(

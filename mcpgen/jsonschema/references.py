@@ -72,6 +72,22 @@ def iterate_reachable(
                 waiting.append(named[name])
 
 
+def iterate_parts(schema: JsonSchema, named: Mapping[str, JsonSchema]) -> Iterator[JsonObject]:
+    """Yield a schema, then the target of its `$ref`, then the members of its `allOf`, in depth."""
+    waiting = [schema]
+    followed: set[str] = set()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, bool):
+            continue
+        yield part
+        waiting += reversed(part.get("allOf", ()))
+        name = find_reference(part)
+        if name and name not in followed:
+            followed.add(name)
+            waiting.append(named.get(name, True))
+
+
 def find_referred_names(schema: JsonValue) -> set[str]:
     """Return the names of the definitions to which a schema refers directly."""
     return {find_reference(node) for node in iterate_subschemas(schema)} - {""}

@@ -17,14 +17,8 @@ from mcpgen.jsonschema.sample_scalars import (
     sample_number,
     sample_texts,
 )
-from mcpgen.jsonschema.schemas import (
-    JsonSchema,
-    JsonValue,
-    Schemas,
-    UnusableSchemaError,
-    find_json_type,
-)
-from mcpgen.jsonschema.types import JsonObject
+from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError, find_json_type
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 __all__ = ["CannotSampleError", "Samples", "Which", "choose_example", "make_samples", "sample"]
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
 
 import jsonschema_rs
 import msgspec
 
 from mcpgen.jsonschema.cost import CostModel, SchemaCosts
 from mcpgen.jsonschema.references import definition_name, iterate_references
-from mcpgen.jsonschema.types import JsonObject
-
-JsonValue: TypeAlias = Any
-JsonSchema: TypeAlias = dict[str, Any] | bool
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _MAX_STEPS = 200_000  # of one evaluation: 15 ms, and thousands may be made for one document
 _BACKTRACKS = 1_000  # in one string

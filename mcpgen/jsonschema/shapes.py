@@ -17,9 +17,8 @@ _ANNOTATIONS = frozenset(
 )
 _CHANGED = frozenset({"allOf", "const", "properties"})
 _CHOICES = ("anyOf", "oneOf")
-_DEEP = frozenset(
-    {"$ref", "allOf", "anyOf", "oneOf", "properties", "items", "additionalProperties"}
-)
+_NESTING = frozenset({"properties", "items", "additionalProperties", "anyOf", "oneOf"})
+_DEEP = _NESTING | {"$ref", "allOf"}
 
 
 class Shape(Struct, frozen=True):
@@ -31,6 +30,11 @@ class Shape(Struct, frozen=True):
 
     keywords: JsonObject
     is_exact: bool
+
+    @property
+    def can_nest(self) -> bool:
+        """Whether it can have nested shapes."""
+        return not _NESTING.isdisjoint(self.keywords)
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mcpgen.jsonschema.references import PREFIX, find_reference
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
-_PREFIX = "#/$defs/"
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 _IN_PLACE = ("not", "if", "then", "else")
 
@@ -39,7 +39,7 @@ def _choose_edge(circle: tuple[str, ...], schemas: dict[str, JsonSchema]) -> tup
     for holder, target in edges:
         schema, base = schemas[holder], schemas[target]
         if isinstance(schema, dict) and isinstance(base, dict):
-            inherits = {"$ref": _PREFIX + target} in schema.get("allOf", ())
+            inherits = {"$ref": PREFIX + target} in schema.get("allOf", ())
             if inherits and ("oneOf" in base or "anyOf" in base):
                 return holder, target
     return edges[-1]
@@ -49,9 +49,8 @@ def _targets(schema: JsonSchema) -> Iterator[str]:
     """Yield the names of the schemas that `schema` applies to the same value."""
     if not isinstance(schema, dict):
         return
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        yield reference[len(_PREFIX) :]
+    if name := find_reference(schema):
+        yield name
     for keyword in _IN_PLACE_LISTS:
         for item in schema.get(keyword, ()):
             yield from _targets(item)
@@ -92,7 +91,7 @@ def _remove_references(schema: JsonObject, name: str, schemas: dict[str, JsonSch
     A reference in `allOf` is replaced by the target's keywords without its variants, so that a
     child keeps its inherited properties.
     """
-    reference = _PREFIX + name
+    reference = PREFIX + name
     if schema.get("$ref") == reference:
         del schema["$ref"]
     for keyword in _IN_PLACE_LISTS:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from mcpgen.ir.api import MediaType, Operation
-from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.jsonschema.references import find_reference, iterate_parts
+from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.text.media_types import essence_of
 
 _NAME = re.compile(r"[^\W\d][\w.\-]*\Z")
-_PREFIX = "#/$defs/"
 
 
 def with_roots(operation: Operation, schemas: Mapping[str, JsonSchema]) -> Operation:
@@ -36,26 +36,12 @@ def _find_root(item: MediaType, schemas: Mapping[str, JsonSchema]) -> str:
     """Return the `xml` name of an object or array, else the name of its component, else ""."""
     if not isinstance(item.schema, dict):
         return ""
-    parts = list(_parts(item.schema, schemas, frozenset()))
+    parts = list(iterate_parts(item.schema, schemas))
     types = {part["type"] for part in parts if isinstance(part.get("type"), str)}
     if not types and any("properties" in part for part in parts):
         types = {"object"}
     if types not in ({"object"}, {"array"}):
         return ""
     told = [part["xml"].get("name") for part in parts if isinstance(part.get("xml"), dict)]
-    names = [*filter(None, told), item.schema.get("$ref", "").removeprefix(_PREFIX)]
+    names = [*filter(None, told), find_reference(item.schema)]
     return names[0] if isinstance(names[0], str) and _NAME.match(names[0]) else ""
-
-
-def _parts(
-    schema: JsonSchema, schemas: Mapping[str, JsonSchema], seen: frozenset[str]
-) -> Iterator[JsonObject]:
-    """Yield a schema, then the schemas of its `$ref` and `allOf`."""
-    if not isinstance(schema, dict):
-        return
-    yield schema
-    name = str(schema.get("$ref", "")).removeprefix(_PREFIX)
-    if name and name not in seen:
-        yield from _parts(schemas.get(name, True), schemas, seen | {name})
-    for member in schema.get("allOf", ()):
-        yield from _parts(member, schemas, seen)

@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, field
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError, Which, make_samples
+from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
@@ -100,7 +101,7 @@ class Calls:
 
     def __init__(self, plan: ServerPlan) -> None:
         api = plan.api
-        self._schemas = api.schemas
+        self._schemas = Schemas(api.schemas)
         self._shapes = Shapes(api.schemas, "request")
         self.sent, self.answered = make_samples(api.schemas)
         self._schemes = {scheme.id: scheme for scheme in api.security_schemes}

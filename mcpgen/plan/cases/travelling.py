@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from mcpgen.ir.api import Operation, Parameter
-from mcpgen.jsonschema.types import JsonSchema, JsonValue
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.plan.arguments.media_types import is_json
 
 _DELIMITERS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"}
@@ -40,7 +41,7 @@ def travels(parameter: Parameter, value: JsonValue) -> bool:
 
 
 def is_mistaken_for_others(
-    parameter: Parameter, value: JsonValue, operation: Operation, schemas: Mapping[str, JsonSchema]
+    parameter: Parameter, value: JsonValue, operation: Operation, schemas: Schemas
 ) -> bool:
     """Whether members of an exploded object travel as if they were other parameters' values."""
     if not (_is_spread(parameter) and isinstance(value, dict)):
@@ -50,25 +51,12 @@ def is_mistaken_for_others(
         if other is not parameter and other.location == parameter.location:
             others.add(other.name)
             if _is_spread(other):
-                others |= _collect_properties(other.schema, schemas)
+                others |= schemas.property_names(other.schema)
     return not others.isdisjoint(value)
 
 
 def _is_spread(parameter: Parameter) -> bool:
     return parameter.explode and parameter.style in ("form", "cookie")
-
-
-def _collect_properties(
-    schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth: int = 5
-) -> set[str]:
-    """Return the names of an object's properties."""
-    if not isinstance(schema, dict) or not depth:
-        return set()
-    parts = [schemas.get(schema.get("$ref", "").removeprefix("#/$defs/"), {})]
-    parts += [part for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, ())]
-    return set(schema.get("properties", ())).union(
-        *(_collect_properties(part, schemas, depth - 1) for part in parts)
-    )
 
 
 def has_empty(value: JsonValue) -> bool:

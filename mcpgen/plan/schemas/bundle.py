@@ -8,14 +8,15 @@ each way.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from mcpgen.jsonschema.references import PREFIX, find_reference
 from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
-from mcpgen.plan.schemas.input_profile import Build
+from mcpgen.plan.schemas.input_profile import InputProfile
+from mcpgen.plan.schemas.output_profile import OutputProfile
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_leaf
 
 _ABOUT = frozenset(
@@ -25,20 +26,8 @@ _INLINE, _SHARED, _CUT = "inline", "shared", "cut"
 _GUARD = 40  # levels; deeper schemas are listed in another way
 
 
-class Profile(Protocol):
-    """The keywords of listed schemas; builds one level at a time."""
-
-    def build(self, shape: Shape, build: Build) -> SchemaPart:
-        """Return one level, with children from `build`."""
-
-    def cut(self, shape: Shape) -> SchemaPart:
-        """Return the replacement of a part that is nested too deeply."""
-
-    def is_cut(self, shape: Shape) -> bool:
-        """Whether a part can have nested parts."""
-
-    def description(self, schema: JsonObject) -> str:
-        """Return the listed description of a schema."""
+Profile: TypeAlias = InputProfile | OutputProfile
+"""The keywords of listed schemas; builds one level at a time."""
 
 
 class Limits(Struct, frozen=True):
@@ -157,7 +146,7 @@ class Bundler:
         mode, _ = way
         if mode != _CUT and name in self._recursive:
             return _build_pointer(name)
-        if mode == _SHARED and self._profile.is_cut(self._shapes.of({"$ref": PREFIX + name})):
+        if mode == _SHARED and self._shapes.of({"$ref": PREFIX + name}).can_nest:
             return _build_pointer(name)
         return self._build_definition(name, way)
 
@@ -173,7 +162,7 @@ class Bundler:
 
     def _build_level(self, shape: Shape, way: _Way) -> SchemaPart:
         mode, depth = way
-        if depth == 0 and self._profile.is_cut(shape):
+        if depth == 0 and shape.can_nest:
             if mode != _CUT:
                 raise _TooDeepError
             return self._profile.cut(shape)

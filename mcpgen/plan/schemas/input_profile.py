@@ -79,12 +79,6 @@ class InputProfile:
             schema["type"] = kind
         return make_leaf(schema, is_exact=False)
 
-    def is_cut(self, shape: Shape) -> bool:
-        """Whether a part can have nested parts."""
-        return bool(
-            {"properties", "items", "additionalProperties", "anyOf", "oneOf"} & set(shape.keywords)
-        )
-
     def build(self, shape: Shape, build: Build) -> SchemaPart:
         """Return one level, with children from `build`."""
         keywords = shape.keywords

@@ -15,7 +15,6 @@ from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.text.prose import first_sentence
 
 _MAX_DESCRIPTION = 120
-_NESTING = frozenset({"properties", "items", "additionalProperties", "anyOf", "oneOf"})
 
 
 class OutputProfile:
@@ -30,13 +29,9 @@ class OutputProfile:
         """Return the replacement of a part that is nested too deeply."""
         return _build_plain(shape.types, self.description(shape.keywords))
 
-    def is_cut(self, shape: Shape) -> bool:
-        """Whether a part can have nested parts."""
-        return not _NESTING.isdisjoint(shape.keywords)
-
     def build(self, shape: Shape, build: Build) -> SchemaPart:
         """Return one level, with children from `build`."""
-        if not self.is_cut(shape):
+        if not shape.can_nest:
             return self.cut(shape)  # the same, and most parts are such
         keywords = shape.keywords
         choice = next((key for key in ("anyOf", "oneOf") if key in keywords), "")

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from mcpgen.jsonschema.schemas import JsonSchema, Schemas
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.description import Encoding, MediaType, Parameter
 from mcpgen.testing.mock.pairs import Pairs, unescape

@@ -14,7 +14,8 @@ from msgspec.structs import force_setattr, replace
 
 from mcpgen.contract.part_headers import CONTENT_ID, read_fixed_value
 from mcpgen.jsonschema.direction import Direction
-from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.routes import Routes
 from mcpgen.text.media_types import essence_of

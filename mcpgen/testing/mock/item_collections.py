@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, UnusableSchemaError
+from mcpgen.jsonschema.schemas import UnusableSchemaError
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.description import Description, MediaType, Operation, Parameter
 from mcpgen.testing.mock.replies import choose_value, find_success

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from msgspec.structs import replace
 
 from mcpgen.jsonschema.samples import CannotSampleError, choose_example, sample
-from mcpgen.jsonschema.schemas import JsonSchema, JsonValue
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.testing.mock.description import (

@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from mcpgen.jsonschema.fitting import fit_members, sample_required_members
 from mcpgen.jsonschema.samples import CannotSampleError, sample
-from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.testing.mock.decode import DecodedRequest

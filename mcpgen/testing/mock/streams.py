@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcpgen.jsonschema.schemas import JsonValue
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.text.media_types import essence_of
 
 JSON_LINES = frozenset(

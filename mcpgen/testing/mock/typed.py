@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mcpgen.jsonschema.schemas import JsonSchema, JsonValue, Schemas, UnusableSchemaError
+from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError
+from mcpgen.jsonschema.types import JsonSchema, JsonValue
 
 Shape: TypeAlias = "str | list[Shape] | dict[str, Shape] | None"
 """A value whose structure is known and whose scalars are still texts; None is null, spelled out."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
 from mcpgen.jsonschema.references import definition_name
-from mcpgen.jsonschema.schemas import JsonSchema, Schemas
+from mcpgen.jsonschema.schemas import Schemas
+from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.typed import Shape
 

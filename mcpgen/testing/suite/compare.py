@@ -7,7 +7,7 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator
 
-from mcpgen.jsonschema.schemas import JsonValue
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.testing.mock.streams import is_stream, read_stream

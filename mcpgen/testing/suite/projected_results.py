@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from mcpgen.jsonschema.schemas import JsonValue
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.text.json_pointer import json_pointer

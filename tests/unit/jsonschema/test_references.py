@@ -11,6 +11,7 @@ from mcpgen.jsonschema.references import (
     find_recursive_names,
     find_reference,
     find_referred_names,
+    iterate_parts,
     iterate_reachable,
 )
 
@@ -58,3 +59,11 @@ def test_recursive_names() -> None:
         "User": {"items": refer("Tree")},
     }
     assert find_recursive_names(named) == {"Tree", "Even", "Odd"}
+
+
+def test_parts_come_in_depth_and_a_circle_ends() -> None:
+    base = {"title": "base", "allOf": [refer("Loop")]}
+    named = {"Loop": {"title": "loop", "$ref": "#/$defs/Base"}, "Base": base}
+    schema = {"title": "top", "$ref": "#/$defs/Base", "allOf": [{"title": "last"}, True]}
+    titles = [part.get("title") for part in iterate_parts(schema, named)]
+    assert titles == ["top", "base", None, "loop", "last"]
