@@ -73,8 +73,8 @@ class _ToolLowering:
         if parts is None:
             return None
         self._check()
-        mapped = map_inputs(self._name, self._entry, self._intent, self._problems)
-        if len(self._problems) > before or mapped is None:
+        mapped = map_inputs(self._name, self._entry, self._refuse)
+        if len(self._problems) > before:
             return None
         api = self._lower_document(self._build_document(parts.path or "/", mapped))
         source = derive_host_source(self._entry.url)

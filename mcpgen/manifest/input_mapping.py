@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
-from mcpgen.diagnostics import Problems, did_you_mean
+from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import InputRef
-from mcpgen.ir.manifest import LocatedManifest, ToolEntry
+from mcpgen.ir.manifest import ToolEntry
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _EXPRESSION = re.compile(r"\$inputs\.([A-Za-z_][A-Za-z0-9_]{0,63})\Z")
@@ -20,6 +20,8 @@ _OF_INPUTS = frozenset(
     {"$schema", "$defs", "type", "properties", "required", "additionalProperties", "description",
      "title"}
 )  # fmt: skip
+Refuse = Callable[[tuple[str, ...], str, str], None]
+"""Reports a problem of a tool: its keys below the tool, the message and the help."""
 _LOCATIONS = (("path", "path"), ("query", "query"), ("headers", "header"))
 
 
@@ -52,25 +54,17 @@ class Mapped(Struct, frozen=True):
     required: frozenset[str]
 
 
-def map_inputs(
-    name: str, entry: ToolEntry, intent: LocatedManifest, problems: Problems
-) -> Mapped | None:
-    """Map the inputs of a tool to its request; return None after reporting problems."""
-    mapping = _Mapping(name, entry, intent, problems)
-    mapped = mapping.map()
-    return None if mapping.is_wrong else mapped
+def map_inputs(name: str, entry: ToolEntry, refuse: Refuse) -> Mapped:
+    """Map the inputs of a tool to its request; `refuse` reports each problem."""
+    return _Mapping(name, entry, refuse).map()
 
 
 class _Mapping:
-    def __init__(
-        self, name: str, entry: ToolEntry, intent: LocatedManifest, problems: Problems
-    ) -> None:
+    def __init__(self, name: str, entry: ToolEntry, refuse: Refuse) -> None:
         self._name = name
         self._entry = entry
-        self._intent = intent
-        self._problems = problems
+        self._refuse = refuse
         self._used: dict[str, tuple[str, ...]] = {}
-        self.is_wrong = False
         inputs = entry.inputs if isinstance(entry.inputs, dict) else {}
         self._inputs: JsonObject = inputs.get("properties", {})
         self._required = frozenset(inputs.get("required", ()))
@@ -245,16 +239,6 @@ class _Mapping:
             name,
             self._inputs,
             f"inputs are {known}" if known else "declare it under `properties` of `inputs`",
-        )
-
-    def _refuse(self, tokens: tuple[str, ...], message: str, help: str) -> None:
-        self.is_wrong = True
-        self._problems.error(
-            "declared-tool",
-            message,
-            at=self._intent.locate(("tools", self._name, *tokens)),
-            why=f"`{self._name}` cannot be generated as declared",
-            help=help,
         )
 
 

@@ -114,7 +114,11 @@ def _rank_place(place: tuple[str, str]) -> tuple[int, bool, str]:
 
 def derive_argument_name(wire_name: str) -> str:
     """Convert a wire name to an argument name: `filter[kind]` to `filter_kind`."""
-    name = snake_case(wire_name) or "value"
+    return _limit_name(snake_case(wire_name) or "value", wire_name)
+
+
+def _limit_name(name: str, wire_name: str) -> str:
+    """Prefix a leading digit, and shorten a long name with a hash of its wire name."""
     if name[0].isdigit():
         name = f"n{name}"
     if len(name) > _MAX_ARGUMENT:
@@ -146,12 +150,7 @@ def assign_safe_names(wire_names: Collection[str]) -> dict[str, str]:
 def _derive_safe_name(wire_name: str) -> str:
     """Spell `wire_name` in letters, digits and "_", without changing its case."""
     spoken = _SYMBOL.sub(lambda found: f"_{_SYMBOL_WORDS.get(found[0], 'minus')}_", wire_name)
-    name = _OTHER.sub("_", transliterate(spoken)).strip("_") or "value"
-    if name[0].isdigit():
-        name = f"n{name}"
-    if len(name) > _MAX_ARGUMENT:
-        name = f"{name[: _MAX_ARGUMENT - 7]}_{digest(wire_name)}"
-    return name
+    return _limit_name(_OTHER.sub("_", transliterate(spoken)).strip("_") or "value", wire_name)
 
 
 def assign_call_types(
