@@ -41,12 +41,10 @@ class Credentials:
         Raises:
             ToolError: no alternative is configured; names the environment variables.
         """
-        if not security:
-            return {}
         for requirement in security:
             if requirement and all(self._is_configured(name) for name in requirement):
                 return requirement
-        if any(not requirement for requirement in security):
+        if not security or not all(security):
             return {}
         ways = [self._describe_setup(requirement) for requirement in security]
         raise ToolError(

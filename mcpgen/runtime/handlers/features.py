@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from msgspec import to_builtins
+
 from mcpgen.jsonschema.dialects import find_dialect
 from mcpgen.runtime.content import (
     Audio,
@@ -65,6 +67,19 @@ class _Feature(_Function):
         super().__init__(function)
         self.listed = {key: value for key, value in listed.items() if value not in ("", None, [])}
         self.signature = Signature(function)
+
+
+class _Template(_Feature):
+    """A resource template; its variables are the function's arguments."""
+
+    def __init__(self, uri: str, listed: JsonObject, function: Callable[..., Any]) -> None:
+        super().__init__({"uriTemplate": uri, **listed}, function)
+        try:
+            self.template = UriTemplate(uri)
+            self.template.match("")
+        except ValueError as error:
+            raise ConfigurationError(f"invalid resource template: {error}") from None
+        self.signature.check_names(self.template.variables, f"the variables of `{uri}`")
 
 
 class _Tool(_Feature):
@@ -155,7 +170,7 @@ class Features:
         self._tools: dict[str, _Tool] = {}
         self._prompts: dict[str, _Feature] = {}
         self._resources: dict[str, _Feature] = {}
-        self._templates: dict[str, tuple[UriTemplate, _Feature]] = {}
+        self._templates: dict[str, _Template] = {}
         self._completions: dict[tuple[str, str], _Function] = {}
 
     # -- what the author of handlers uses ------------------------------------------------------
@@ -244,10 +259,8 @@ class Features:
                 "mimeType": mime_type,
             }
             if "{" in uri:
-                feature = _Feature({"uriTemplate": uri, **listed}, function)
-                template = _parse_template(uri)
-                feature.signature.check_names(template.variables, f"the variables of `{uri}`")
-                _add(self._templates, uri, (template, feature), "resource template")
+                template = _Template(uri, listed, function)
+                _add(self._templates, uri, template, "resource template")
             else:
                 feature = _Feature({"uri": uri, **listed, "size": size}, function)
                 feature.signature.check_names((), f"the variables of `{uri}`")
@@ -336,9 +349,7 @@ class Features:
             tools=PreparedList("tools", (encode_json(item) for _, item in merged)),
             prompts=_make_list("prompts", self._prompts.values()) if self._prompts else None,
             resources=_make_list("resources", self._resources.values()) if has_resources else None,
-            resource_templates=_make_list(
-                "resourceTemplates", (feature for _, feature in self._templates.values())
-            )
+            resource_templates=_make_list("resourceTemplates", self._templates.values())
             if has_resources
             else None,
             has_completions=bool(self._completions),
@@ -437,8 +448,8 @@ class Features:
     def _find_resource(self, uri: str) -> tuple[_Feature, dict[str, str]]:
         if uri in self._resources:
             return self._resources[uri], {}
-        for template, feature in self._templates.values():
-            variables = template.match(uri)
+        for feature in self._templates.values():
+            variables = feature.template.match(uri)
             if variables is not None:
                 return feature, variables
         raise ResourceNotFoundError(uri)
@@ -469,24 +480,11 @@ def _check_called(name: object, decorator: str) -> None:
         raise ConfigurationError(f"{locate_source(name)}: write `@features.{decorator}` above it")
 
 
-def _add(table: dict[Any, Any], key: Any, feature: Any, kind: str) -> None:
+def _add(table: dict[Any, Any], key: Any, feature: _Function, kind: str) -> None:
     if key in table:
-        here, there = (locate_source(_find_feature(it).function) for it in (feature, table[key]))
+        here, there = (locate_source(it.function) for it in (feature, table[key]))
         raise ConfigurationError(f"{here}: two features are the {kind} {key!r}; see {there}")
     table[key] = feature
-
-
-def _find_feature(entry: _Function | tuple[UriTemplate, _Function]) -> _Function:
-    return entry[1] if isinstance(entry, tuple) else entry
-
-
-def _parse_template(text: str) -> UriTemplate:
-    try:
-        template = UriTemplate(text)
-        template.match("")
-    except ValueError as error:
-        raise ConfigurationError(f"invalid resource template: {error}") from None
-    return template
 
 
 def _make_tool_result(given: Any, tool: _Tool) -> ToolResult:
@@ -499,7 +497,7 @@ def _make_tool_result(given: Any, tool: _Tool) -> ToolResult:
         return ToolResult(tuple(given))
     if given is None and not tool.result_key:
         return ToolResult((Text("Done."),))
-    plain = tool.signature.to_json(given)
+    plain = to_builtins(given)
     text = Text(plain if isinstance(plain, str) else encode_json(plain).decode())
     if isinstance(plain, str) and not tool.result_key:
         return ToolResult((text,))

@@ -136,10 +136,6 @@ class Signature:
         except msgspec.ValidationError as error:
             raise ValueError(f"an argument does not fit its type: {error}") from None
 
-    def to_json(self, value: Any) -> Any:
-        """Convert the returned value to plain JSON values."""
-        return msgspec.to_builtins(value)
-
     def _list_required(self) -> list[str]:
         return [name for name in self._types if name not in self._defaults]
 

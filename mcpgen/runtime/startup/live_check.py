@@ -153,7 +153,7 @@ def _has_settings(tool: Tool, client: ApiClient) -> bool:
     except (ConfigurationError, ToolError):
         return False
     needed = tool.contract["request"].get("needs_settings", ())
-    return all(client.get_setting(name) is not ABSENT for name in needed)
+    return all(client.settings.get(name) is not ABSENT for name in needed)
 
 
 def _needs_credentials(tool: Tool) -> bool:

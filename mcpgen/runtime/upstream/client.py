@@ -83,11 +83,11 @@ class ApiClient:
             base_urls=self._base_urls,
             clock=self.environment.clock,
         )
-        self._settings = Settings(contract, environ)
+        self.settings = Settings(contract, environ)
         keys = environ.get(f"{contract['env_prefix']}STATE_KEYS", "").split(",")
-        self._fixed_secrets = (*self._settings.secrets, *filter(None, map(str.strip, keys)))
+        self._fixed_secrets = (*self.settings.secrets, *filter(None, map(str.strip, keys)))
         self._headers = {
-            source: DefaultHeaders(about.get("headers", {}), self._settings)
+            source: DefaultHeaders(about.get("headers", {}), self.settings)
             for source, about in {"": contract, **contract.get("sources", {})}.items()
         }
         self._ca_setting = f"{contract['env_prefix']}CA_FILE"
@@ -115,14 +115,6 @@ class ApiClient:
             self._redacted = secrets
             self._redactor = Redactor((*secrets, *self._fixed_secrets))
         return self._redactor
-
-    def get_setting(self, name: str) -> Any:
-        """Return the value of a setting, typed as its schema says; ABSENT if it is not set.
-
-        Raises:
-            ConfigurationError: the server's contract has no such setting.
-        """
-        return self._settings.get(name)
 
     def start_paging(self, rule: PaginationRule, arguments: JsonObject) -> Paging:
         """Start the pagination that the arguments of a tool call request."""
@@ -222,7 +214,7 @@ class ApiClient:
             return requirement
         if any(not alternative for alternative in rules.security):
             requirement = {}
-        if requirement or not self._settings.secret_names.isdisjoint(
+        if requirement or not self.settings.secret_names.isdisjoint(
             (*rules.needs_settings, *rules.uses_settings)
         ):
             raise UnconfirmedOriginError(f"`{operation}`", base_url)
@@ -269,7 +261,7 @@ class ToolApi:
         Raises:
             ToolError: it is not set, and there is no default.
         """
-        value = self._client.get_setting(name)
+        value = self._client.settings.get(name)
         if value is not ABSENT:
             return value
         if default is not _REQUIRED:
