@@ -58,6 +58,16 @@ class Place:
         return self.locate(self.pointer)
 
 
+class Repair(Struct, frozen=True):
+    """How the value at a problem's location was read instead."""
+
+    is_dropped: bool = False
+    declares: str = ""  # the name of a parameter that was added
+
+
+DROPPED = Repair(is_dropped=True)
+
+
 class Diagnostic(Struct, frozen=True):
     """One problem. `code` names the fault in kebab-case and is stable between releases."""
 
@@ -67,6 +77,7 @@ class Diagnostic(Struct, frozen=True):
     at: Location | None = None
     why: str = ""
     help: str = ""
+    repair: Repair | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
@@ -104,9 +115,10 @@ class Problems(Struct):
         at: Location | Place | None = None,
         why: str = "",
         help: str = "",
+        repair: Repair | None = None,
     ) -> None:
         """Add a problem for which something was repaired, ignored or skipped."""
-        self._add(Severity.WARNING, code, message, at, why, help)
+        self._add(Severity.WARNING, code, message, at, why, help, repair)
 
     def note(
         self,
@@ -128,9 +140,10 @@ class Problems(Struct):
         at: Location | Place | None,
         why: str,
         help: str,
+        repair: Repair | None = None,
     ) -> None:
         found = at.location() if isinstance(at, Place) else at
-        self._found[Diagnostic(code, severity, message, found, why, help)] = None
+        self._found[Diagnostic(code, severity, message, found, why, help, repair)] = None
 
     def extend(self, others: Problems) -> None:
         """Move the problems of another collection into this one."""

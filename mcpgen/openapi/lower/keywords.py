@@ -12,6 +12,7 @@ from functools import cache
 import jsonschema_rs
 from msgspec import Struct
 
+from mcpgen.diagnostics import DROPPED, Repair
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.openapi.lower.nodes import Source, escape, object_of
 from mcpgen.openapi.source.json_types import describe_type
@@ -49,13 +50,15 @@ class Place(Struct, frozen=True):
     pointer: str
     source: Source
 
-    def warn(self, code: str, message: str, help: str = "") -> None:
+    def warn(self, code: str, message: str, help: str = "", repair: Repair | None = None) -> None:
         """Report a repair of the keyword."""
-        self.source.warn(code, message, f"{self.pointer}/{escape(self.keyword)}", help=help)
+        pointer = f"{self.pointer}/{escape(self.keyword)}"
+        self.source.warn(code, message, pointer, help=help, repair=repair)
 
     def drop(self, reason: str) -> JsonObject:
         """Report that the keyword was dropped; return no keywords."""
-        self.warn("schema-keyword", f"invalid `{self.keyword}`: {reason}; it was dropped")
+        message = f"invalid `{self.keyword}`: {reason}; it was dropped"
+        self.warn("schema-keyword", message, repair=DROPPED)
         return {}
 
 
@@ -189,6 +192,7 @@ def _read_pattern(value: JsonValue, place: Place) -> JsonObject:
         "pattern",
         f"invalid pattern `{value}`; it was dropped",
         help="write a regular expression of JavaScript (ECMA-262), without flags",
+        repair=DROPPED,
     )
     return {}
 
@@ -287,6 +291,7 @@ def reconcile(out: JsonObject, schema: JsonObject, pointer: str, source: Source)
             "default-type",
             "invalid default for its schema; it was dropped",
             f"{pointer}/default",
+            repair=DROPPED,
         )
         del out["default"]
 

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from mcpgen.diagnostics import OperationRefusedError, Place, Problems
+from mcpgen.diagnostics import OperationRefusedError, Place, Problems, Repair
 from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.text.json_pointer import pointer_tokens
@@ -124,9 +124,18 @@ class Source:
             "replace one `$ref` of the circle by the definition",
         )
 
-    def warn(self, code: str, message: str, pointer: str, *, why: str = "", help: str = "") -> None:
+    def warn(
+        self,
+        code: str,
+        message: str,
+        pointer: str,
+        *,
+        why: str = "",
+        help: str = "",
+        repair: Repair | None = None,
+    ) -> None:
         """Report a repair or an omission at `pointer`."""
-        self.problems.warning(code, message, at=self.at(pointer), why=why, help=help)
+        self.problems.warning(code, message, at=self.at(pointer), why=why, help=help, repair=repair)
 
     def note(self, code: str, message: str, pointer: str) -> None:
         """Report information about `pointer` that needs no action."""

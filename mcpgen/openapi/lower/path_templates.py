@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import OperationRefusedError
+from mcpgen.diagnostics import OperationRefusedError, Repair
 from mcpgen.ir.api import Parameter
 from mcpgen.openapi.lower.nodes import Node, Source
 
@@ -88,6 +88,7 @@ def _make_parameter(name: str, location: str, node: Node, source: Source) -> Par
         f"undeclared parameter `{{{name}}}` in the path; it is treated as a string",
         node.pointer,
         help=f"declare a parameter `{name}` with `in: {location}`",
+        repair=Repair(declares=name),
     )
     return Parameter(
         name=name,

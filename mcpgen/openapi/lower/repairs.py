@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from mcpgen.diagnostics import Diagnostic
@@ -10,15 +9,12 @@ from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.text.json_pointer import pointer_tokens
 
-_DROPPED = frozenset({"default-type", "pattern", "schema-keyword", "secret-default"})
 _DROPPED_ITEMS = {
     "duplicate-parameter": "parameters",
     "unknown-security-scheme": "security",
     "unused-path-parameter": "parameters",
 }
 _UNDECLARED_IN = {"missing-path-parameter": "path", "missing-query-parameter": "query"}
-_UNDECLARED = re.compile(r"undeclared parameter `\{(?P<name>.+)\}` in the path")
-_NOT_DROPPED = "is a number in quotes"  # this keyword was repaired, not dropped
 
 
 def overlay_of(document: Document, problems: Iterable[Diagnostic]) -> JsonObject | None:
@@ -53,8 +49,8 @@ def _in_order(parts: tuple[str | int, ...]) -> list[tuple[str, int]]:
 
 
 def _is_dropped(problem: Diagnostic, parts: tuple[str | int, ...]) -> bool:
-    if problem.code in _DROPPED:
-        return _NOT_DROPPED not in problem.message
+    if problem.repair is not None and problem.repair.is_dropped:
+        return True
     # A parameter in the components may be valid for other operations.
     return len(parts) > 1 and parts[-2] == _DROPPED_ITEMS.get(problem.code)
 
@@ -65,10 +61,10 @@ def _list_changes(
     """Return the actions of a repair that replaced or added a value."""
     held = _value_at(root, parts)
     told = {"description": problem.message}
-    if problem.code in _UNDECLARED_IN and (named := _UNDECLARED.match(problem.message)):
-        location = _UNDECLARED_IN[problem.code]
+    if problem.code in _UNDECLARED_IN and problem.repair is not None:
+        name, location = problem.repair.declares, _UNDECLARED_IN[problem.code]
         of_text = {"type": "string"} if "swagger" in root else {"schema": {"type": "string"}}
-        parameter = {"name": named["name"], "in": location, "required": True, **of_text}
+        parameter = {"name": name, "in": location, "required": True, **of_text}
         return [{"target": _path(parts), **told, "update": {"parameters": [parameter]}}]
     if problem.code == "path-parameter-optional":
         return [{"target": _path(parts), **told, "update": {"required": True}}]

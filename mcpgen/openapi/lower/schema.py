@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcpgen.diagnostics import DROPPED
 from mcpgen.jsonschema.types import (
     ONE_SCHEMA,
     SEVERAL_SCHEMAS,
@@ -89,6 +90,7 @@ class SchemaLowering:
                 f"the default of `{name}` looks like a credential; it was dropped",
                 f"{pointer}/default",
                 why="the generated server would contain it",
+                repair=DROPPED,
             )
 
     def _lower(self, schema: JsonValue, pointer: str, depth: int) -> JsonSchema:
@@ -171,6 +173,7 @@ class SchemaLowering:
             "schema-keyword",
             f"invalid `{keyword}`: expected {wanted}, found {describe_type(value)}; it was dropped",
             f"{pointer}/{escape(keyword)}",
+            repair=DROPPED,
         )
 
     def _refer(self, out: JsonObject, reference: str) -> None:

@@ -82,6 +82,25 @@ def test_a_sound_document_needs_none(
     assert told.err.startswith("note[no-repairs]: no repair for an overlay")
 
 
+def test_a_keyword_that_was_understood_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Values of OpenAPI 3.0 and numbers in quotes count; their removal would change the schema."""
+    monkeypatch.chdir(tmp_path)
+    kept = "type: number, minimum: 1, exclusiveMinimum: true, nullable: true"
+    quoted = 'type: string, maxLength: "5"'
+    Path("shop.yaml").write_text(
+        'openapi: "3.1.0"\ninfo: {title: Shop, version: "1"}\n'
+        "paths: {/pets: {get: {parameters: ["
+        f"{{name: a, in: query, schema: {{{kept}}}}}, {{name: b, in: query, schema: {{{quoted}}}}}"
+        "], responses: {'200': {description: done}}}}}\n"
+    )
+    assert run(["overlay", "suggest", "shop.yaml"]) == 0
+    told = capsys.readouterr()
+    assert told.err.count("[schema-keyword]") == 3
+    assert told.out == ""
+
+
 @pytest.mark.parametrize("version", ['openapi: "3.1.0"', 'swagger: "2.0"'])
 def test_a_path_parameter_that_was_taken_for_a_string_is_declared(
     version: str,
