@@ -1,4 +1,4 @@
-"""From two tool surfaces to the list of what changed between them, graded."""
+"""Comparison of two tool surfaces: the list of changes, graded."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 
 from mcpgen.changelog.rules import RULES, Level
-from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, schema_differences
-from mcpgen.changelog.schema_values import Effect, shown
+from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, compare_schemas
+from mcpgen.changelog.schema_values import Effect, format_value
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.jsonschema.types import JsonObject
 
@@ -17,8 +17,7 @@ class Change(Struct, frozen=True):
     """One change, by one rule. `message` is a sentence without the tool's name.
 
     `tool` is the name that clients know: the old one of a tool that was renamed or removed; ""
-    stands for the server. What `is_certain` is not could be harmless as well, and counts as the
-    more severe of the two.
+    stands for the server. An uncertain change may be harmless, and is graded as if it were not.
     """
 
     rule: str
@@ -30,7 +29,7 @@ class Change(Struct, frozen=True):
 
 
 class Changelog(Struct, frozen=True):
-    """What changed in the tools of a server, the gravest first."""
+    """The changes in the tools of a server, the most severe first."""
 
     changes: tuple[Change, ...] = ()
 
@@ -45,12 +44,13 @@ class Changelog(Struct, frozen=True):
 
 
 def compare(old: Surface, new: Surface, levels: Mapping[str, Level] | None = None) -> Changelog:
-    """Say what clients of `old` meet when they are served `new`.
+    """Return the changes that clients of `old` meet when they are served `new`.
 
     `levels` gives rules, by id, another level than their own.
     """
     graded = {**RULES, **(levels or {})}
-    changes = [Change(found.rule, graded[found.rule], *found.rest) for found in _changes(old, new)]
+    found = _find_changes(old, new)
+    changes = [Change(one.rule, graded[one.rule], *one.rest) for one in found]
     return Changelog(
         tuple(
             sorted(changes, key=lambda one: (-one.level, one.tool, one.path, one.rule, one.message))
@@ -70,21 +70,21 @@ class _Found(Struct, frozen=True):
         return self.tool, self.message, self.path, self.is_certain
 
 
-def _changes(old: Surface, new: Surface) -> Iterator[_Found]:
+def _find_changes(old: Surface, new: Surface) -> Iterator[_Found]:
     if old.instructions != new.instructions:
         yield _Found("instructions", "", "the server's instructions changed")
-    pairs = _paired(old, new)
+    pairs = _pair_tools(old, new)
     for before, after in pairs.items():
         was, now = old.tools[before], new.tools[after]
-        yield from _name_changes(before, was, after, now)
-        yield from _tool_changes(before, was, now)
+        yield from _compare_names(before, was, after, now)
+        yield from _compare_tools(before, was, now)
     for name in old.tools.keys() - pairs.keys():
         yield _Found("tool-removed", name, f"was removed (`{old.tools[name].operation}`)")
     for name in new.tools.keys() - set(pairs.values()):
         yield _Found("tool-added", name, f"is new (`{new.tools[name].operation}`)")
 
 
-def _paired(old: Surface, new: Surface) -> dict[str, str]:
+def _pair_tools(old: Surface, new: Surface) -> dict[str, str]:
     """Pair the tools of the same operation, whatever they are called, then those of one name."""
     pairs = {
         name: name
@@ -105,7 +105,7 @@ def _paired(old: Surface, new: Surface) -> dict[str, str]:
     return pairs
 
 
-def _name_changes(before: str, was: SurfaceTool, after: str, now: SurfaceTool) -> Iterator[_Found]:
+def _compare_names(before: str, was: SurfaceTool, after: str, now: SurfaceTool) -> Iterator[_Found]:
     kept = {after, *now.aliases}
     if before != after and before in kept:
         message = f"is called `{after}` now, and answers to `{before}` still"
@@ -130,23 +130,23 @@ def _name_changes(before: str, was: SurfaceTool, after: str, now: SurfaceTool) -
         )
 
 
-def _tool_changes(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
-    yield from _input_changes(name, was, now)
-    yield from _output_changes(name, was, now)
-    yield from _annotation_changes(name, was.annotations, now.annotations)
-    yield from _security_changes(name, was, now)
+def _compare_tools(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
+    yield from _compare_inputs(name, was, now)
+    yield from _compare_outputs(name, was, now)
+    yield from _compare_annotations(name, was.annotations, now.annotations)
+    yield from _compare_security(name, was, now)
     for rule in ("title", "description"):
         if getattr(was, rule) != getattr(now, rule):
-            yield _Found(rule, name, f"has another {rule}: {shown(getattr(now, rule))}")
+            yield _Found(rule, name, f"has another {rule}: {format_value(getattr(now, rule))}")
 
 
-def _input_changes(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
-    """Grade by what arguments must fit; what clients are told besides is in the listed schemas."""
-    listed = schema_differences(was.input_schema, now.input_schema, severe=Effect.NARROWED)
+def _compare_inputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
+    """Compare the schemas that arguments must satisfy, and the texts of the listed schemas."""
+    listed = compare_schemas(was.input_schema, now.input_schema, severe=Effect.NARROWED)
     if was.checked_schema is None and now.checked_schema is None:
         checked: tuple[Difference, ...] = listed
     else:
-        checked = schema_differences(
+        checked = compare_schemas(
             was.checked_schema or was.input_schema,
             now.checked_schema or now.input_schema,
             severe=Effect.NARROWED,
@@ -154,25 +154,23 @@ def _input_changes(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_F
     differences = [one for one in checked if one.kind not in TELLING]
     changed = {one.path for one in differences}
     differences += [one for one in listed if one.kind in TELLING and one.path not in changed]
-    yield from _graded(name, "input", "the arguments", differences)
+    yield from _grade(name, "input", "the arguments", differences)
 
 
-def _output_changes(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
+def _compare_outputs(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
     if was.output_schema is None or now.output_schema is None:
         if was.output_schema is not None:
             yield _Found("output-removed", name, "no longer says what its result looks like")
         elif now.output_schema is not None:
             yield _Found("output-added", name, "says what its result looks like")
         return
-    found = schema_differences(was.output_schema, now.output_schema, severe=Effect.WIDENED)
+    found = compare_schemas(was.output_schema, now.output_schema, severe=Effect.WIDENED)
     changed = {one.path for one in found if one.kind not in TELLING}
-    told = [one for one in found if one.kind not in TELLING or one.path not in changed]
-    yield from _graded(name, "output", "the result", told)
+    reported = [one for one in found if one.kind not in TELLING or one.path not in changed]
+    yield from _grade(name, "output", "the result", reported)
 
 
-def _graded(
-    name: str, side: str, whole: str, differences: Iterable[Difference]
-) -> Iterator[_Found]:
+def _grade(name: str, side: str, whole: str, differences: Iterable[Difference]) -> Iterator[_Found]:
     for one in differences:
         kind = one.kind
         if side == "output" and kind is Kind.ADDED_REQUIRED:
@@ -188,14 +186,14 @@ _HINTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": Fals
 """What a hint means where it is absent (MCP, `ToolAnnotations`)."""
 
 
-def _annotation_changes(name: str, was: JsonObject, now: JsonObject) -> Iterator[_Found]:
+def _compare_annotations(name: str, was: JsonObject, now: JsonObject) -> Iterator[_Found]:
     for hint, default in _HINTS.items():
         before, after = was.get(hint, default), now.get(hint, default)
         if hint == "destructiveHint" and _is_read_only(was) and _is_read_only(now):
             continue  # a hint for tools that change something
         if before != after:
             rule = {"readOnlyHint": "read-only-hint", "destructiveHint": "destructive-hint"}
-            message = f"`{hint}` is {shown(after)}, was {shown(before)}"
+            message = f"`{hint}` is {format_value(after)}, was {format_value(before)}"
             yield _Found(rule.get(hint, "other-hint"), name, message)
 
 
@@ -203,32 +201,29 @@ def _is_read_only(annotations: JsonObject) -> bool:
     return bool(annotations.get("readOnlyHint", _HINTS["readOnlyHint"]))
 
 
-def _security_changes(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
-    """Compare what must be held: every way in that there was must still be one, and none easier."""
-    before, after = _ways_in(was), _ways_in(now)
+def _compare_security(name: str, was: SurfaceTool, now: SurfaceTool) -> Iterator[_Found]:
+    """Report an earlier alternative that no longer suffices, and a new one that is weaker."""
+    before, after = _find_alternatives(was), _find_alternatives(now)
+    message = f"now needs {_format_alternatives(after)}, needed {_format_alternatives(before)}"
     if not all(any(new <= old for new in after) for old in before):
-        yield _Found("scope-added", name, f"now needs {_shown_ways(after)}, {_needed(before)}")
+        yield _Found("scope-added", name, message)
     elif not all(any(old <= new for old in before) for new in after):
-        yield _Found("scope-removed", name, f"now needs {_shown_ways(after)}, {_needed(before)}")
+        yield _Found("scope-removed", name, message)
 
 
-def _ways_in(tool: SurfaceTool) -> tuple[frozenset[str], ...]:
-    """What each alternative asks for: schemes, and scopes of schemes. One that asks nothing: {}."""
-    ways = tuple(
+def _find_alternatives(tool: SurfaceTool) -> tuple[frozenset[str], ...]:
+    """Return the schemes and scopes that each alternative requires; {} for a public tool."""
+    alternatives = tuple(
         frozenset(
             part for scheme, scopes in alternative.items()
             for part in (scheme, *(f"{scheme}:{scope}" for scope in scopes))
         )
         for alternative in tool.security
     )  # fmt: skip
-    return ways or (frozenset(),)
+    return alternatives or (frozenset(),)
 
 
-def _needed(before: tuple[frozenset[str], ...]) -> str:
-    return f"needed {_shown_ways(before)}"
-
-
-def _shown_ways(ways: tuple[frozenset[str], ...]) -> str:
+def _format_alternatives(alternatives: tuple[frozenset[str], ...]) -> str:
     return " or ".join(
-        " and ".join(f"`{part}`" for part in sorted(way)) or "nothing" for way in ways
+        " and ".join(f"`{part}`" for part in sorted(each)) or "nothing" for each in alternatives
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from mcpgen.changelog.schema_references import SAYS_NOTHING
-from mcpgen.changelog.schema_values import ALL_KINDS, allowed, kinds, shown
+from mcpgen.changelog.schema_values import ALL_KINDS, format_value, kinds, list_allowed
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
 
@@ -47,9 +47,9 @@ def label(schema: JsonObject, written: JsonSchema) -> str:
         return f"`{schema['title']}`"
     for name, member in sorted(schema.get("properties", {}).items()):
         if isinstance(member, dict) and "const" in member:
-            return f"what has the `{name}` {shown(member['const'])}"
+            return f"what has the `{name}` {format_value(member['const'])}"
     if "const" in schema:
-        return shown(schema["const"])
+        return format_value(schema["const"])
     found = kinds(schema)
     return "anything" if found == ALL_KINDS else " or ".join(sorted(found)) or "nothing"
 
@@ -59,7 +59,7 @@ def _is_disjoint(one: JsonObject, other: JsonObject) -> bool:
     if not kinds(one) & kinds(other):
         return True
     if kinds(one) != {"object"} or kinds(other) != {"object"}:
-        values, others = allowed(one), allowed(other)
+        values, others = list_allowed(one), list_allowed(other)
         return values is not None and others is not None and not values.keys() & others.keys()
     return any(
         _are_apart(one["properties"][name], other["properties"].get(name))
@@ -71,5 +71,5 @@ def _is_disjoint(one: JsonObject, other: JsonObject) -> bool:
 def _are_apart(one: JsonSchema, other: JsonSchema) -> bool:
     if not (isinstance(one, dict) and isinstance(other, dict)):
         return False
-    values, others = allowed(one), allowed(other)
+    values, others = list_allowed(one), list_allowed(other)
     return values is not None and others is not None and not values.keys() & others.keys()

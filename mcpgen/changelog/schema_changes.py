@@ -24,10 +24,10 @@ from mcpgen.changelog.schema_references import SAYS_NOTHING, SchemaRoot
 from mcpgen.changelog.schema_values import (
     ALL_KINDS,
     Effect,
-    canonical,
+    compare_values,
+    format_value,
+    is_same_value,
     kinds,
-    shown,
-    value_differences,
 )
 from mcpgen.jsonschema.dialect_2020_12 import meta_schema
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
@@ -70,14 +70,12 @@ class Difference(Struct, frozen=True):
     is_certain: bool = True
 
 
-def schema_differences(
-    old: JsonSchema, new: JsonSchema, *, severe: Effect
-) -> tuple[Difference, ...]:
+def compare_schemas(old: JsonSchema, new: JsonSchema, *, severe: Effect) -> tuple[Difference, ...]:
     """Compare two self-contained schemas; `severe` is what an undecided difference counts as.
 
     A schema that several places refer to is told of at the first of them.
     """
-    if canonical(old) == canonical(new):
+    if is_same_value(old, new):
         return ()
     is_schema = meta_schema().is_valid
     if not (is_schema(old) and is_schema(new)):  # somebody edited the file that holds it
@@ -144,22 +142,22 @@ class _Comparison:
             self._seen[pair] = (old, new)
             self._budget.left -= 1
             if self._budget.left < 0:
-                self._tell(path, "constraint", Effect.UNDECIDED, "is part of schemas too large")
+                self._report(path, "constraint", Effect.UNDECIDED, "is part of schemas too large")
                 return
-            self._compare(self._old.resolved(old), self._new.resolved(new), path)
+            self._compare(self._old.resolve(old), self._new.resolve(new), path)
 
     def _compare(self, old: JsonObject, new: JsonObject, path: str) -> None:
         for keyword, kind in _TEXTS.items():
-            if canonical(old.get(keyword)) != canonical(new.get(keyword)):
-                self._add(path, kind, _text_detail(keyword, old.get(keyword), new.get(keyword)))
+            if not is_same_value(old.get(keyword), new.get(keyword)):
+                self._add(path, kind, _describe_text(keyword, old.get(keyword), new.get(keyword)))
         while alternatives(old) is not None or alternatives(new) is not None:
             if not self._compare_composition(old, new, path):
                 return
             old, new = without_alternatives(old), without_alternatives(new)
         if not self._compare_types(old, new, path):
             return
-        for difference in value_differences(old, new):
-            self._tell(path, difference.aspect.value, difference.effect, difference.detail)
+        for difference in compare_values(old, new):
+            self._report(path, difference.aspect.value, difference.effect, difference.detail)
         both = kinds(old) & kinds(new)
         if "object" in both:
             self._compare_properties(old, new, path)
@@ -174,7 +172,7 @@ class _Comparison:
         before, after = kinds(old), kinds(new)
         if before == after:
             return True
-        was, now = _shown_types(old), _shown_types(new)
+        was, now = _format_types(old), _format_types(new)
         if not (before - after and after - before):
             kind = Kind.TYPE_NARROWED if before - after else Kind.TYPE_WIDENED
         else:
@@ -210,7 +208,7 @@ class _Comparison:
                 return  # both allow anything
             effect = Effect.NARROWED if is_tighter else Effect.WIDENED
             words = "allows less than it did" if is_tighter else "allows more than it did"
-            self._tell(path, "constraint", effect, words)
+            self._report(path, "constraint", effect, words)
 
     def _compare_composition(self, old: JsonObject, new: JsonObject, path: str) -> bool:
         """Compare `anyOf` or `oneOf`; say whether there is more beside it to compare."""
@@ -222,7 +220,7 @@ class _Comparison:
         with_it = old if after is None else new
         if without_alternatives(with_it).keys() - SAYS_NOTHING:
             effect = Effect.NARROWED if before is None else Effect.WIDENED
-            self._tell(path, "type", effect, "has other alternatives")
+            self._report(path, "type", effect, "has other alternatives")
             return True
         self.compare_alternatives(
             split_by_type(old) if before is None else before,
@@ -233,54 +231,52 @@ class _Comparison:
         return False
 
     def _compare_exclusiveness(self, old: JsonObject, new: JsonObject, path: str) -> None:
-        """Doubt a `oneOf` that changed: what widens one member may make a value fit two."""
-        if not is_exclusive(new) or is_apart(map(self._new.resolved, alternatives(new) or ())):
+        """Report a changed `oneOf` as uncertain: a wider member may make a value fit two."""
+        if not is_exclusive(new) or is_apart(map(self._new.resolve, alternatives(new) or ())):
             return
-        supposed = self._supposed()
+        supposed = self._suppose()
         supposed.compare_alternatives(alternatives(old) or [old], alternatives(new) or [new], path)
         supposed.go_on()
         if not is_exclusive(old) or any(one.kind not in TELLING for one in supposed.found):
             detail = "is one of several that may overlap, which changed"
-            self._tell(path, "type", Effect.UNDECIDED, detail)
+            self._report(path, "type", Effect.UNDECIDED, detail)
 
     def compare_alternatives(
         self, old: Sequence[JsonSchema], new: Sequence[JsonSchema], path: str
     ) -> None:
-        """Compare what `anyOf` or `oneOf` lists: alike ones first, then those of one label."""
-        lost, gained = self._unmatched(old, new)
-        if len(lost) == len(gained) == 1:
-            self._pending.append((lost[0], gained[0], path))
-            return
-        for before, after in self._of_one_label(lost, gained):
-            self._pending.append((before, after, path))
+        """Compare the alternatives of `anyOf` or `oneOf`."""
+        lost, gained = self._match(old, new, path)
         for before in lost:
             if not any(self._fits(before, other) for other in new):
-                name = label(self._old.resolved(before), before)
-                self._tell(path, "type", Effect.NARROWED, f"can no longer be {name}")
+                name = label(self._old.resolve(before), before)
+                self._report(path, "type", Effect.NARROWED, f"can no longer be {name}")
         for after in gained:
-            name = label(self._new.resolved(after), after)
-            self._tell(path, "type", Effect.WIDENED, f"can now be {name}")
+            name = label(self._new.resolve(after), after)
+            self._report(path, "type", Effect.WIDENED, f"can now be {name}")
 
-    def _unmatched(
-        self, old: Sequence[JsonSchema], new: Sequence[JsonSchema]
+    def _match(
+        self, old: Sequence[JsonSchema], new: Sequence[JsonSchema], path: str
     ) -> tuple[list[JsonSchema], list[JsonSchema]]:
-        """Leave out what means the same on both sides."""
-        gained = {self._new.meaning(after): after for after in new}
-        lost = {self._old.meaning(before): before for before in old}
+        """Schedule the pairs of the same label; return the schemas without a counterpart."""
+        gained = {self._new.find_meaning(after): after for after in new}
+        lost = {self._old.find_meaning(before): before for before in old}
         same = gained.keys() & lost.keys()
-        return (
-            [before for meaning, before in lost.items() if meaning not in same],
-            [after for meaning, after in gained.items() if meaning not in same],
-        )
+        before_only = [before for meaning, before in lost.items() if meaning not in same]
+        after_only = [after for meaning, after in gained.items() if meaning not in same]
+        if len(before_only) == len(after_only) == 1:
+            self._pending.append((before_only.pop(), after_only.pop(), path))
+        for before, after in self._pair_by_label(before_only, after_only):
+            self._pending.append((before, after, path))
+        return before_only, after_only
 
-    def _of_one_label(
+    def _pair_by_label(
         self, lost: list[JsonSchema], gained: list[JsonSchema]
     ) -> Iterator[tuple[JsonSchema, JsonSchema]]:
-        """Take out of both lists the pairs that are called alike."""
+        """Remove the pairs of the same label from both lists, and yield them."""
         for before in list(lost):
-            name = label(self._old.resolved(before), before)
+            name = label(self._old.resolve(before), before)
             for after in gained:
-                if label(self._new.resolved(after), after) == name:
+                if label(self._new.resolve(after), after) == name:
                     lost[:] = [one for one in lost if one is not before]
                     gained[:] = [one for one in gained if one is not after]
                     yield before, after
@@ -288,54 +284,49 @@ class _Comparison:
 
     def _fits(self, old: JsonSchema, new: JsonSchema) -> bool:
         """Whether every value of the old schema certainly is one of the new."""
-        supposed = self._supposed()
+        supposed = self._suppose()
         supposed.run(old, new)
         return all(one.kind in _HARMLESS and one.is_certain for one in supposed.found)
 
-    def _supposed(self) -> _Comparison:
-        """Give a comparison whose findings are not told; pairs that were compared count as alike.
+    def _suppose(self) -> _Comparison:
+        """Return a nested comparison; pairs that were compared already count as equal.
 
-        One inside too many others is undecided from the start.
+        Beyond a limit of nesting it is undecided.
         """
         supposed = _Comparison(self._old, self._new, Effect.NARROWED, self._budget, self._depth + 1)
         supposed._seen = dict(self._seen)
         if supposed._depth > _MAX_SUPPOSITIONS:
-            supposed._tell("", "constraint", Effect.UNDECIDED, "nests too deep")
+            supposed._report("", "constraint", Effect.UNDECIDED, "nests too deep")
         return supposed
 
     def _compare_parts(self, old: JsonObject, new: JsonObject, path: str) -> None:
-        """Compare what `allOf` joins."""
-        lost, gained = self._unmatched(old.get("allOf", ()), new.get("allOf", ()))
-        if len(lost) == len(gained) == 1:
-            self._pending.append((lost[0], gained[0], path))
-            return
-        for before, after in self._of_one_label(lost, gained):
-            self._pending.append((before, after, path))
+        """Compare the parts of `allOf`."""
+        lost, gained = self._match(old.get("allOf", ()), new.get("allOf", ()), path)
         if lost and gained:
-            self._tell(path, "constraint", Effect.UNDECIDED, "is put together in another way")
+            self._report(path, "constraint", Effect.UNDECIDED, "is put together in another way")
         elif lost or gained:
             effect = Effect.WIDENED if lost else Effect.NARROWED
-            names = [label(self._old.resolved(one), one) for one in lost]
-            names += [label(self._new.resolved(one), one) for one in gained]
+            names = [label(self._old.resolve(one), one) for one in lost]
+            names += [label(self._new.resolve(one), one) for one in gained]
             has = "no longer has" if lost else "now has"
-            self._tell(path, "constraint", effect, f"{has} to be {', '.join(names)} as well")
+            self._report(path, "constraint", effect, f"{has} to be {', '.join(names)} as well")
 
     def _compare_unknown(self, old: JsonObject, new: JsonObject, path: str) -> None:
-        """Compare the keywords that nothing else here understands, as wholes."""
+        """Compare the values of all other keywords."""
         for keyword in sorted((old.keys() | new.keys()) - _UNDERSTOOD):
             if keyword.startswith("x-"):
                 continue
             before, after = (side.get(keyword) for side in (old, new))
-            if self._old.meaning(before) == self._new.meaning(after):
+            if self._old.find_meaning(before) == self._new.find_meaning(after):
                 continue
             if keyword not in old:
-                self._tell(path, "constraint", Effect.NARROWED, f"now has a `{keyword}`")
+                self._report(path, "constraint", Effect.NARROWED, f"now has a `{keyword}`")
             elif keyword not in new:
-                self._tell(path, "constraint", Effect.WIDENED, f"has no `{keyword}` any more")
+                self._report(path, "constraint", Effect.WIDENED, f"has no `{keyword}` any more")
             else:
-                self._tell(path, "constraint", Effect.UNDECIDED, f"has another `{keyword}`")
+                self._report(path, "constraint", Effect.UNDECIDED, f"has another `{keyword}`")
 
-    def _tell(self, path: str, aspect: str, effect: Effect, detail: str) -> None:
+    def _report(self, path: str, aspect: str, effect: Effect, detail: str) -> None:
         is_certain = effect is not Effect.UNDECIDED
         effect = effect if is_certain else self._severe
         self._add(path, Kind(f"{aspect}-{effect.value}"), detail, is_certain=is_certain)
@@ -344,7 +335,7 @@ class _Comparison:
         self.found.add(Difference(path, kind, detail, is_certain))
 
 
-def _shown_types(schema: JsonObject) -> str:
+def _format_types(schema: JsonObject) -> str:
     named = schema.get("type")
     if named is None:
         found = kinds(schema)
@@ -352,9 +343,9 @@ def _shown_types(schema: JsonObject) -> str:
     return named if isinstance(named, str) else " or ".join(sorted(named))
 
 
-def _text_detail(keyword: str, old: Any, new: Any) -> str:
+def _describe_text(keyword: str, old: Any, new: Any) -> str:
     if new is None:
         return f"has no `{keyword}` any more"
     if old is None:
-        return f"has a `{keyword}`: {shown(new)}"
-    return f"has another `{keyword}`: {shown(new)}"
+        return f"has a `{keyword}`: {format_value(new)}"
+    return f"has another `{keyword}`: {format_value(new)}"

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from mcpgen.changelog.schema_values import canonical
+from mcpgen.changelog.schema_values import encode_canonically, is_same_value
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.text.json_pointer import pointer_tokens
 
@@ -30,7 +30,7 @@ class SchemaRoot:
         is_reference = isinstance(schema.get("$ref"), str) and len(schema) == 1
         return schema["$ref"] if is_reference else id(schema)
 
-    def resolved(self, schema: JsonSchema) -> JsonObject:
+    def resolve(self, schema: JsonSchema) -> JsonObject:
         """Give one object that says what the schema, its `$ref` and the parts of `allOf` say.
 
         Parts that cannot be said at once stay in `allOf`, a reference that leads nowhere stays.
@@ -62,9 +62,9 @@ class SchemaRoot:
                 whole = both
         return {**whole, "allOf": apart} if apart else whole
 
-    def meaning(self, value: JsonValue) -> str:
+    def find_meaning(self, value: JsonValue) -> str:
         """Spell a value and all that its references lead to: two that are alike mean the same."""
-        text = canonical(value)
+        text = encode_canonically(value)
         if text not in self._meanings:
             targets: dict[str, JsonValue] = {}
             to_read = [value]
@@ -73,7 +73,7 @@ class SchemaRoot:
                     if reference not in targets:
                         targets[reference] = self._target(reference)
                         to_read.append(targets[reference])
-            self._meanings[text] = text + canonical(targets)
+            self._meanings[text] = text + encode_canonically(targets)
         return self._meanings[text]
 
     def _target(self, reference: str) -> JsonSchema | None:
@@ -110,9 +110,9 @@ def _both(one: JsonObject, other: JsonObject) -> JsonObject | None:
             both[key] = sorted({*mine, *theirs})
         elif key == "properties":
             shared = mine.keys() & theirs.keys()
-            if any(canonical(mine[name]) != canonical(theirs[name]) for name in shared):
+            if any(not is_same_value(mine[name], theirs[name]) for name in shared):
                 return None
             both[key] = {**theirs, **mine}
-        elif canonical(mine) != canonical(theirs):
+        elif not is_same_value(mine, theirs):
             return None
     return both

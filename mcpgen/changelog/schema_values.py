@@ -49,7 +49,7 @@ def kinds(schema: JsonObject) -> frozenset[str]:
     """The kinds of values that a schema accepts by its `type`, or else by its `enum`."""
     named = schema.get("type")
     if named is None:
-        listed = allowed(schema)
+        listed = list_allowed(schema)
         return ALL_KINDS if listed is None else frozenset(map(_kind, listed.values()))
     names = {named} if isinstance(named, str) else set(named)
     if "number" in names:
@@ -57,16 +57,16 @@ def kinds(schema: JsonObject) -> frozenset[str]:
     return frozenset(names)
 
 
-def value_differences(old: JsonObject, new: JsonObject) -> Iterator[ValueDifference]:
-    """Compare all that two schemas say of the value itself, its types excepted."""
-    yield from _enum_differences(allowed(old), allowed(new))
+def compare_values(old: JsonObject, new: JsonObject) -> Iterator[ValueDifference]:
+    """Compare the keywords about the value itself, except `type`."""
+    yield from _compare_enums(list_allowed(old), list_allowed(new))
     shared = kinds(old) & kinds(new)
     for lower, upper, kind in _RANGES:
         if kind in shared:
-            yield from _bound_differences(old, new, lower, is_lower=True)
-            yield from _bound_differences(old, new, upper, is_lower=False)
+            yield from _compare_bounds(old, new, lower, is_lower=True)
+            yield from _compare_bounds(old, new, upper, is_lower=False)
     if "integer" in shared:
-        yield from _multiple_differences(old.get("multipleOf"), new.get("multipleOf"))
+        yield from _compare_multiples(old.get("multipleOf"), new.get("multipleOf"))
     if "array" in shared and bool(old.get("uniqueItems")) != bool(new.get("uniqueItems")):
         is_new = bool(new.get("uniqueItems"))
         yield _constraint(
@@ -74,12 +74,12 @@ def value_differences(old: JsonObject, new: JsonObject) -> Iterator[ValueDiffere
             "now wants distinct items" if is_new else "no longer wants distinct items",
         )
     if "string" in shared:
-        yield from _text_rule_differences("pattern", old.get("pattern"), new.get("pattern"))
-    yield from _text_rule_differences("format", old.get("format"), new.get("format"))
+        yield from _compare_text_rules("pattern", old.get("pattern"), new.get("pattern"))
+    yield from _compare_text_rules("format", old.get("format"), new.get("format"))
 
 
-def canonical(value: Any) -> str:
-    """Spell a JSON value so that equal ones are alike: 1 and 1.0 are, 1 and true are not."""
+def encode_canonically(value: Any) -> str:
+    """Encode a JSON value so that equal ones have the same text: 1 and 1.0, but not 1 and true."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     try:
@@ -88,18 +88,23 @@ def canonical(value: Any) -> str:
         return json.dumps(value, sort_keys=True)
 
 
-def shown(value: Any) -> str:
-    """Spell a value for a sentence."""
+def is_same_value(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal; 1 and true are not."""
+    return encode_canonically(one) == encode_canonically(other)
+
+
+def format_value(value: Any) -> str:
+    """Format a value for a sentence, in at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def allowed(schema: JsonObject) -> dict[str, Any] | None:
-    """The values that `enum` or `const` lists; None where neither does."""
+def list_allowed(schema: JsonObject) -> dict[str, Any] | None:
+    """Return the values of `enum` or `const` by their encoding; None without either."""
     if "const" in schema:
-        return {canonical(schema["const"]): schema["const"]}
+        return {encode_canonically(schema["const"]): schema["const"]}
     listed = schema.get("enum")
-    return None if listed is None else {canonical(value): value for value in listed}
+    return None if listed is None else {encode_canonically(value): value for value in listed}
 
 
 def _kind(value: Any) -> str:
@@ -120,22 +125,22 @@ def _kind(value: Any) -> str:
             return "array"
 
 
-def _enum_differences(
+def _compare_enums(
     old: dict[str, Any] | None, new: dict[str, Any] | None
 ) -> Iterator[ValueDifference]:
     if old is None and new is None:
         return
     if old is None or new is None:
-        values = ", ".join(shown(value) for value in (new or old or {}).values())
+        values = ", ".join(format_value(value) for value in (new or old or {}).values())
         yield ValueDifference(
             Aspect.ENUM,
             Effect.NARROWED if old is None else Effect.WIDENED,
             f"is now one of {values}" if old is None else f"is no longer held to {values}",
         )
         return
-    if lost := [shown(old[key]) for key in old if key not in new]:
+    if lost := [format_value(old[key]) for key in old if key not in new]:
         yield ValueDifference(Aspect.ENUM, Effect.NARROWED, f"can no longer be {', '.join(lost)}")
-    if gained := [shown(new[key]) for key in new if key not in old]:
+    if gained := [format_value(new[key]) for key in new if key not in old]:
         yield ValueDifference(Aspect.ENUM, Effect.WIDENED, f"can now be {', '.join(gained)}")
 
 
@@ -150,22 +155,22 @@ _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 _NEVER_BELOW_ZERO = {"minLength", "minItems", "minProperties"}
 
 
-def _bound_differences(
+def _compare_bounds(
     old: JsonObject, new: JsonObject, keyword: str, *, is_lower: bool
 ) -> Iterator[ValueDifference]:
-    before, after = (_bound(schema, keyword, is_lower=is_lower) for schema in (old, new))
+    before, after = (_find_bound(schema, keyword, is_lower=is_lower) for schema in (old, new))
     if before == after:
         return
     if before is None or (after is not None and (after > before) == is_lower):
         effect = Effect.NARROWED
     else:
         effect = Effect.WIDENED
-    now, then = (_shown_bound(schema, keyword) for schema in (new, old))
+    now, then = (_format_bound(schema, keyword) for schema in (new, old))
     yield _constraint(effect, f"has {now or f'no `{keyword}`'}, had {then or 'none'}")
 
 
-def _bound(schema: JsonObject, keyword: str, *, is_lower: bool) -> tuple[Decimal, int] | None:
-    """The bound as what can be ordered; the exclusive one of two equal ones is the tighter."""
+def _find_bound(schema: JsonObject, keyword: str, *, is_lower: bool) -> tuple[Decimal, int] | None:
+    """Return the tighter of the inclusive and the exclusive bound, in an ordered form."""
     towards = 1 if is_lower else -1
     found: list[tuple[Decimal, int]] = []
     bound = _number(schema.get(keyword))
@@ -188,23 +193,23 @@ def _number(value: Any) -> Decimal | None:
     return Decimal(str(value)) if is_number else None
 
 
-def _shown_bound(schema: JsonObject, keyword: str) -> str:
+def _format_bound(schema: JsonObject, keyword: str) -> str:
     words = [name for name in (keyword, _EXCLUSIVE.get(keyword, "")) if name in schema]
-    return " and ".join(f"`{name}` {shown(schema[name])}" for name in words)
+    return " and ".join(f"`{name}` {format_value(schema[name])}" for name in words)
 
 
-def _multiple_differences(old: Any, new: Any) -> Iterator[ValueDifference]:
+def _compare_multiples(old: Any, new: Any) -> Iterator[ValueDifference]:
     before, after = _number(old), _number(new)
     if before == after:
         return
     if after is None:
-        yield _constraint(Effect.WIDENED, f"need not be a multiple of {shown(old)} any more")
+        yield _constraint(Effect.WIDENED, f"need not be a multiple of {format_value(old)} any more")
         return
     if before is None or after % before == 0:
         effect = Effect.NARROWED
     else:
         effect = Effect.WIDENED if before % after == 0 else Effect.UNDECIDED
-    yield _constraint(effect, f"has to be a multiple of {shown(new)}")
+    yield _constraint(effect, f"has to be a multiple of {format_value(new)}")
 
 
 # Every value of the first format is one of the second.
@@ -214,13 +219,15 @@ _WIDER_FORMATS = frozenset(
 )  # fmt: skip
 
 
-def _text_rule_differences(keyword: str, old: Any, new: Any) -> Iterator[ValueDifference]:
+def _compare_text_rules(keyword: str, old: Any, new: Any) -> Iterator[ValueDifference]:
     if old == new:
         return
     if old is None or new is None:
         yield _constraint(
             Effect.NARROWED if old is None else Effect.WIDENED,
-            f"has a `{keyword}`: {shown(new)}" if old is None else f"has no `{keyword}` any more",
+            f"has a `{keyword}`: {format_value(new)}"
+            if old is None
+            else f"has no `{keyword}` any more",
         )
         return
     if keyword == "format" and (old, new) in _WIDER_FORMATS:
@@ -229,7 +236,7 @@ def _text_rule_differences(keyword: str, old: Any, new: Any) -> Iterator[ValueDi
         effect = Effect.NARROWED
     else:
         effect = Effect.UNDECIDED
-    yield _constraint(effect, f"has the `{keyword}` {shown(new)}, had {shown(old)}")
+    yield _constraint(effect, f"has the `{keyword}` {format_value(new)}, had {format_value(old)}")
 
 
 def _constraint(effect: Effect, detail: str) -> ValueDifference:

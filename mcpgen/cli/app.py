@@ -1,4 +1,4 @@
-"""The command line as a whole: its commands, and what happens when one of them fails."""
+"""The command line: its commands, and the reports of failures."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import mcpgen
 from mcpgen.cli.bugs import write_bug_report
 from mcpgen.cli.exit_codes import EXIT_CODES
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.usage_error import MisuseError
-from mcpgen.cli.values import take_plainly
+from mcpgen.cli.usage_error import UsageError
+from mcpgen.cli.values import disable_value_expansion
 from mcpgen.factory.packages import NoPackageError
 from mcpgen.pipeline.outcome import Outcome
 
@@ -57,9 +57,9 @@ def options_before_the_command(
 
 
 def _command_line(argv: Sequence[str]) -> typer.Typer:
-    """Give the command line with the command that was asked for, or with all where none was.
+    """Build the command line with the requested command, or with all if there is none.
 
-    Importing and building the others takes longer than most commands need.
+    Importing all commands would take longer than most commands run.
     """
     app = typer.Typer(
         help=mcpgen.__doc__,
@@ -74,31 +74,31 @@ def _command_line(argv: Sequence[str]) -> typer.Typer:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command and give its exit code; no exception leaves, except with `--debug`."""
+    """Run one command and return its exit code; raise an exception only with `--debug`."""
     options = argv[: argv.index("--")] if "--" in argv else argv
     printer = Printer(as_json="--json" in options)
     try:
         command_line = typer.main.get_command(_command_line(argv))
-        take_plainly(command_line)
+        disable_value_expansion(command_line)
         code = command_line.main(args=list(argv), prog_name="mcpgen", standalone_mode=False)
         return int(code or 0)
-    except (MisuseError, NoPackageError) as misuse:
-        printer.error("usage", str(misuse), help=misuse.help)
+    except (UsageError, NoPackageError) as error:
+        printer.error("usage", str(error), help=error.help)
         return printer.finish(Outcome.USAGE)
-    except typer.TyperException as misuse:
-        return _refuse(printer, argv, misuse)
+    except typer.TyperException as error:
+        return _report_usage_error(printer, argv, error)
     except typer.Abort:
         return printer.finish(Outcome.USAGE, "aborted")
-    except Exception as error:  # the last resort: a bug must not look like a crash
+    except Exception as error:  # any bug is reported without a traceback
         if "--debug" in options:
             raise
         from mcpgen.pipeline.project.system_faults import is_system_fault  # only where it is needed
 
-        return (_report_fault if is_system_fault(error) else _own_up)(printer, error)
+        return (_report_fault if is_system_fault(error) else _report_bug)(printer, error)
 
 
-def _refuse(printer: Printer, argv: Sequence[str], misuse: typer.TyperException) -> int:
-    message = misuse.format_message().rstrip(".")
+def _report_usage_error(printer: Printer, argv: Sequence[str], error: typer.TyperException) -> int:
+    message = error.format_message().rstrip(".")
     if not message:  # no command was named, and typer has shown the help
         return EXIT_CODES[Outcome.USAGE]
     asked = [argv[0]] if argv[0] in _COMMANDS else []
@@ -111,7 +111,7 @@ def _refuse(printer: Printer, argv: Sequence[str], misuse: typer.TyperException)
 
 
 def _report_fault(printer: Printer, error: Exception) -> int:
-    """Report what the user's system lacks, such as space on the disk."""
+    """Report a fault of the user's system, such as a full disk."""
     from mcpgen.diagnostics import Problems
     from mcpgen.pipeline.project.system_faults import report_system_fault
 
@@ -121,10 +121,10 @@ def _report_fault(printer: Printer, error: Exception) -> int:
     return printer.finish(outcome)
 
 
-def _own_up(printer: Printer, bug: Exception) -> int:
-    """Say in one line that mcpgen is at fault, and keep the details for whoever mends it.
+def _report_bug(printer: Printer, bug: Exception) -> int:
+    """Report a bug of mcpgen in one line, and write its details to a file.
 
-    The exception's text stays in the report: it may hold what the user gave.
+    The text of the exception is only in the file, because it may contain input of the user.
     """
     report = write_bug_report("".join(traceback.format_exception(bug)))
     printer.fact(report=report)

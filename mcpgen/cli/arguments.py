@@ -1,4 +1,4 @@
-"""Arguments of a tool call, as they are typed on a command line."""
+"""Arguments of a tool call on the command line."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Any
 
 from msgspec import Struct
 
-from mcpgen.cli.usage_error import MisuseError
+from mcpgen.cli.usage_error import UsageError
 from mcpgen.jsonschema.types import JsonObject
 
 
 class TypedArguments(Struct, frozen=True):
-    """What `--arg KEY=VALUE` and `--json OBJECT` hold; the pairs win."""
+    """The values of `--arg KEY=VALUE` and `--json OBJECT`; pairs take precedence."""
 
     pairs: tuple[str, ...] = ()
     json_object: str | None = None
 
-    def fit(self, schema: JsonObject) -> JsonObject:
-        """Give the arguments, each value as the tool's input schema wants it.
+    def convert(self, schema: JsonObject) -> JsonObject:
+        """Return the arguments, converted to the types in the tool's input schema.
 
-        A pair's value is JSON where it can be and the schema does not want a string; a key that
-        is given several times, or whose schema wants an array, collects its values.
+        The value of a pair is parsed as JSON if possible, unless the schema requires a string. A
+        repeated key, or one whose schema requires an array, collects its values.
 
         Raises:
-            MisuseError: a pair has no "=", or the object is none.
+            UsageError: a pair has no "=", or the object is none.
         """
         properties = schema.get("properties", {})
         arguments = self._object()
         for key, texts in self._texts().items():
-            arguments[key] = _value(texts, _types(properties.get(key, {}), schema))
+            arguments[key] = _convert(texts, _find_types(properties.get(key, {}), schema))
         return arguments
 
     def _object(self) -> JsonObject:
@@ -38,9 +38,9 @@ class TypedArguments(Struct, frozen=True):
         try:
             arguments = json.loads(self.json_object)
         except ValueError as error:
-            raise MisuseError(f"--json has no JSON: {error}") from None
+            raise UsageError(f"--json has no JSON: {error}") from None
         if not isinstance(arguments, dict):
-            raise MisuseError("--json has no JSON object", help="arguments have names")
+            raise UsageError("--json has no JSON object", help="arguments have names")
         return arguments
 
     def _texts(self) -> dict[str, list[str]]:
@@ -48,19 +48,19 @@ class TypedArguments(Struct, frozen=True):
         for pair in self.pairs:
             key, equals, text = pair.partition("=")
             if not equals:
-                raise MisuseError(f"`--arg {pair}` is not KEY=VALUE")
+                raise UsageError(f"`--arg {pair}` is not KEY=VALUE")
             texts.setdefault(key, []).append(text)
         return texts
 
 
-def _value(texts: list[str], types: set[str]) -> Any:
+def _convert(texts: list[str], types: set[str]) -> Any:
     if len(texts) > 1:
-        return [_scalar(text, set()) for text in texts]
-    value = _scalar(texts[0], types)
+        return [_parse_scalar(text, set()) for text in texts]
+    value = _parse_scalar(texts[0], types)
     return [value] if types == {"array"} and not isinstance(value, list) else value
 
 
-def _scalar(text: str, types: set[str]) -> Any:
+def _parse_scalar(text: str, types: set[str]) -> Any:
     if types == {"string"}:
         return text
     try:
@@ -69,8 +69,8 @@ def _scalar(text: str, types: set[str]) -> Any:
         return text
 
 
-def _types(schema: Any, root: JsonObject) -> set[str]:
-    """The JSON types that a property's schema names, one `$ref` deep, without null."""
+def _find_types(schema: Any, root: JsonObject) -> set[str]:
+    """Return the types in a property's schema, after at most one `$ref`, without null."""
     if isinstance(schema, dict) and "$ref" in schema:
         schema = root.get("$defs", {}).get(schema["$ref"].removeprefix("#/$defs/"), {})
     named = schema.get("type", []) if isinstance(schema, dict) else []

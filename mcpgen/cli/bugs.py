@@ -1,4 +1,4 @@
-"""Where the details of a bug in mcpgen go: into a file that only the user can read."""
+"""Reports of bugs in mcpgen: files that only the user can read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tempfile
 
 
 def write_bug_report(traceback: str) -> str:
-    """Write the traceback into a new file, and give its path; "" if that fails."""
+    """Write the traceback into a new file and return its path; "" if that fails."""
     try:
         handle, path = tempfile.mkstemp(prefix="mcpgen-bug-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -54,7 +54,7 @@ def command(
         del shared["json"]
 
     @functools.wraps(run)
-    def wrapped(*args: Any, **kwargs: Any) -> int:
+    def run_with_printer(*args: Any, **kwargs: Any) -> int:
         given = {name: bool(kwargs.pop(name)) for name in shared}
         printer = Printer(
             as_json=given.get("json", False),
@@ -70,6 +70,6 @@ def command(
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
         for name, option in shared.items()
     ]
-    wrapped.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer asks `inspect` for it
-    wrapped.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
-    return wrapped
+    run_with_printer.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer asks `inspect` for it
+    run_with_printer.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
+    return run_with_printer

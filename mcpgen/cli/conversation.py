@@ -1,11 +1,9 @@
-"""Running a conversation with a server, and saying plainly when it does not come about."""
+"""Exchanges with a server, and reports of their failures."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.outcome import Outcome
@@ -13,20 +11,9 @@ from mcpgen.pipeline.outcome import Outcome
 if TYPE_CHECKING:
     from mcpgen.testing.client.client import RpcError
 
-Words = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[SERVER]",
-        help="The folder of a package, a URL, or a command (after `--` if it has options).",
-    ),
-]
-Revision = Annotated[
-    str, typer.Option(metavar="DATE", help="The MCP revision to speak: 2025-11-25, 2026-07-28.")
-]
-
 
 def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
-    """Run `talk` and give its exit code; a server that cannot be reached is a finding."""
+    """Run `talk` and return its exit code; an unreachable server is a finding."""
     import asyncio
 
     from mcpgen.testing.client.client import NoAnswerError, RpcError

@@ -1,4 +1,4 @@
-"""Interactive questions of `mcpgen new` at a terminal."""
+"""The questions that commands ask at a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.cli.output.visible import visible
-from mcpgen.cli.usage_error import MisuseError
+from mcpgen.cli.usage_error import UsageError
 from mcpgen.ir.credential_destinations import CredentialDestination
 from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.jsonschema.types import JsonObject
@@ -131,6 +131,13 @@ def confirm_origin(destination: CredentialDestination) -> bool:
     return bool(asked.unsafe_ask())
 
 
+def confirm_write() -> bool:
+    """Ask whether to write the changes that were shown."""
+    import questionary
+
+    return bool(questionary.confirm("Write it?", default=True).unsafe_ask())
+
+
 def _ask_scheme(said: str) -> tuple[str, JsonObject] | None:
     """Ask which credential an API needs; None for none."""
     import questionary
@@ -160,9 +167,9 @@ def parse_answer(pair: str) -> tuple[str, str]:
     """Split "KEY=VALUE".
 
     Raises:
-        MisuseError: there is no "=" or no key.
+        UsageError: there is no "=" or no key.
     """
     key, equals, value = pair.partition("=")
     if not (equals and key.strip()):
-        raise MisuseError(f"`--data {pair}` is not KEY=VALUE")
+        raise UsageError(f"`--data {pair}` is not KEY=VALUE")
     return key.strip(), value

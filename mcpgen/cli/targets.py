@@ -1,4 +1,4 @@
-"""Which server a command talks to: a generated package, any other command, or a URL."""
+"""The server that a command connects to: a generated package, another command, or a URL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mcpgen.cli.packages import GeneratedPackage, find_package
+from mcpgen.factory.packages import GeneratedPackage, find_package
 
 if TYPE_CHECKING:
     from mcpgen.testing.client.client import Client
@@ -35,7 +35,7 @@ def find_target(words: Sequence[str]) -> Target:
     No words mean the folder that one is in.
 
     Raises:
-        MisuseError: it is a folder without a generated package.
+        NoPackageError: it is a folder without a generated package.
     """
     first = words[0] if words else "."
     if first.startswith(("http://", "https://")):
@@ -47,10 +47,10 @@ def find_target(words: Sequence[str]) -> Target:
 
 
 @asynccontextmanager
-async def connected(
+async def connect(
     target: Target, revision: str, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Client]:
-    """Connect, starting the server where `target` is a command, and end both at the exit.
+    """Connect to a server, and start it if `target` is a command; stop both at the exit.
 
     `environment` is added to that of a generated package.
     """
@@ -67,10 +67,9 @@ async def connected(
 
 
 def log_about(client: Client, reference: str) -> str:
-    """Return what a server wrote to its log about a failure, from the reference on.
+    """Return the log of a server from the reference to a failure on; "" for a server by URL.
 
-    The log of a server behind a URL is out of reach, and "" is returned. Call it when the
-    connection is closed: only then has the whole log been read.
+    The log is complete only after the connection is closed.
     """
     from mcpgen.testing.client.connections import StdioConnection
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class MisuseError(Exception):
+class UsageError(Exception):
     """What was typed makes no sense; says what was expected, and `help` what to type instead."""
 
     def __init__(self, message: str, *, help: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Values of the command line that are taken as they are, which spares the import of pydantic.
+"""Conversion of command-line values without pydantic.
 
 typer converts each value with pydantic, which takes longer to import than most commands to run.
 """
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from typer._click import Command
 
 
-def take_plainly(command: Command, parent: Context | None = None) -> None:
-    """Let the parameters of a command, and of those below it, take values without pydantic.
+def disable_value_expansion(command: Command, parent: Context | None = None) -> None:
+    """Replace typer's conversion in a command and its subcommands.
 
-    Commands check for themselves what a path leads to, so typer's checks are not missed.
+    Commands check paths themselves, so they do not need typer's checks.
     """
     context = Context(command, parent=parent, **command.context_settings)
     for parameter in command.get_params(context):
@@ -27,21 +27,21 @@ def take_plainly(command: Command, parent: Context | None = None) -> None:
             parameter.get_runtime_param = conversion.itself  # type: ignore[method-assign]  # typer has no other place for it
     if isinstance(command, TyperGroup):
         for each in command.commands.values():
-            take_plainly(each, context)
+            disable_value_expansion(each, context)
 
 
 class _Conversion:
-    """Stands before typer's conversion of a parameter, which is made when it is needed."""
+    """The conversion of a parameter; typer's own is used only if needed."""
 
     def __init__(self, parameter: TyperOption | TyperArgument) -> None:
         self._of_typer = parameter.get_runtime_param
 
     def itself(self) -> Any:
-        """Give what typer asks to convert a value."""
+        """Return the object that typer calls to convert a value."""
         return self
 
     def coerce(self, value: Any, *, param: TyperOption | TyperArgument, ctx: Context) -> Any:
-        """Give the value as the parameter's type."""
+        """Convert a value to the parameter's type."""
         wanted = param.type_descriptor.annotation
         is_list = param.multiple or param.nargs == -1
         if value is None:

@@ -1,4 +1,4 @@
-"""One pass of ruff over all Python files, whatever configuration surrounds us."""
+"""One pass of ruff over all Python files, without any surrounding configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIMEOUT_SECONDS = 60
 
 
 class FormatFailedError(Exception):
-    """ruff refused a file: what was rendered does not parse. A bug in a template or a view."""
+    """ruff rejected a file: a template or a view rendered invalid Python."""
 
 
 def format_files(files: FileSet) -> FileSet:

@@ -1,4 +1,4 @@
-"""Temporary folders, which outlive a run that is killed no longer than until the next one."""
+"""Temporary folders; those of killed runs are removed by the next run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if sys.platform != "win32":
     import fcntl
 
 SCRATCH_PREFIX = "mcpgen-scratch-"
-_NOT_LOCKED_YET_SECONDS = 60  # far more than lies between making a folder and locking it
+_MIN_AGE_SECONDS = 60  # a folder is locked long before
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """Yield an empty folder as `_scratch_folder`; errors of the disk there name it."""
+    """Yield an empty temporary folder; an `OSError` without a file name gets its name."""
     with _scratch_folder() as folder:
         try:
             yield folder
@@ -35,8 +35,8 @@ def scratch_folder() -> Iterator[Path]:
 def _scratch_folder() -> Iterator[Path]:
     """Create an empty folder in the system's temporary directory, and remove it afterwards.
 
-    What killed runs left there is removed first. A run locks its folder, and the system ends the
-    lock with the process; on Windows, which knows no such locks, what they left stays.
+    Folders of killed runs are removed first: a run locks its folder, and the system releases the
+    lock with the process. On Windows, where folders cannot be locked, they stay.
     """
     if sys.platform == "win32":
         with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as name:
@@ -47,16 +47,16 @@ def _scratch_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix=SCRATCH_PREFIX) as name:
         folder = Path(name)
         with _open_folder(folder) as handle:
-            with contextlib.suppress(OSError):  # a file system that knows no such locks
+            with contextlib.suppress(OSError):  # the file system has no such locks
                 _lock(handle)
             yield folder
 
 
 def _remove_if_abandoned(folder: Path) -> None:
-    # Its run may be at work, or be ending; another user's is none of ours.
+    # Its run may still be working or ending; a folder of another user stays.
     with contextlib.suppress(OSError):
         status = folder.stat()
-        is_old = time.time() - status.st_mtime > _NOT_LOCKED_YET_SECONDS
+        is_old = time.time() - status.st_mtime > _MIN_AGE_SECONDS
         if is_old and status.st_uid == os.getuid():
             with _open_folder(folder) as handle:
                 _lock(handle)
@@ -76,6 +76,6 @@ def _lock(handle: int) -> None:
     """Lock an open folder.
 
     Raises:
-        OSError: another process holds it, or the file system knows no such locks.
+        OSError: another process has locked it, or the file system has no such locks.
     """
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

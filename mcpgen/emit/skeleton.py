@@ -1,7 +1,6 @@
 """The project around the generated code, rendered by copier as a library.
 
-copier asks, validates and renders into a temporary folder, shielded from the user's own settings;
-what is done with the files is decided elsewhere.
+copier validates the answers and renders into a temporary folder, without the user's settings.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ QUESTIONS = (
 
 
 class AnswerRefusedError(Exception):
-    """An answer is to no question, or is not what the question asks for; says which."""
+    """An answer has an unknown question or an invalid value; the text says which."""
 
 
 def load_copier() -> None:
-    """Import copier, half a second of work, before `render_skeleton` needs it."""
-    import copier  # noqa: F401 - to have it imported
+    """Import copier, which takes half a second, before `render_skeleton` needs it."""
+    import copier  # noqa: F401
 
 
 def render_skeleton(
@@ -45,12 +44,12 @@ def render_skeleton(
     """Render the skeleton at `template` into files.
 
     Raises:
-        AnswerRefusedError: `answers` has an unknown name or a value that its question refuses.
+        AnswerRefusedError: `answers` has an unknown name or an invalid value.
     """
     _refuse_unknown(answers)
     if raw := [name for name, text in facts.items() if not isinstance(text, SafeText)]:
-        raise TypeError(f"facts that nothing has escaped: {', '.join(raw)}")
-    # Imported here: copier costs half a second, which `mcpgen check` must not pay.
+        raise TypeError(f"facts that are not escaped: {', '.join(raw)}")
+    # Imported here: `mcpgen check` does not need copier, whose import takes half a second.
     from copier import Settings, run_copy
     from copier.errors import CopierError
 
@@ -78,7 +77,7 @@ def render_skeleton(
 
 
 def _refuse_unknown(answers: Mapping[str, str]) -> None:
-    """Refuse names that copier would accept in silence."""
+    """Reject unknown names, which copier ignores."""
     for name in answers:
         if name not in QUESTIONS:
             hint = did_you_mean(name, QUESTIONS, f"there are {', '.join(QUESTIONS)}")

@@ -1,4 +1,7 @@
-"""Computation of a pure function in a forked process while the caller continues."""
+"""Functions that run in a fork of this process while it continues.
+
+A fork shortens the longest commands by about a third; docs/benchmarks.md has the figures.
+"""
 
 from __future__ import annotations
 
@@ -9,45 +12,37 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Generic, TypeVar
 
 T = TypeVar("T")
 
-# What the caller does meanwhile comes first: it is waited for longer than any one child.
-_BEHIND_THE_CALLER = 5
+_NICENESS = 5  # the parent waits for its own work longer than for one child
 
 
 class Forked(Generic[T]):
-    """The result of `work`, which a forked child finds out.
+    """The result of `work`, which runs in a forked child.
 
-    Where there is no second core, no safe way to fork, or no result from the child, the work is
-    done here when its result is asked for. So its result never depends on the machine, and what it
-    raises is raised here.
+    Without a second core, a safe way to fork or a result from the child, the work runs here when
+    its result is requested. So its result and its exceptions never depend on the machine.
     """
 
     def __init__(
-        self, work: Callable[[], T], *, is_worth_it: bool = True, reading: int | None = None
+        self, work: Callable[[], T], *, is_worth_it: bool = True, inherited: int | None = None
     ) -> None:
         """Start; `work` must not change anything, and its result must be picklable.
 
-        The child holds no file of its parent's open but the descriptor `reading`.
+        The child has no open file of its parent except the descriptor `inherited`.
         """
         self._work = work
         self._pid = 0
         self._answer: BinaryIO | None = None
         if is_worth_it and _may_fork():
-            self._start(reading)
+            self._start(inherited)
 
     def __enter__(self) -> Forked[T]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._answer is not None:
             self._answer.close()
         if self._pid:
@@ -56,40 +51,40 @@ class Forked(Generic[T]):
             self._pid = 0
 
     def result(self) -> T:
-        """Wait for the result, or find it out.
+        """Wait for the result, or compute it.
 
         Raises:
-            Exception: whatever the work raises.
+            Exception: any exception of the work.
         """
         if self._answer is not None:
             with self._answer:
-                told = self._answer.read()
-            # What was written only in part, or not at all, cannot be read.
+                answer = self._answer.read()
+            # A child that failed wrote nothing, or only a part.
             with contextlib.suppress(EOFError, pickle.UnpicklingError):
-                found: T = pickle.loads(told)  # noqa: S301 - our own child wrote it
+                found: T = pickle.loads(answer)  # noqa: S301 - our own child wrote it
                 return found
         return self._work()
 
     @property
-    def is_under_way(self) -> bool:
+    def is_running(self) -> bool:
         """Whether a child was started."""
         return self._pid != 0
 
-    def _start(self, kept: int | None) -> None:
+    def _start(self, inherited: int | None) -> None:
         reading, writing = os.pipe()
         self._pid = os.fork()
         if self._pid:
             os.close(writing)
             self._answer = os.fdopen(reading, "rb")
             return
-        # No more is told of what goes wrong here: the parent does the work again, and sees it. Nor
-        # may anything of the parent run here, its clean-up least of all.
+        # An error is not reported here: the parent repeats the work and raises it. Nothing of the
+        # parent may run in the child, least of all its clean-up.
         try:
-            # It ends when the parent says so, and removes its temporary folders then.
+            # On SIGTERM from the parent, the child removes its temporary folders.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-            os.nice(_BEHIND_THE_CALLER)
-            _close_all_but({writing} if kept is None else {writing, kept})
+            os.nice(_NICENESS)
+            _close_all_but({writing} if inherited is None else {writing, inherited})
             answer = pickle.dumps(self._work(), pickle.HIGHEST_PROTOCOL)
             with os.fdopen(writing, "wb") as out:
                 out.write(answer)
@@ -98,59 +93,54 @@ class Forked(Generic[T]):
 
 
 class ForkedAhead(Generic[T]):
-    """Work that is named later, of a child that gets ready for it meanwhile.
+    """A forked child that prepares for work which is assigned later.
 
-    As with `Forked`, nothing but the time that it takes depends on the child.
+    As with `Forked`, only the duration depends on the child.
     """
 
-    def __init__(self, ready: Callable[[], object], *, is_worth_it: bool = True) -> None:
-        """Start a child that calls `ready` and waits."""
-        self._ready = ready
-        self._named: list[Callable[[], T]] = []  # the one work; the child is told it
+    def __init__(self, prepare: Callable[[], object], *, is_worth_it: bool = True) -> None:
+        """Start a child that calls `prepare` and waits."""
+        self._prepare = prepare
+        self._assigned: list[Callable[[], T]] = []  # at most one
         reading, self._writing = os.pipe()
         self._reading = reading
-        self._forked = Forked(self._work, is_worth_it=is_worth_it, reading=reading)
-        os.close(reading)  # so that to write to a child that has ended is an error
+        self._forked = Forked(self._work, is_worth_it=is_worth_it, inherited=reading)
+        os.close(reading)  # so that writing to a child that has ended is an error
 
     def __enter__(self) -> ForkedAhead[T]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._forked.__exit__(kind, error, traceback)
+    def __exit__(self, *_: object) -> None:
+        self._forked.__exit__()
         if self._writing >= 0:
             os.close(self._writing)
 
     def begin(self, work: Callable[[], T]) -> None:
-        """Have the child do `work` while the caller goes on; as in `Forked`, and picklable."""
-        self._named.append(work)
-        if self._forked.is_under_way:
+        """Start `work`, which must be picklable."""
+        self._assigned.append(work)
+        if self._forked.is_running:
             with contextlib.suppress(BrokenPipeError), os.fdopen(self._writing, "wb") as child:
                 self._writing = -1
                 pickle.dump(work, child, pickle.HIGHEST_PROTOCOL)
 
     def result(self) -> T:
-        """Wait for the result, or find it out.
+        """Wait for the result, or compute it.
 
         Raises:
-            Exception: whatever the work raises.
+            Exception: any exception of the work.
         """
         return self._forked.result()
 
     def _work(self) -> T:
-        if not self._named:
-            self._ready()
+        if not self._assigned:
+            self._prepare()
             with os.fdopen(self._reading, "rb") as parent:
-                self._named.append(pickle.load(parent))  # noqa: S301 - our own parent tells it
-        return self._named[0]()
+                self._assigned.append(pickle.load(parent))  # noqa: S301 - our own parent wrote it
+        return self._assigned[0]()
 
 
 def _may_fork() -> bool:
-    """Whether a child can run beside this process, and no thread may hold a lock that it needs."""
+    """Whether there is a second core, and no other thread that may hold a lock."""
     if sys.platform != "linux":
         return False
     try:
@@ -160,10 +150,10 @@ def _may_fork() -> bool:
     return threads == 1 and len(os.sched_getaffinity(0)) > 1
 
 
-def _close_all_but(kept: set[int]) -> None:
-    """Let go of the parent's files, so that their locks end with the parent."""
+def _close_all_but(descriptors: set[int]) -> None:
+    """Close the parent's files, so that their locks end with the parent."""
     first = 3
-    for descriptor in sorted(kept):
+    for descriptor in sorted(descriptors):
         os.closerange(first, descriptor)
         first = descriptor + 1
     os.closerange(first, os.sysconf("SC_OPEN_MAX"))

@@ -12,32 +12,11 @@ _WORD = re.compile(r"[a-z0-9]+")
 _VERSION = re.compile(r"v?[0-9]+\Z")
 _GENERIC_WORDS = frozenset(
     {
-        "a",
-        "an",
-        "and",
-        "api",
-        "apis",
-        "by",
-        "description",
-        "document",
-        "for",
-        "http",
-        "https",
-        "of",
-        "official",
-        "openapi",
-        "public",
-        "rest",
-        "restful",
-        "s",
-        "service",
-        "spec",
-        "specification",
-        "swagger",
-        "the",
-        "version",
+        "a", "an", "and", "api", "apis", "by", "description", "document", "for", "http", "https",
+        "of", "official", "openapi", "public", "rest", "restful", "s", "service", "spec",
+        "specification", "swagger", "the", "version",
     }
-)
+)  # fmt: skip
 _MAX_LENGTH = 30
 
 

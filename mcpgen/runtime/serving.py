@@ -276,7 +276,7 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         ]
         if ignored:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
-            parser.error(f"{names} requires --http")
+            parser.error(f"{names} {'requires' if len(ignored) == 1 else 'require'} --http")
     if not options.check_env and (options.live or options.json):
         parser.error("--live and --json are for --check-env")
     return options

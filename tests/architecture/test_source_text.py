@@ -22,7 +22,7 @@ KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with 
     ("mcpgen.runtime.tools.registry", "call"),
     ("mcpgen.runtime.transports.http.server", "_housekeep"),
     ("mcpgen.runtime.transports.http.streamable", "__call__"),
-    ("mcpgen.openapi.validate.external_program", "_answer"),
+    ("mcpgen.openapi.validate.external_program", "main"),
 }
 
 MODULES = modules()

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from mcpgen.cli.packages import find_package
 from mcpgen.contract.toolset_names import EVERYTHING
+from mcpgen.factory.packages import find_package
 from mcpgen.testing.client.client import LEGACY, MODERN, Client
 from mcpgen.testing.suite.cases import Case, read_cases
 from tests.conformance.conftest import SERVED

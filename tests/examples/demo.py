@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpgen.cli.app import run
-from mcpgen.cli.packages import GeneratedPackage, find_package
+from mcpgen.factory.packages import GeneratedPackage, find_package
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import MODERN, Client
 

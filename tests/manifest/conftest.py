@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.testing import LEGACY, Client, MockUpstream

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpgen.cli.app import run
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.testing import Client, MockUpstream
 

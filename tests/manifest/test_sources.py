@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client
 from mcpgen.testing.mock.upstream import RecordedRequest

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 from mcpgen.testing import Client, MockUpstream, Reply
 from tests.support.paths import SPECS
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.cli.app import run
-from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, read_evidence, still_holds
+from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, is_evidence_current, read_evidence
 from mcpgen.pipeline.project.tested import show_tests
 from tests.support.paths import EXAMPLES, REPOSITORY, SPECS
 
@@ -75,7 +75,7 @@ def bring_up_to_date(directory: Path) -> None:
 def has_current_evidence(directory: Path) -> bool:
     """Tell whether the tests of a server ran on what is there now."""
     evidence = read_evidence(directory, "tests")
-    return evidence is not None and still_holds(directory, evidence)
+    return evidence is not None and is_evidence_current(directory, evidence)
 
 
 def prove(directory: Path, *options: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 from mcpgen.testing import MockUpstream
 from tests.support.paths import CACHE, REPOSITORY
 

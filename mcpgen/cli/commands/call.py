@@ -11,11 +11,12 @@ import typer
 
 from mcpgen.cli.arguments import TypedArguments
 from mcpgen.cli.command import command
-from mcpgen.cli.conversation import Revision, Words, converse, report_refusal
+from mcpgen.cli.conversation import converse, report_refusal
+from mcpgen.cli.options import Revision, Server
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
-from mcpgen.cli.targets import Target, connected, find_target, log_about
-from mcpgen.cli.usage_error import MisuseError
+from mcpgen.cli.targets import Target, connect, find_target, log_about
+from mcpgen.cli.usage_error import UsageError
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.outcome import Outcome
@@ -32,7 +33,7 @@ def add_to(app: typer.Typer) -> None:
 def call(
     printer: Printer,
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
-    server: Words = None,
+    server: Server = None,
     *,
     arg: Annotated[
         list[str] | None,
@@ -68,12 +69,12 @@ async def _call(
 
     target = find_target(server)
     result: JsonObject | RpcError
-    async with _mocked(target, is_mocked=is_mocked) as (upstream, environment):
-        async with connected(target, revision, environment) as client:
+    async with _start_mock(target, is_mocked=is_mocked) as (upstream, environment):
+        async with connect(target, revision, environment) as client:
             known = await client.list_tools()
             if target.package is not None:
                 known += target.package.list_unlisted_tools()
-            arguments = typed.fit(input_schema(known, tool))
+            arguments = typed.convert(input_schema(known, tool))
             try:
                 result = await client.call_tool(tool, arguments)
             except RpcError as error:
@@ -88,19 +89,19 @@ async def _call(
 
 
 @asynccontextmanager
-async def _mocked(
+async def _start_mock(
     target: Target, *, is_mocked: bool
 ) -> AsyncIterator[tuple[MockUpstream | None, dict[str, str]]]:
     """Serve a mock of the server's API if it is wanted; gives it and the settings that lead there.
 
     Raises:
-        MisuseError: the server is no generated package, so nothing is known of its API.
+        UsageError: the server is no generated package, so nothing is known of its API.
     """
     if not is_mocked:
         yield None, {}
         return
     if target.package is None:
-        raise MisuseError("--mock needs the folder of a package that `mcpgen new` made")
+        raise UsageError("--mock needs the folder of a package that `mcpgen new` made")
     from mcpgen.testing import MockUpstream
 
     upstream = MockUpstream(target.package.upstream())
@@ -114,7 +115,7 @@ def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
     """Give the input schema of a listed tool.
 
     Raises:
-        MisuseError: it is not listed.
+        UsageError: it is not listed.
     """
     for candidate in listed:
         if candidate["name"] == tool:
@@ -122,7 +123,7 @@ def input_schema(listed: Sequence[JsonObject], tool: str) -> JsonObject:
             return schema
     names = [candidate["name"] for candidate in listed]
     hint = did_you_mean(tool, names, "`mcpgen tools` lists what it has")
-    raise MisuseError(f"the server has no tool `{tool}`", help=hint)
+    raise UsageError(f"the server has no tool `{tool}`", help=hint)
 
 
 def _show_requests(printer: Printer, upstream: MockUpstream) -> None:

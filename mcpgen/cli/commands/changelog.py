@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpgen.cli.command import command
+from mcpgen.cli.options import Directory, FailOnLevel
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.usage_error import MisuseError
+from mcpgen.cli.usage_error import UsageError
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.changelog import Level
     from mcpgen.pipeline.commands.changelog import ChangelogReport
-
-
-class FailOn(enum.StrEnum):
-    """The levels that a run can fail on."""
-
-    MAJOR = "major"
-    MINOR = "minor"
-    PATCH = "patch"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,9 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 def changelog(
     printer: Printer,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-    ] = Path(),
+    directory: Directory = Path(),
     *,
     against: Annotated[
         str | None,
@@ -52,9 +42,7 @@ def changelog(
     github: Annotated[
         bool, typer.Option("--github", help="Print annotations for GitHub Actions.")
     ] = False,
-    fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change is of this level or above.")
-    ] = None,
+    fail_on: FailOnLevel = None,
 ) -> int:
     """Say what changed in a package's tools, and what its next version should be.
 
@@ -62,7 +50,7 @@ def changelog(
     hand in `handlers/` are not in it, since only running their code would tell their schemas.
     """
     if markdown + github + printer.as_json > 1:
-        raise MisuseError("--markdown, --github and --json are three forms of one answer")
+        raise UsageError("--markdown, --github and --json are three forms of one answer")
     from mcpgen.changelog import Level, formats
     from mcpgen.pipeline import run as pipeline
 
@@ -74,7 +62,7 @@ def changelog(
     printer.problems(report.problems)
     if report.changelog is not None:
         if markdown:
-            printer.raw(formats.markdown(report.changelog))
+            printer.raw(formats.format_markdown(report.changelog))
         elif github:
             printer.raw(_annotations(report, level))
         else:
@@ -88,7 +76,7 @@ def _outcome_word(report: ChangelogReport) -> str:
 
 
 def _show(printer: Printer, report: ChangelogReport) -> None:
-    from mcpgen.cli.output.changes import changelog_facts, show_changes, summed_up
+    from mcpgen.cli.output.changes import collect_changelog_facts, count_changes, show_changes
 
     if report.changelog is None:
         return
@@ -96,9 +84,9 @@ def _show(printer: Printer, report: ChangelogReport) -> None:
         since=report.since,
         version=report.version,
         suggested_version=report.suggested_version,
-        **changelog_facts(report.changelog),
+        **collect_changelog_facts(report.changelog),
     )
-    printer.result(f"{summed_up(report.changelog)} in the tools since {report.since}")
+    printer.result(f"{count_changes(report.changelog)} in the tools since {report.since}")
     show_changes(printer, report.changelog)
     if report.suggested_version and report.changelog.level:
         printer.result(f"next version: {report.suggested_version} (was {report.version})")
@@ -106,13 +94,13 @@ def _show(printer: Printer, report: ChangelogReport) -> None:
 
 def _annotations(report: ChangelogReport, fail_on: Level | None) -> str:
     from mcpgen.changelog import Changelog, formats
-    from mcpgen.cli.output.summary import shown_path
+    from mcpgen.cli.output.summary import display_path
     from mcpgen.emit.write.ownership import SURFACE_FILE
     from mcpgen.pipeline.project.project_folder import read_file
 
-    return formats.github_annotations(
+    return formats.format_github_annotations(
         report.changelog or Changelog(),
-        shown_path(report.target / SURFACE_FILE),
+        display_path(report.target / SURFACE_FILE),
         read_file(report.target, SURFACE_FILE) or b"",
         fail_on=fail_on,
     )

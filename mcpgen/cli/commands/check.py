@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mcpgen.cli.command import command
+from mcpgen.cli.options import Directory
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.outcome import Outcome
 
@@ -19,9 +20,7 @@ def add_to(app: typer.Typer) -> None:
 
 def check(
     printer: Printer,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-    ] = Path(),
+    directory: Directory = Path(),
     *,
     ignore_toolchain: Annotated[
         bool,

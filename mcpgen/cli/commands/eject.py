@@ -7,7 +7,8 @@ from pathlib import Path
 import typer
 
 from mcpgen.cli.command import command
-from mcpgen.cli.commands.override import Directory, DryRun, Operation, take_over
+from mcpgen.cli.commands.override import run_override
+from mcpgen.cli.options import Directory, DryRun, Operation
 from mcpgen.cli.output.report import Printer
 
 
@@ -27,4 +28,4 @@ def eject(
 
     `mcpgen check` tells when the generated one changes.
     """
-    return take_over(printer, operation, directory, is_dry_run=dry_run, replaces=True)
+    return run_override(printer, operation, directory, is_dry_run=dry_run, replaces=True)

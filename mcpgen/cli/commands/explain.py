@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import find_target
-from mcpgen.cli.usage_error import MisuseError
+from mcpgen.cli.usage_error import UsageError
 from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.pipeline.outcome import Outcome
 
@@ -24,13 +24,13 @@ def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
     """Print each setting of a tool with its value and its source.
 
     Raises:
-        MisuseError: the server is no folder that mcpgen made, or has no such tool.
+        UsageError: the server is no folder that mcpgen made, or has no such tool.
     """
     from mcpgen.factory.explain import ExplainedTool, explain
 
     package = find_target(server).package
     if package is None:
-        raise MisuseError("--explain needs the folder of a server that mcpgen generated")
+        raise UsageError("--explain needs the folder of a server that mcpgen generated")
     problems = Problems()
     try:
         with printer.progress() as progress:
@@ -39,7 +39,7 @@ def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
         printer.problems(problems)
         return printer.finish(Outcome.REJECTED)
     if not isinstance(found, ExplainedTool):
-        raise MisuseError(
+        raise UsageError(
             f"unknown tool `{name}`",
             help=did_you_mean(name, found, "`mcpgen tools` lists the tools"),
         )
@@ -49,7 +49,7 @@ def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
         settings=[_as_json(each) for each in found.settings],
     )
     printer.result(f"{visible(found.name)}: {visible(found.operation)}")
-    rows = [(each.setting, _shown(each.value), _source(each)) for each in found.settings]
+    rows = [(each.setting, _format_value(each.value), _source(each)) for each in found.settings]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for setting, value, source in rows:
         printer.result(f"  {setting:<{widths[0]}}  {value:<{widths[1]}}  {source}")
@@ -75,7 +75,7 @@ def _source(explained: Setting) -> str:
     return f"{visible(place)} (`{visible(explained.entry)}`)" if explained.entry else visible(place)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value in (None, "", []):
         return "-"
     text = visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))

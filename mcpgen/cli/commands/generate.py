@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.command import command
-from mcpgen.cli.output.listing import tell_plan
-from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.options import Diff, Directory, DryRun
+from mcpgen.cli.output.listing import describe_cost
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.outcome import Outcome
 
@@ -26,16 +27,10 @@ def add_to(app: typer.Typer) -> None:
 
 def generate(
     printer: Printer,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-    ] = Path(),
+    directory: Directory = Path(),
     *,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
-    ] = False,
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Show each change as a unified diff, and write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
+    diff: Diff = False,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite generated files that were edited by hand.")
     ] = False,
@@ -52,7 +47,7 @@ def generate(
     `--dry-run` and `--diff` exit with 0 whether or not there is something to write; `mcpgen check`
     exits with 1 where a package is not current.
     """
-    from mcpgen.cli.output.changes import changelog_facts
+    from mcpgen.cli.output.changes import collect_changelog_facts
     from mcpgen.pipeline import run as pipeline
 
     answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
@@ -64,7 +59,7 @@ def generate(
         written=list(report.written),
         deleted=list(report.deleted),
         diffs={change.path: change.diff for change in report.diffs},
-        tools=None if report.changelog is None else changelog_facts(report.changelog),
+        tools=None if report.changelog is None else collect_changelog_facts(report.changelog),
     )
     if diff:
         for change in report.diffs:
@@ -72,13 +67,13 @@ def generate(
     if report.outcome is Outcome.DONE or report.written:
         _show_changes(printer, report, is_dry_run=dry_run or diff)
     if report.plan is not None and report.plan.search is not None:
-        cost = tell_plan(printer, report.plan)
-        printer.result(f"{counted(len(report.plan.tools), 'tool')}; {cost}")
+        cost = describe_cost(printer, report.plan)
+        printer.result(f"{format_count(len(report.plan.tools), 'tool')}; {cost}")
     return printer.finish(report.outcome)
 
 
 def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None:
-    from mcpgen.cli.output.changes import show_changes, summed_up
+    from mcpgen.cli.output.changes import count_changes, show_changes
 
     if not (report.written or report.deleted):
         printer.result("nothing to do: every file is current")
@@ -86,9 +81,9 @@ def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None
     will = "would be " if is_dry_run else ""
     for done, paths in (("written", report.written), ("deleted", report.deleted)):
         if paths:
-            printer.result(f"{counted(len(paths), 'file')} {will}{done}:")
+            printer.result(f"{format_count(len(paths), 'file')} {will}{done}:")
             for path in paths:
                 printer.result(f"  {visible(path)}")
     if report.changelog is not None and report.changelog.changes:
-        printer.result(f"{summed_up(report.changelog)} in the tools:")
+        printer.result(f"{count_changes(report.changelog)} in the tools:")
         show_changes(printer, report.changelog)

@@ -10,9 +10,10 @@ import typer
 
 from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import EXIT_CODES
+from mcpgen.cli.options import Directory
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
-from mcpgen.cli.packages import GeneratedPackage, find_package
+from mcpgen.factory.packages import GeneratedPackage, find_package
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 def mock(
     printer: Printer,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-    ] = Path(),
+    directory: Directory = Path(),
     *,
     port: Annotated[
         int, typer.Option(help="Where on 127.0.0.1 to listen; 0 takes a free port.", min=0)

@@ -9,7 +9,7 @@ import typer
 
 from mcpgen.cli.command import command
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.usage_error import MisuseError
+from mcpgen.cli.usage_error import UsageError
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def new(
     if empty:
         of_documents = include or exclude or no_models or strict or confirm_origin
         if directory is not None or name or of_documents:
-            raise MisuseError(
+            raise UsageError(
                 "--empty makes a server without a document, so no option for documents applies",
                 help=f"`mcpgen new --empty {empty} DIR`; --data and --vendor-runtime apply",
             )
@@ -115,7 +115,7 @@ def new(
         source, directory, name = order.source, order.directory, order.name
         answers = dict(order.answers)
     if source is None:
-        raise MisuseError(
+        raise UsageError(
             "SOURCE is missing, and there is nobody to ask",
             help="`mcpgen new openapi.yaml`, with the path or the URL of your API description",
         )
@@ -137,16 +137,16 @@ def new(
 def _new_from(
     printer: Printer, source: str, directory: Path | None, options: Options, *, asks: bool
 ) -> int:
-    from mcpgen.cli.output.summary import summarise
+    from mcpgen.cli.output.summary import summarize
     from mcpgen.cli.questions import confirm_origin, decide_credential
     from mcpgen.pipeline import run as pipeline
 
     def decide(credential: HiddenCredential) -> HiddenCredential:
-        with printer.paused():
+        with printer.pause_progress():
             return decide_credential(credential)
 
     def confirm(destination: CredentialDestination) -> bool:
-        with printer.paused():
+        with printer.pause_progress():
             return confirm_origin(destination)
 
     asked = (decide, confirm) if asks else (None, None)
@@ -154,19 +154,19 @@ def _new_from(
         report = pipeline.new(source, directory, options, progress, *asked)
     printer.problems(report.problems)
     if report.outcome is Outcome.DONE and report.plan is not None:
-        summarise(printer, report.plan, report.target)
+        summarize(printer, report.plan, report.target)
     return printer.finish(report.outcome)
 
 
 def _new_by_hand(
     printer: Printer, name: str, directory: Path | None, answers: dict[str, str]
 ) -> int:
-    from mcpgen.cli.output.summary import summarise_by_hand
+    from mcpgen.cli.output.summary import summarize_by_hand
     from mcpgen.pipeline import run as pipeline
 
     with printer.progress() as progress:
         report = pipeline.new_by_hand(name, directory, answers, progress)
     printer.problems(report.problems)
     if report.outcome is Outcome.DONE and report.plan is not None:
-        summarise_by_hand(printer, report.plan, report.target)
+        summarize_by_hand(printer, report.plan, report.target)
     return printer.finish(report.outcome)

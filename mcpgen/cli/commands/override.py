@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from mcpgen.cli.command import command
+from mcpgen.cli.options import Directory, DryRun, Operation
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
-    from mcpgen.pipeline.commands.override import TakeOver
-
-Operation = Annotated[
-    str, typer.Argument(metavar="OP", help='"GET /pets/{petId}", a tool\'s name or an operationId.')
-]
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would be written, and write nothing.")
-]
+    from mcpgen.pipeline.commands.override import OverrideReport
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,10 +34,10 @@ def override(
     It goes to the end of `handlers/<tag>.py`. A generated handler that was edited by hand gives
     it its body.
     """
-    return take_over(printer, operation, directory, is_dry_run=dry_run, replaces=False)
+    return run_override(printer, operation, directory, is_dry_run=dry_run, replaces=False)
 
 
-def take_over(
+def run_override(
     printer: Printer, operation: str, directory: Path, *, is_dry_run: bool, replaces: bool
 ) -> int:
     """Write an override, with `replaces` as a copy of the generated body."""
@@ -59,7 +52,7 @@ def take_over(
     return finish(printer, report)
 
 
-def _show(printer: Printer, report: TakeOver, *, is_dry_run: bool) -> None:
+def _show(printer: Printer, report: OverrideReport, *, is_dry_run: bool) -> None:
     if report.at is not None:
         printer.result(f"`{visible(report.operation)}` is overridden already, at {report.at}")
         return
@@ -68,7 +61,7 @@ def _show(printer: Printer, report: TakeOver, *, is_dry_run: bool) -> None:
     printer.raw(report.text)
 
 
-def finish(printer: Printer, report: TakeOver) -> int:
+def finish(printer: Printer, report: OverrideReport) -> int:
     """Print the problems and facts of a run, and give its exit code."""
     printer.problems(report.problems)
     printer.fact(

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.command import command
+from mcpgen.cli.options import Directory, DryRun, Yes
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
+from mcpgen.cli.questions import confirm_write
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -25,9 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 def pull(
     printer: Printer,
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-    ] = Path(),
+    directory: Directory = Path(),
     source: Annotated[
         str | None,
         typer.Argument(
@@ -37,10 +37,8 @@ def pull(
         ),
     ] = None,
     *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
-    ] = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
     force: Annotated[
         bool,
         typer.Option("--force", help="Overwrite a vendored document that was edited by hand."),
@@ -74,7 +72,7 @@ def pull(
             )
 
     fetched = fetch({})
-    if fetched.mismatches and printer.asks and _accepted(fetched.mismatches):
+    if fetched.mismatches and printer.asks and _confirm_replacements(fetched.mismatches):
         fetched = fetch(fetched.documents)
     printer.problems(fetched.problems)
     if fetched.outcome is not Outcome.DONE:
@@ -84,7 +82,7 @@ def pull(
     if dry_run or not fetched.files:
         return printer.finish(Outcome.DONE, fetched.result.value)
     is_news = fetched.result is pipeline.PullResult.CHANGED
-    if is_news and printer.asks and not yes and not _confirmed():
+    if is_news and printer.asks and not yes and not confirm_write():
         printer.result("nothing was written")
         return printer.finish(Outcome.DONE, "declined")
     told = len(fetched.problems)
@@ -96,7 +94,7 @@ def pull(
     return printer.finish(outcome, fetched.result.value if outcome is Outcome.DONE else "")
 
 
-def _accepted(mismatches: Iterable[Mismatch]) -> bool:
+def _confirm_replacements(mismatches: Iterable[Mismatch]) -> bool:
     import questionary
 
     return all(
@@ -109,21 +107,15 @@ def _accepted(mismatches: Iterable[Mismatch]) -> bool:
     )
 
 
-def _confirmed() -> bool:
-    import questionary
-
-    return bool(questionary.confirm("Write it?", default=True).unsafe_ask())
-
-
 def _show(printer: Printer, fetched: Pull) -> None:
-    from mcpgen.cli.output.changes import changelog_facts, show_changes, summed_up
+    from mcpgen.cli.output.changes import collect_changelog_facts, count_changes, show_changes
     from mcpgen.pipeline.commands.pull import PullResult
 
     found = fetched.changelog
     printer.fact(
         source=fetched.source,
         files=list(fetched.written),
-        tools=None if found is None else changelog_facts(found),
+        tools=None if found is None else collect_changelog_facts(found),
     )
     if fetched.result is PullResult.SKIPPED:
         printer.result("nothing was fetched: no document has a recorded origin")
@@ -134,5 +126,5 @@ def _show(printer: Printer, fetched: Pull) -> None:
         return
     printer.result(f"another document came from {source}")
     if found is not None:
-        printer.result(f"{summed_up(found)} in the tools")
+        printer.result(f"{count_changes(found)} in the tools")
         show_changes(printer, found)

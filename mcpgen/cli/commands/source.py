@@ -8,21 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.command import command
-from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.options import Directory, DryRun, Yes
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
+from mcpgen.cli.questions import confirm_write
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.commands.source import SourceChange
     from mcpgen.pipeline.options import GenerateOptions
-
-_Directory = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-]
-_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-_DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
-]
 
 
 def add(
@@ -30,7 +24,7 @@ def add(
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="An OpenAPI document: a file or a URL.")
     ],
-    directory: _Directory = Path(),
+    directory: Directory = Path(),
     *,
     name: Annotated[
         str, typer.Option("--name", help="What the source is called; by default after its API.")
@@ -39,8 +33,8 @@ def add(
         str | None,
         typer.Option("--prefix", help='Begins the names of its tools, "" for none; else its name.'),
     ] = None,
-    yes: _Yes = False,
-    dry_run: _DryRun = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
 ) -> int:
     """Add an API description to a package, and generate the package.
 
@@ -61,10 +55,10 @@ def remove(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The source's name, or its document's path.")
     ],
-    directory: _Directory = Path(),
+    directory: Directory = Path(),
     *,
-    yes: _Yes = False,
-    dry_run: _DryRun = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
 ) -> int:
     """Remove an API description from a package, and generate the package.
 
@@ -96,7 +90,7 @@ def _finish(printer: Printer, change: SourceChange, options: GenerateOptions, *,
     if change.prepared is None or options.dry_run:
         printer.fact(written=list(report.written), deleted=list(report.deleted))
         return printer.finish(report.outcome)
-    if asks and printer.asks and not _confirmed():
+    if asks and printer.asks and not confirm_write():
         printer.result("nothing was written")
         return printer.finish(Outcome.DONE, "declined")
     from mcpgen.pipeline.commands.source import write_source_change
@@ -107,18 +101,12 @@ def _finish(printer: Printer, change: SourceChange, options: GenerateOptions, *,
     printer.fact(written=list(report.written), deleted=list(report.deleted))
     if report.written:
         deleted = f", {len(report.deleted)} deleted" if report.deleted else ""
-        printer.result(f"{counted(len(report.written), 'file')} written{deleted}")
+        printer.result(f"{format_count(len(report.written), 'file')} written{deleted}")
     return printer.finish(report.outcome)
 
 
-def _confirmed() -> bool:
-    import questionary
-
-    return bool(questionary.confirm("Write it?", default=True).unsafe_ask())
-
-
 def _show(printer: Printer, change: SourceChange) -> None:
-    from mcpgen.cli.output.changes import changelog_facts, show_changes, summed_up
+    from mcpgen.cli.output.changes import collect_changelog_facts, count_changes, show_changes
 
     report = change.report
     found, plan = report.changelog, report.plan
@@ -129,13 +117,13 @@ def _show(printer: Printer, change: SourceChange) -> None:
         source=change.name,
         written=[],
         deleted=[],
-        tools=None if found is None else changelog_facts(found),
+        tools=None if found is None else collect_changelog_facts(found),
         settings={"added": [each.name for each in new], "removed": gone},
     )
     if change.prepared is None:
         return
     if found is not None:
-        printer.result(f"{summed_up(found)} in the tools")
+        printer.result(f"{count_changes(found)} in the tools")
         show_changes(printer, found)
     for title, lines in (
         ("The server also reads:", [f"{it.name}  {visible(it.description)}" for it in new]),

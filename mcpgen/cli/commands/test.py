@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.command import command
-from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.options import Directory
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
-from mcpgen.cli.packages import find_package
-from mcpgen.cli.usage_error import MisuseError
-from mcpgen.emit.write.reconcile import unified_diff
+from mcpgen.cli.usage_error import UsageError
+from mcpgen.emit.write.reconcile import format_diff
+from mcpgen.factory.packages import find_package
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -29,10 +30,6 @@ _DEFAULT_MUTANTS = 200
 _LIVE = "Against the real API"
 _MUTANTS = "What the tests are worth"
 
-
-_Directory = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")
-]
 _Select = Annotated[
     str, typer.Option("-k", metavar="EXPR", help="Only tests whose names fit, as in pytest.")
 ]
@@ -112,7 +109,7 @@ def add_to(app: typer.Typer) -> None:
 
 def run_tests(
     printer: Printer,
-    directory: _Directory = Path(),
+    directory: Directory = Path(),
     *,
     select: _Select = "",
     update: _Update = False,
@@ -137,17 +134,17 @@ def run_tests(
         return _import(printer, package.directory, import_mcp_jest)
     if live or record is not None or replay is not None:
         if replay is not None and (live or record is not None):
-            raise MisuseError("--replay calls no API, so there is nothing live and no new record")
+            raise UsageError("--replay calls no API, so there is nothing live and no new record")
         if mutate or select or update:
-            raise MisuseError("-k, --update and --mutate are for the tests without the real API")
+            raise UsageError("-k, --update and --mutate are for the tests without the real API")
         asked = Live(live_writes, frozenset(tool or ()), record, replay)
         return _call_api(printer, package.directory, asked, junit)
     if live_writes or tool:
-        raise MisuseError("--tool and --live-writes choose what --live, --record or --replay calls")
+        raise UsageError("--tool and --live-writes choose what --live, --record or --replay calls")
     if mutate and select:
-        raise MisuseError("--mutate asks what all tests are worth, so -k cannot leave some out")
+        raise UsageError("--mutate asks what all tests are worth, so -k cannot leave some out")
     if update and printer.is_unattended:
-        raise MisuseError(
+        raise UsageError(
             "--update records nothing where `CI` is set or with --ci: nobody looks at it there",
             help="run it at your desk, review what changed, and commit that",
         )
@@ -160,7 +157,7 @@ def run_tests(
 
 def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
     from mcpgen.factory.test.mutation.campaign import UnsoundSuiteError
-    from mcpgen.factory.test.proof import campaign_facts
+    from mcpgen.factory.test.proof import collect_campaign_facts
     from mcpgen.factory.test.run import MissingPackagesError
     from mcpgen.factory.test.selection import SelectionError
 
@@ -168,7 +165,7 @@ def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
         with printer.progress() as progress:
             proof = prove(progress=progress)
     except SelectionError as error:
-        raise MisuseError(f"-k {error}") from None
+        raise UsageError(f"-k {error}") from None
     except MissingPackagesError as error:
         printer.error("missing-package", str(error), why=error.why, help=error.help)
         return printer.finish(Outcome.FINDINGS)
@@ -178,7 +175,7 @@ def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
         printer.error("unsound-suite", f"the test `{error}` fails without any fault")
         return printer.finish(Outcome.FINDINGS)
     if proof.campaign is not None:
-        printer.fact(mutation=campaign_facts(proof.campaign))
+        printer.fact(mutation=collect_campaign_facts(proof.campaign))
     return _finish(printer, proof)
 
 
@@ -196,13 +193,13 @@ def _call_api(printer: Printer, directory: Path, live: Live, junit: Path | None)
 
 
 def _unusable(error: OSError) -> Exception:
-    """The misuse that a file which cannot be read or written is.
+    """Return the usage error for a file that cannot be read or written; else the error itself.
 
-    What is about no file is a bug, and a full disk is no misuse.
+    An error without a file is a bug, and a full disk is a system fault.
     """
     if error.filename is None or error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return error
-    return MisuseError(f"cannot use `{error.filename}`: {error.strerror}")
+    return UsageError(f"cannot use `{error.filename}`: {error.strerror}")
 
 
 def _finish(printer: Printer, proof: Proof) -> int:
@@ -224,13 +221,13 @@ def _import(printer: Printer, directory: Path, source: Path) -> int:
 
     target = directory / TESTS_FILE
     if target.exists():
-        raise MisuseError(
+        raise UsageError(
             f"`{target}` is there already", help="name another file, or move its cases away first"
         )
     try:
         cases = convert_mcp_jest(source.read_bytes())
     except OSError as error:
-        raise MisuseError(f"cannot read `{source}`: {error.strerror}") from None
+        raise UsageError(f"cannot read `{source}`: {error.strerror}") from None
     except NoConfigurationError as error:
         printer.error("mcp-jest", f"{source} is not a configuration of mcp-jest: {error}")
         return printer.finish(Outcome.REJECTED)
@@ -238,14 +235,14 @@ def _import(printer: Printer, directory: Path, source: Path) -> int:
     printer.fact(cases=cases.count, left_out=list(cases.left_out))
     for what in cases.left_out:
         printer.result(f"left out: {visible(what)}")
-    printer.result(f"{TESTS_FILE}: {counted(cases.count, 'case')}")
+    printer.result(f"{TESTS_FILE}: {format_count(cases.count, 'case')}")
     return printer.finish(Outcome.DONE)
 
 
 def _show_updated(printer: Printer, updated: Sequence[Updated]) -> None:
     printer.fact(updated=[file.path for file in updated])
     for file in updated:
-        diff = unified_diff(file.path, file.before, file.after, ("recorded", "now"))
+        diff = format_diff(file.path, file.before, file.after, ("recorded", "now"))
         printer.raw(f"{diff}\n")
 
 
@@ -278,7 +275,7 @@ def _show_suite(printer: Printer, suite: SuiteResult) -> None:
             printer.result(f"  untested: {visible(test)}: {visible(reason)}")
     number = sum(len(group.untested) for group in suite.groups)
     if number and not printer.is_verbose:
-        tests = counted(number, "test")
+        tests = format_count(number, "test")
         printer.result(f"{tests} without a sample, or skipped; --verbose lists the reasons")
     printer.result(visible(suite.summary))
 
@@ -297,7 +294,7 @@ def _show_campaign(printer: Printer, campaign: Campaign) -> None:
         number = sum(verdict.mutant.equivalent == rule for verdict in equivalent)
         printer.result(f"equivalent: {number:,} by `{rule}`: {RULES[rule]}")
     printer.result(
-        f"{counted(len(campaign.verdicts), 'fault')} of {campaign.possible:,} tried:"
+        f"{format_count(len(campaign.verdicts), 'fault')} of {campaign.possible:,} tried:"
         f" {len(killed):,} killed ({by_calls:,} by a call, {len(killed) - by_calls:,} by a check of"
         f" the whole), {len(survived):,} survived, {len(equivalent):,} equivalent"
     )

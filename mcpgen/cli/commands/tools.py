@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from mcpgen.cli.command import command
-from mcpgen.cli.conversation import Revision, Words, converse
-from mcpgen.cli.output.listing import instead, listing_facts
-from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.conversation import converse
+from mcpgen.cli.options import Revision, Server
+from mcpgen.cli.output.listing import collect_listing_facts, instead
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
-from mcpgen.cli.packages import GeneratedPackage
-from mcpgen.cli.targets import connected, find_target
+from mcpgen.cli.targets import connect, find_target
 from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.outcome import Outcome
 
@@ -27,7 +28,7 @@ def add_to(app: typer.Typer) -> None:
 
 def tools(
     printer: Printer,
-    server: Words = None,
+    server: Server = None,
     *,
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Show about how many tokens each tool costs.")
@@ -54,17 +55,17 @@ async def _show_tools(
     printer: Printer, server: Sequence[str], revision: str, *, with_tokens: bool
 ) -> int:
     target = find_target(server)
-    async with connected(target, revision) as client:
+    async with connect(target, revision) as client:
         listed = await client.list_tools()
     printer.fact(tools=listed, token_cost=sum(map(token_cost, listed)))
-    unlisted = [] if target.package is None else _unlisted(target.package, listed)
+    unlisted = [] if target.package is None else _find_unlisted(target.package, listed)
     _show(printer, [*listed, *unlisted] if with_tokens else listed, with_tokens=with_tokens)
-    total = _cost(printer, listed, target.package) if with_tokens else ""
-    printer.result(f"{counted(len(listed), 'tool')}{total}")
+    total = _describe_listing(printer, listed, target.package) if with_tokens else ""
+    printer.result(f"{format_count(len(listed), 'tool')}{total}")
     if target.package is not None and unlisted:
         are_found = any(tool["name"] in target.package.search_tools for tool in listed)
         printer.result(
-            f"{counted(len(unlisted), 'other tool')} can be"
+            f"{format_count(len(unlisted), 'other tool')} can be"
             f" {'searched for and called' if are_found else 'called'}"
         )
     return printer.finish(Outcome.DONE)
@@ -77,25 +78,27 @@ def _show(printer: Printer, shown: Sequence[JsonObject], *, with_tokens: bool) -
         printer.result(f"{price}{visible(tool['name']):<{width}}  {title(tool)}".rstrip())
 
 
-def _unlisted(package: GeneratedPackage, listed: Sequence[JsonObject]) -> list[JsonObject]:
+def _find_unlisted(package: GeneratedPackage, listed: Sequence[JsonObject]) -> list[JsonObject]:
     names = {tool["name"] for tool in listed}
     return [tool for tool in package.read_tools() if tool["name"] not in names]
 
 
-def _cost(printer: Printer, listed: Sequence[JsonObject], package: GeneratedPackage | None) -> str:
-    """Say what listing costs and, of a generated package, what was done to meet its budget."""
+def _describe_listing(
+    printer: Printer, listed: Sequence[JsonObject], package: GeneratedPackage | None
+) -> str:
+    """Describe the cost of the list and, for a generated package, how it meets its budget."""
     cost = sum(map(token_cost, listed))
     told = f"; listing them costs about {cost:,} tokens"
     if package is None:
         return told
-    budget, all_tools = _budget(package), sum(map(token_cost, package.read_tools()))
-    printer.fact(listing=listing_facts(budget, all_tools, cost, package.search_tools))
+    budget, all_tools = _read_budget(package), sum(map(token_cost, package.read_tools()))
+    printer.fact(listing=collect_listing_facts(budget, all_tools, cost, package.search_tools))
     if package.search_tools:
         return f"{told}; {instead(budget, all_tools, package.search_tools)}"
     return told if budget is None else f"{told} of a budget of {budget:,}"
 
 
-def _budget(package: GeneratedPackage) -> int | None:
+def _read_budget(package: GeneratedPackage) -> int | None:
     """What the manifest allows; None where there is none to be read, of which others tell."""
     from mcpgen.pipeline.project.read_inputs import read_intent
 

@@ -10,9 +10,9 @@ import typer
 
 from mcpgen.cli.bugs import write_bug_report
 from mcpgen.cli.command import command
-from mcpgen.cli.commands.changelog import FailOn
 from mcpgen.cli.exit_codes import EXIT_CODES
-from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.options import Diff, DryRun, FailOnLevel
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.outcome import Outcome
 
@@ -33,15 +33,9 @@ _Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, metavar="N", help="How many at a time; a core each."),
 ]
-_DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")
-]
-_Diff = Annotated[
-    bool, typer.Option("--diff", help="Show each change as a unified diff, and write nothing.")
-]
 
 
-def init(printer: Printer, *, dry_run: _DryRun = False) -> int:
+def init(printer: Printer, *, dry_run: DryRun = False) -> int:
     """Make this folder a workspace: write its first mcpgen-workspace.yaml, for the servers below.
 
     An mcpgen-workspace.yaml that is there already, here or above, is never written over.
@@ -54,7 +48,7 @@ def init(printer: Printer, *, dry_run: _DryRun = False) -> int:
         printer.fact(workspace=made.root.as_posix(), servers=list(made.servers), text=made.text)
         for server in made.servers:
             printer.result(visible(server))
-        number = counted(len(made.servers), "server")
+        number = format_count(len(made.servers), "server")
         if dry_run:
             printer.result(f"{WORKSPACE_FILE} would be written, for {number}:")
             printer.raw(made.text)
@@ -64,7 +58,7 @@ def init(printer: Printer, *, dry_run: _DryRun = False) -> int:
         printer.result("next: `mcpgen ws check`")
         return printer.finish(Outcome.DONE)
 
-    return _or_refuse(printer, run)
+    return _run_in_workspace(printer, run)
 
 
 def list_servers(printer: Printer, servers: _Servers = None, *, affected: _Affected = False) -> int:
@@ -83,7 +77,7 @@ def list_servers(printer: Printer, servers: _Servers = None, *, affected: _Affec
             printer.result(f"left out: {visible(each.path)} ({visible(each.reason)})")
         return printer.finish(Outcome.DONE)
 
-    return _or_refuse(printer, run)
+    return _run_in_workspace(printer, run)
 
 
 def generate(
@@ -92,8 +86,8 @@ def generate(
     *,
     affected: _Affected = False,
     jobs: _Jobs = None,
-    dry_run: _DryRun = False,
-    diff: _Diff = False,
+    dry_run: DryRun = False,
+    diff: Diff = False,
 ) -> int:
     """Generate servers again, and the inventory at the root."""
     if jobs != 1 and len(servers or ()) != 1 and not affected:  # so that there is much to do
@@ -128,7 +122,7 @@ def pull(
     *,
     affected: _Affected = False,
     jobs: _Jobs = None,
-    dry_run: _DryRun = False,
+    dry_run: DryRun = False,
 ) -> int:
     """Fetch the documents of servers anew, without a question; `generate` then follows them."""
     from mcpgen.factory.workspace import commands
@@ -146,9 +140,7 @@ def changelog(
         str | None,
         typer.Option(metavar="REF", help="A git revision, as `mcpgen changelog` takes it."),
     ] = None,
-    fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change is of this level or above.")
-    ] = None,
+    fail_on: FailOnLevel = None,
     jobs: _Jobs = None,
 ) -> int:
     """Say what changed in the tools of servers, graded."""
@@ -188,8 +180,8 @@ def upgrade(
         str, typer.Option("--to", metavar="PIN", help="The workspace's new pin, as 0.5.*")
     ] = "",
     jobs: _Jobs = None,
-    dry_run: _DryRun = False,
-    diff: _Diff = False,
+    dry_run: DryRun = False,
+    diff: Diff = False,
 ) -> int:
     """Generate servers with the mcpgen that is installed, within the pin or a new one."""
     from mcpgen.factory.workspace import commands
@@ -222,7 +214,7 @@ def _request(
     return Request(Path.cwd(), tuple(servers or ()), only_affected, jobs)
 
 
-def _or_refuse(printer: Printer, run: Callable[[], int]) -> int:
+def _run_in_workspace(printer: Printer, run: Callable[[], int]) -> int:
     """Run, or say why there is no workspace to run in."""
     from mcpgen.factory.workspace.members import WorkspaceRefusedError
 
@@ -234,7 +226,7 @@ def _or_refuse(printer: Printer, run: Callable[[], int]) -> int:
 
 
 def _show(printer: Printer, run: Callable[[Progress], WorkspaceReport]) -> int:
-    def shown() -> int:
+    def show() -> int:
         with printer.progress() as progress:
             report = run(progress)
         for result in report.servers:
@@ -245,7 +237,7 @@ def _show(printer: Printer, run: Callable[[Progress], WorkspaceReport]) -> int:
         _sum_up(printer, report)
         return printer.finish(report.outcome)
 
-    return _or_refuse(printer, shown)
+    return _run_in_workspace(printer, show)
 
 
 def _show_server(printer: Printer, result: ServerResult) -> None:
@@ -272,7 +264,7 @@ def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
                 "exit_code": EXIT_CODES[result.outcome],
                 "summary": result.summary,
                 **result.facts,
-                **_changes(result),
+                **_collect_changes(result),
             }
             for result in report.servers
         ],
@@ -281,16 +273,16 @@ def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
     )
     failed = sum(result.outcome is not Outcome.DONE for result in report.servers)
     total = len(report.servers) + report.unaffected
-    parts = [counted(total, "server")]
+    parts = [format_count(total, "server")]
     if report.unaffected:
         parts.append(f"{report.unaffected:,} unaffected")
     parts.append(f"{failed or 'none'} failed")
     printer.result(", ".join(parts))
 
 
-def _changes(result: ServerResult) -> dict[str, Any]:
+def _collect_changes(result: ServerResult) -> dict[str, Any]:
     """Give what changes in a server's tools as JSON carries it, where that was asked for."""
-    from mcpgen.cli.output.changes import changelog_facts
+    from mcpgen.cli.output.changes import collect_changelog_facts
 
     report = result.changelog
     if report is None or report.changelog is None:
@@ -299,7 +291,7 @@ def _changes(result: ServerResult) -> dict[str, Any]:
         "since": report.since,
         "version": report.version,
         "suggested_version": report.suggested_version,
-        **changelog_facts(report.changelog),
+        **collect_changelog_facts(report.changelog),
     }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mcpgen.changelog import Changelog, Level
-from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
 
 
-def changelog_facts(changelog: Changelog) -> dict[str, Any]:
+def collect_changelog_facts(changelog: Changelog) -> dict[str, Any]:
     """Give a changelog as JSON carries it."""
     return {
         "level": changelog.level.word,
@@ -40,7 +40,7 @@ def show_changes(printer: Printer, changelog: Changelog) -> None:
         _show(printer, "note", change.tool, change.message, change.rule)
 
 
-def summed_up(changelog: Changelog) -> str:
+def count_changes(changelog: Changelog) -> str:
     """Count changes by level: "2 major and 1 minor change"."""
     counts = [
         f"{len(found)} {level.word}"
@@ -50,7 +50,7 @@ def summed_up(changelog: Changelog) -> str:
     if not counts:
         return "no change"
     graded = sum(change.level > Level.NONE for change in changelog.changes)
-    return f"{counted(graded, 'change')} ({', '.join(counts)})"
+    return f"{format_count(graded, 'change')} ({', '.join(counts)})"
 
 
 def _show(printer: Printer, word: str, tool: str, message: str, rule: str) -> None:

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from mcpgen.ir.tool_plan import ServerPlan
 
 
-def tell_plan(printer: Printer, plan: ServerPlan) -> str:
+def describe_cost(printer: Printer, plan: ServerPlan) -> str:
     """Say what the list of a planned server costs; the figures become facts of the answer."""
     search = plan.search
     names = () if search is None else (search.search, search.describe, search.call)
     listed = plan.token_cost if search is None else search.token_cost
-    printer.fact(listing=listing_facts(plan.budget, plan.token_cost, listed, names))
+    printer.fact(listing=collect_listing_facts(plan.budget, plan.token_cost, listed, names))
     if search is None:
         return f"listing them costs about {plan.token_cost:,} tokens"
     return f"what is listed costs about {listed:,} tokens; " + instead(
@@ -25,7 +25,7 @@ def tell_plan(printer: Printer, plan: ServerPlan) -> str:
     )
 
 
-def listing_facts(
+def collect_listing_facts(
     budget: int | None, all_tools: int, listed: int, search_tools: Sequence[str]
 ) -> JsonObject:
     """Give the costs in tokens; `search_tools` are listed in place of tools over the budget."""

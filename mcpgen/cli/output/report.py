@@ -1,4 +1,4 @@
-"""What the user sees: the only module of the generator that prints.
+"""Output of commands: the only module of the generator that prints.
 
 Results go to stdout and problems to stderr. With `--json` one JSON object goes to stdout and
 nothing else anywhere.
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Printer:
-    """Shows one command's results and problems, as text or as JSON."""
+    """Output of one command's results and problems, as text or as JSON."""
 
     as_json: bool = False
     is_quiet: bool = False
-    is_verbose: bool = False  # lists what is only counted otherwise
-    is_unattended: bool = False  # nobody watches: no progress, no questions
+    is_verbose: bool = False  # lists what is only counted by default
+    is_unattended: bool = False  # no progress, no questions
     stdout: TextIO = field(default_factory=lambda: sys.stdout)
     stderr: TextIO = field(default_factory=lambda: sys.stderr)
     _problems: list[Diagnostic] = field(default_factory=list, init=False)
@@ -41,16 +41,16 @@ class Printer:
 
     @property
     def asks(self) -> bool:
-        """Whether there is someone to ask."""
+        """Whether commands may ask questions."""
         return not (self.as_json or self.is_unattended) and sys.stdin.isatty()
 
     def result(self, line: str = "") -> None:
-        """Print one line of what was asked for."""
+        """Print one line of the result."""
         if not self.as_json:
             _write(self.stdout, f"{line}\n")
 
     def raw(self, text: str) -> None:
-        """Print `text` as it stands for another program, and made visible for a terminal."""
+        """Print `text` unchanged, or escaped to a terminal."""
         if self.as_json:
             return
         if self.stdout.isatty():
@@ -58,7 +58,7 @@ class Printer:
         _write(self.stdout, text)
 
     def log(self, text: str) -> None:
-        """Print what a server wrote to its log; `--json` has its lines as `log`."""
+        """Print the log of a server; `--json` has its lines as `log`."""
         lines = text.splitlines()
         if lines:
             self.fact(log=lines)
@@ -67,13 +67,13 @@ class Printer:
                 _write(self.stderr, f"  log: {visible(line)}\n")
 
     def fact(self, **facts: Any) -> None:
-        """Keep what `--json` gives beside the outcome."""
+        """Store members of the JSON object."""
         self._facts.update(facts)
 
     def problems(self, found: Iterable[Diagnostic]) -> None:
-        """Print problems in the order given and remember them for the count.
+        """Print problems in their order and store them for the count.
 
-        Cases without a sample are counted on one line, unless the user wants to read all of them.
+        Without `--verbose`, test cases without a sample are only counted.
         """
         counted_only = 0
         for problem in found:
@@ -85,16 +85,16 @@ class Printer:
             else:
                 self._show(problem)
         if counted_only:
-            cases = counted(counted_only, "test case")
+            cases = format_count(counted_only, "test case")
             message = f"no sample generated for {cases}; --verbose lists them"
             self._show(Diagnostic("untested", Severity.NOTE, message))
 
     def error(self, code: str, message: str, *, why: str = "", help: str = "") -> None:
-        """Print a problem that the command itself found, outside any document."""
+        """Print an error of the command itself, without a location."""
         self.problems([Diagnostic(code, Severity.ERROR, message, None, why, help)])
 
     def note(self, code: str, message: str, *, why: str = "", help: str = "") -> None:
-        """Print a note of the command itself."""
+        """Print a note of the command itself, without a location."""
         self.problems([Diagnostic(code, Severity.NOTE, message, None, why, help)])
 
     def finish(self, outcome: Outcome, word: str = "") -> int:
@@ -106,16 +106,16 @@ class Printer:
             report = {
                 "outcome": word or outcome.value,
                 **self._facts,
-                "findings": [finding(problem) for problem in self._problems],
+                "findings": [format_problem_json(problem) for problem in self._problems],
             }
             _write(self.stdout, json.dumps(report, indent=2, ensure_ascii=True) + "\n")
         elif len(self._problems) > 1 and not self.is_quiet:
-            _write(self.stderr, f"{counts(self._problems)}\n")
+            _write(self.stderr, f"{format_counts(self._problems)}\n")
         return EXIT_CODES[outcome]
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str], None]]:
-        """Show the step under way while it lasts, where someone watches a terminal."""
+        """Show the current step on a terminal."""
         is_watched = self.stderr.isatty() and not (self.is_quiet or self.is_unattended)
         if self.as_json or not is_watched:
             yield lambda _step: None
@@ -130,7 +130,7 @@ class Printer:
                 self._status = None
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause_progress(self) -> Iterator[None]:
         """Stop showing progress while the user answers a question."""
         if self._status is None:
             yield
@@ -148,37 +148,37 @@ class Printer:
 
 
 def _write(stream: TextIO, text: str) -> None:
-    """Write at once; where nobody reads on, as after `| head`, end without a word."""
+    """Write and flush; end the process silently if the reader has closed, as after `| head`."""
     try:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # for the output that is left
         raise SystemExit(1) from None
 
 
 def _console(stream: TextIO) -> Console:
-    """Give what colours the output; its import takes longer than most commands need."""
+    """Return a console with colours; its import takes longer than most commands."""
     from rich.console import Console
 
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
-def counted(number: int, noun: str) -> str:
-    """Spell a number of things: "1 tool", "1,223 operations"."""
+def format_count(number: int, noun: str) -> str:
+    """Format a number of things: "1 tool", "1,223 operations"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def counts(problems: Iterable[Diagnostic]) -> str:
+def format_counts(problems: Iterable[Diagnostic]) -> str:
     """Count problems by severity: "2 errors, 1 warning"."""
     found = Counter(problem.severity for problem in problems)
     return ", ".join(
-        counted(found[severity], severity.value) for severity in Severity if found[severity]
+        format_count(found[severity], severity.value) for severity in Severity if found[severity]
     )
 
 
-def finding(problem: Diagnostic) -> Mapping[str, Any]:
-    """Give a problem as JSON carries it; a place that has no line has null there."""
+def format_problem_json(problem: Diagnostic) -> Mapping[str, Any]:
+    """Return a problem for `--json`; an unknown line or column is null."""
     at = problem.at
     return {
         "rule": problem.code,

@@ -6,8 +6,8 @@ import shlex
 from itertools import groupby
 from pathlib import Path
 
-from mcpgen.cli.output.listing import tell_plan
-from mcpgen.cli.output.report import Printer, counted
+from mcpgen.cli.output.listing import describe_cost
+from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
 from mcpgen.ir.api import SkippedOperation
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
@@ -15,7 +15,7 @@ from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
 _SHOWN_OF_A_REASON = 10
 
 
-def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
+def summarize(printer: Printer, plan: ServerPlan, target: Path) -> None:
     """Print the counts, the gaps, the cost, the environment and the next three commands."""
     tools = len(plan.tools) + len(plan.workflows)
     operations = len(plan.api.operations) + len(plan.skipped) + len(plan.unselected)
@@ -41,14 +41,13 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
         ],
         next=list(commands),
     )
-    made_of = counted(operations, "operation")
+    made_of = format_count(operations, "operation")
     if plan.workflows:
-        made_of += f" and {counted(len(plan.workflows), 'workflow')}"
-    printer.result(
-        f"{shown_path(target)}: {counted(tools, 'tool')} of {made_of}; {tell_plan(printer, plan)}"
-    )
+        made_of += f" and {format_count(len(plan.workflows), 'workflow')}"
+    cost = describe_cost(printer, plan)
+    printer.result(f"{display_path(target)}: {format_count(tools, 'tool')} of {made_of}; {cost}")
     if plan.unselected:
-        printer.result(f"Not selected: {counted(len(plan.unselected), 'operation')}")
+        printer.result(f"Not selected: {format_count(len(plan.unselected), 'operation')}")
     _show_skipped(printer, plan.skipped)
     _show_environment(printer, plan.environment)
     printer.result("\nNext:")
@@ -56,9 +55,9 @@ def summarise(printer: Printer, plan: ServerPlan, target: Path) -> None:
         printer.result(f"  {command}")
 
 
-def summarise_by_hand(printer: Printer, plan: ServerPlan, target: Path) -> None:
+def summarize_by_hand(printer: Printer, plan: ServerPlan, target: Path) -> None:
     """Print where the handlers of a server without a document are written, and what to type."""
-    shown = shown_path(target)
+    shown = display_path(target)
     commands = (
         f"mcpgen call greet {shlex.quote(shown)} --arg name=Ada",
         f"pip install -e {_installable(shown)}",
@@ -80,7 +79,7 @@ def _installable(shown: str) -> str:
 def _show_skipped(printer: Printer, skipped: tuple[SkippedOperation, ...]) -> None:
     if not skipped:
         return
-    printer.result(f"\nLeft out, {counted(len(skipped), 'operation')}:")
+    printer.result(f"\nLeft out, {format_count(len(skipped), 'operation')}:")
     by_code = sorted(skipped, key=lambda gap: (gap.code, gap.operation))
     for code, group in groupby(by_code, key=lambda gap: gap.code):
         gaps = list(group)
@@ -109,7 +108,7 @@ def _use(setting: EnvironmentVariable) -> str:
 
 def _next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
     """Give the commands that a person types next: try it, where it has a tool, install, serve."""
-    where = shlex.quote(shown_path(target))
+    where = shlex.quote(display_path(target))
     trying: tuple[str, ...] = ()
     if plan.tools:
         tool = _easiest(plan.tools)
@@ -121,7 +120,7 @@ def _next_commands(plan: ServerPlan, target: Path) -> tuple[str, ...]:
         trying = (f"mcpgen call {tool.name} {where} --mock{arguments}",)
     return (
         *trying,
-        f"pip install -e {_installable(shown_path(target))}",
+        f"pip install -e {_installable(display_path(target))}",
         f"{plan.distribution} --check-env",
     )
 
@@ -138,7 +137,7 @@ def _easiest(tools: tuple[ToolPlan, ...]) -> ToolPlan:
     )
 
 
-def shown_path(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Give `path` as the user would type it from here."""
     try:
         return path.resolve().relative_to(Path.cwd()).as_posix()

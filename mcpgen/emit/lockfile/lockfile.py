@@ -61,7 +61,7 @@ class LockedDocument(Struct, frozen=True):
     settings: str | None = None  # follows the server's prefix in its settings; None: not recorded
     credentials: Mapping[str, str] = field(default_factory=dict)  # security scheme -> setting
 
-    def generated_from(self, sha256: Mapping[str, str]) -> LockedDocument:
+    def record_hashes(self, sha256: Mapping[str, str]) -> LockedDocument:
         """Return what to record once the project is generated from files with these hashes."""
         root = next(iter(sha256), "")
         etag = self.etag if sha256 == (self.fetched or self.sha256 or sha256) else ""
@@ -77,7 +77,7 @@ class Lock(Struct, frozen=True):
     manifest: str = ""  # SHA-256 of mcpgen.yaml
     answers: str = ""  # SHA-256 of the resolved answers, as they are recorded
     files: Mapping[str, LockedFile] = field(default_factory=dict)
-    operations: Mapping[str, str] = field(default_factory=dict)  # `locked_key` -> tool name
+    operations: Mapping[str, str] = field(default_factory=dict)  # `parse_locked_key` -> tool name
     calls: Mapping[str, str] = field(default_factory=dict)  # types of calls that two competed for
     surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
     overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
@@ -95,7 +95,7 @@ class Lock(Struct, frozen=True):
         return replace(self, documents=_by_root([*others, changed]))
 
 
-def locked_key(root: str, request: str) -> str:
+def parse_locked_key(root: str, request: str) -> str:
     """Name an operation in the lock: "openapi.yaml GET /pets".
 
     A tool that no document describes has no `root`: "tool:find_book". A lock of version 1 has the
@@ -105,7 +105,7 @@ def locked_key(root: str, request: str) -> str:
 
 
 def by_operation_key(published: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
-    """Return what the lock records by `locked_key`, by operation key.
+    """Return what the lock records by `parse_locked_key`, by operation key.
 
     `names` is what the keys of each document's operations begin with now, by the root file that
     the lock records.

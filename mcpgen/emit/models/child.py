@@ -1,8 +1,8 @@
 """The child process that runs datamodel-code-generator; a script, never imported.
 
 Reads one JSON object from stdin, `{"definitions": {...}, "path": [...]}`, and writes the source of
-one module to stdout. It runs isolated (`python -I`), in an empty folder, and reaches no network
-and no file: whatever a schema asks for, there is nothing to be had here.
+one module to stdout. It runs isolated (`python -I`) in an empty folder, and an audit hook forbids
+to write files and to connect.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 
 def main() -> None:
-    """Make `TypedDict`s of the definitions."""
+    """Generate `TypedDict`s from the definitions."""
     request = json.load(sys.stdin)
     # `-I` hides a user's own site-packages; the parent says where the generator lives.
     sys.path.extend(entry for entry in request["path"] if entry not in sys.path)

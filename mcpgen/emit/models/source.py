@@ -19,14 +19,14 @@ RESERVED_NAMES = _TYPING | _BUILT_IN
 
 
 class UnprovenModelError(Exception):
-    """datamodel-code-generator wrote something else than was asked for; says what."""
+    """The source of datamodel-code-generator differs from its request; the text says how."""
 
 
 Definition = ast.ClassDef | ast.Assign | ast.AnnAssign
 
 
-def proven_definitions(source: str, shapes: Mapping[str, JsonObject]) -> dict[str, Definition]:
-    """Take the definitions out of a generated module, each one checked against its shape.
+def prove_definitions(source: str, shapes: Mapping[str, JsonObject]) -> dict[str, Definition]:
+    """Return the definitions of a generated module, after a comparison with their shapes.
 
     Raises:
         UnprovenModelError: one is missing, has other keys than its shape, or is not a type.
@@ -67,7 +67,7 @@ def _read_typing_aliases(tree: ast.Module) -> dict[str, str]:
 
 
 class _Spelling(ast.NodeTransformer):
-    """Gives imported names their own back, and writes unions with `|` wherever that can run."""
+    """Replaces aliases by the imported names, and `Union` by `|` where that can be evaluated."""
 
     def __init__(self, aliases: Mapping[str, str]) -> None:
         self._aliases = aliases
@@ -167,7 +167,7 @@ def _check_type(node: ast.expr, known: set[str]) -> None:
             raise UnprovenModelError(f"not a type: {ast.unparse(node):.80}")
 
 
-def module_source(
+def format_module(
     docstring: str,
     definitions: Mapping[str, Definition],
     descriptions: Mapping[str, Mapping[str, str]],
@@ -192,7 +192,7 @@ def module_source(
 
 
 def _text(definition: Definition, descriptions: Mapping[str, str]) -> str:
-    """Write a definition; ten times as quick for a class as `ast.unparse`.
+    """Format a definition.
 
     Each key is documented by the string below it, and in the functional form, which has room for
     no string, by the comment above it.
@@ -204,11 +204,11 @@ def _text(definition: Definition, descriptions: Mapping[str, str]) -> str:
     for key, annotation in _fields(definition):
         told = descriptions.get(key)
         if isinstance(definition, ast.ClassDef):
-            lines.append(f"    {key}: {_type_text(annotation)}")
+            lines.append(f"    {key}: {ast.unparse(annotation)}")
             lines += [f"    {_write_docstring(told)}"] if told else []
         else:
             lines += [f"    # {told}"] if told and told.isprintable() else []
-            lines.append(f"    {key!r}: {_type_text(annotation)},")
+            lines.append(f"    {key!r}: {ast.unparse(annotation)},")
     if isinstance(definition, ast.ClassDef):
         return "\n".join([f"class {name}(TypedDict):", *(lines or ["    pass"])])
     return "\n".join([f"{name} = TypedDict({name!r}, {{", *lines, "})"])
@@ -219,18 +219,8 @@ def _write_docstring(text: str) -> str:
     return ast.unparse(ast.Module([ast.Expr(ast.Constant(text))], []))
 
 
-def _type_text(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Subscript(value=ast.Name(id="NotRequired" | "list" as name), slice=inner):
-            return f"{name}[{_type_text(inner)}]"
-        case _:
-            return ast.unparse(node)
-
-
 def _names_used(definition: Definition) -> Iterator[str]:
-    """Every name that a definition's types use, quoted or not."""
+    """Yield every name in a definition's types, quoted or not."""
     if isinstance(definition, ast.AnnAssign):
         types = [definition.value] if definition.value is not None else []
     else:
@@ -254,7 +244,7 @@ def _names_of_type(node: ast.expr) -> Iterator[str]:
 
 
 def _runnable_order(definitions: Mapping[str, Definition]) -> list[str]:
-    """Order by name, except that what an import evaluates comes first.
+    """Order by name, but put names before definitions whose import evaluates them.
 
     Annotations in a class body are not evaluated; an alias and a functional `TypedDict` are.
     """

@@ -23,53 +23,53 @@ else:
     import fcntl
 
 _RUNNING = f"{STATE_FOLDER}/running"
-_FAR_BEHIND = 1024  # the byte to lock on Windows, where nobody else may read what is locked
+_LOCKED_BYTE = 1024  # beyond the text: on Windows, other processes cannot read a locked byte
 
 
 class BusyError(RefusedError):
-    """Another run is writing this project; says which process."""
+    """Another run is writing this project; the text names its process."""
 
 
 @contextmanager
-def exclusive(target: Path) -> Iterator[None]:
-    """Hold the project for one run; `target` exists.
+def lock_project(target: Path) -> Iterator[None]:
+    """Lock the project in the existing folder `target` for one run.
 
     Raises:
-        BusyError: another run holds it.
-        OSError: the disk refused the mark.
+        BusyError: another run has locked it.
+        OSError: the file cannot be written.
     """
     mark = target / _RUNNING
     try:
-        handle = _taken(mark)
+        handle = _open_locked(mark)
         try:
             os.ftruncate(handle, 0)
             os.lseek(handle, 0, os.SEEK_SET)
             os.write(handle, str(os.getpid()).encode())
             yield
         finally:
-            _let_go(mark, handle)
+            _release(mark, handle)
     finally:
         with contextlib.suppress(OSError):
-            mark.parent.rmdir()  # where the run made it and put nothing there
+            mark.parent.rmdir()  # unless it has other files
 
 
-def _taken(mark: Path) -> int:
-    """Open the mark and lock it.
+def _open_locked(mark: Path) -> int:
+    """Open the file and lock it.
 
     Raises:
-        BusyError: another process has it locked.
+        BusyError: another process has locked it.
     """
     while True:
-        # Not `exist_ok`, which looks again, when the run before may have removed the folder.
+        # `exist_ok` would check again, when another run may have removed the folder.
         with contextlib.suppress(FileExistsError):
             mark.parent.mkdir()
         try:
             handle = os.open(mark, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except FileNotFoundError:
-            continue  # the run before this one removed the folder, too
+            continue  # another run removed the folder
         try:
             _lock(handle, mark)
-            if _is_still_there(handle, mark):
+            if _is_current(handle, mark):
                 return handle
         except BaseException:
             os.close(handle)
@@ -78,22 +78,22 @@ def _taken(mark: Path) -> int:
 
 
 def _lock(handle: int, mark: Path) -> None:
-    """Lock the open mark for this process.
+    """Lock the open file.
 
     Raises:
-        BusyError: another one has it locked.
+        BusyError: another process has locked it.
     """
     try:
         if sys.platform == "win32":
-            os.lseek(handle, _FAR_BEHIND, os.SEEK_SET)
+            os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
-        raise _busy(_process(mark)) from None
-    except OSError:  # a disk without locks: there it counts whom the mark names
-        if _is_running(_process(mark)):
-            raise _busy(_process(mark)) from None
+        raise _busy(_read_process(mark)) from None
+    except OSError:  # the file system has no locks; the process id decides
+        if _is_running(_read_process(mark)):
+            raise _busy(_read_process(mark)) from None
 
 
 def _busy(process: int) -> BusyError:
@@ -101,26 +101,26 @@ def _busy(process: int) -> BusyError:
     return BusyError(f"{who} is writing this project")
 
 
-def _is_still_there(handle: int, mark: Path) -> bool:
-    """Whether what was opened is the mark; its last holder may have removed that meanwhile."""
+def _is_current(handle: int, mark: Path) -> bool:
+    """Whether the open file still has its path: another run may have removed it."""
     try:
         return os.path.samestat(os.fstat(handle), mark.lstat())
     except FileNotFoundError:
         return False
 
 
-def _let_go(mark: Path, handle: int) -> None:
-    if sys.platform == "win32":  # where an open file cannot be removed
+def _release(mark: Path, handle: int) -> None:
+    if sys.platform == "win32":  # an open file cannot be removed
         os.close(handle)
-        with contextlib.suppress(PermissionError):  # another run opened it already
+        with contextlib.suppress(PermissionError):  # another run has opened it
             mark.unlink(missing_ok=True)
     else:
         mark.unlink(missing_ok=True)
         os.close(handle)
 
 
-def _process(mark: Path) -> int:
-    """Read who put a mark; 0 where it says nothing."""
+def _read_process(mark: Path) -> int:
+    """Read the process id from the file; 0 if it has none."""
     try:
         return int(mark.read_text())
     except (FileNotFoundError, ValueError):
@@ -130,7 +130,7 @@ def _process(mark: Path) -> int:
 def _is_running(process: int) -> bool:
     if process <= 0 or process == os.getpid():
         return False
-    if sys.platform == "win32":  # which has no signal that only asks
+    if sys.platform == "win32":  # there is no signal 0
         return True
     try:
         os.kill(process, 0)

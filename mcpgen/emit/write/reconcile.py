@@ -143,7 +143,7 @@ class _Decision:
             self._rescue(file.path, on_disk)
         else:
             labels = ("mcpgen", "on disk")
-            diff = unified_diff(file.path, file.content, on_disk, labels)
+            diff = format_diff(file.path, file.content, on_disk, labels)
             self._hand_edits.append(HandEdit(file.path, diff))
         self._written.append(file)
 
@@ -207,7 +207,7 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-def unified_diff(path: str, old: bytes, new: bytes, labels: Sequence[str]) -> str:
+def format_diff(path: str, old: bytes, new: bytes, labels: Sequence[str]) -> str:
     """Show what changes from one content of a file to another; `labels` say whose each is."""
     if is_binary(old) or is_binary(new):
         return f"Binary files {path} ({labels[0]}) and {path} ({labels[1]}) differ"

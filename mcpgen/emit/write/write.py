@@ -81,7 +81,7 @@ def _read_journal(target: Path) -> _Journal:
 
 
 def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
-    """Write `files` in their order, and delete; hold `target` with `exclusive` meanwhile.
+    """Write `files` in their order, and delete; hold `target` with `lock_project` meanwhile.
 
     A file that is a link within `target` stays one: what it leads to is written.
 

@@ -26,7 +26,7 @@ from mcpgen.factory.test.results import Group
 from mcpgen.factory.test.selection import Selection
 from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry
 from mcpgen.pipeline.project.project_folder import read_file
-from mcpgen.pipeline.project.tests_file import own_cases_of
+from mcpgen.pipeline.project.tests_file import parse_own_cases
 from mcpgen.testing.client.client import NoAnswerError, RpcError
 from mcpgen.testing.client.connections import ConnectionLostError
 
@@ -100,7 +100,7 @@ def _run_cases(
             for place, value in recorded.get(case.id, ())
         ],
     )
-    read = own_cases_of(after, package.directory, Problems())
+    read = parse_own_cases(after, package.directory, Problems())
     expected = [update_case(case, recorded.get(case.id, ())) for case in cases]
     if read is None or list(read.cases) != expected:
         problems.error(

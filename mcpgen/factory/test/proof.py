@@ -19,7 +19,12 @@ from mcpgen.factory.test.own_tests import Updated, run_own_tests, write_updated
 from mcpgen.factory.test.results import SuiteResult
 from mcpgen.factory.test.run import check_packages, run_suite
 from mcpgen.factory.test.selection import selection
-from mcpgen.pipeline.project.evidence import made_with, read_evidence, still_holds, write_evidence
+from mcpgen.pipeline.project.evidence import (
+    describe_tools,
+    is_evidence_current,
+    read_evidence,
+    write_evidence,
+)
 from mcpgen.pipeline.project.tested import show_tests
 from mcpgen.pipeline.project.tests_file import read_own_cases
 
@@ -94,8 +99,10 @@ def prove(
 def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
     """Write what was found; the score of an earlier run stays, where nothing changed since."""
     before = read_evidence(target, _CHECK)
-    mutation = None if campaign is None else campaign_facts(campaign) | made_with(target)
-    if mutation is None and before is not None and still_holds(target, before):
+    mutation = (
+        None if campaign is None else collect_campaign_facts(campaign) | describe_tools(target)
+    )
+    if mutation is None and before is not None and is_evidence_current(target, before):
         mutation = before.get("mutation")
     result = suite.summary
     if mutation and mutation["score"] is not None:
@@ -133,7 +140,7 @@ def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
     return Proof(suite, problems=problems)
 
 
-def campaign_facts(campaign: Campaign) -> dict[str, Any]:
+def collect_campaign_facts(campaign: Campaign) -> dict[str, Any]:
     """Give a campaign's figures, and every survivor with its place, as JSON carries them."""
     killed, survived = campaign.those("killed"), campaign.those("survived")
     return {

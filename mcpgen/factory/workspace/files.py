@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Problems
 from mcpgen.factory.workspace.members import WorkspaceRefusedError
-from mcpgen.pipeline.project.atomic_write import replace_whole
+from mcpgen.pipeline.project.atomic_write import write_atomically
 from mcpgen.pipeline.project.system_faults import report_system_fault
 
 
@@ -19,7 +19,7 @@ def replace_file(path: Path, content: bytes) -> None:
     try:
         place = path.resolve()
         place.parent.mkdir(parents=True, exist_ok=True)
-        replace_whole(place, content)
+        write_atomically(place, content)
     except OSError as error:
         problems = Problems()
         outcome = report_system_fault(error, problems, path)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
-from mcpgen.pipeline.project.workspace import ServerFacts, markdown_table, server_facts
+from mcpgen.pipeline.project.workspace import ServerFacts, format_table, read_server_facts
 
 _GENERATED = (
     ".copier-answers.yml", ".mcpgen/**", "mcpgen.lock", "src/*/_generated/**", "tests/generated/**",
@@ -44,7 +44,7 @@ def inventory(servers: Sequence[Server], columns: Sequence[str]) -> list[dict[st
     """Give one row a server, with these columns."""
     rows = []
     for server in servers:
-        cells = _make_cells(server, server_facts(server.target))
+        cells = _make_cells(server, read_server_facts(server.target))
         rows.append({column: cells[column] or _UNKNOWN for column in columns})
     return rows
 
@@ -67,7 +67,7 @@ def blocks(workspace: Workspace) -> Iterator[Block]:
     if file.inventory:
         columns = file.inventory.columns
         rows = inventory(workspace.servers, columns)
-        table = markdown_table(columns, [[row[column] for column in columns] for row in rows])
+        table = format_table(columns, [[row[column] for column in columns] for row in rows])
         begin, end = "<!-- mcpgen:servers -->", "<!-- /mcpgen:servers -->"
         yield Block(file.inventory.file, begin, end, table)
     if file.codeowners:

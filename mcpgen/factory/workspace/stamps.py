@@ -19,7 +19,7 @@ from pathlib import Path
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.project_folder import find_lock, read_file, toolchain
-from mcpgen.pipeline.project.tested import README_FILE, with_figures
+from mcpgen.pipeline.project.tested import README_FILE, set_figures
 from mcpgen.pipeline.user_cache import code_digest, user_cache
 
 LEFT_BY_TOOLS = frozenset(
@@ -56,7 +56,7 @@ class Stamps:
         for path in (*sorted(_list_files(target)), *outside):
             content = read_file(target, path)
             if path == README_FILE and content is not None:
-                content = with_figures(content, "")  # a run of the tests writes them
+                content = set_figures(content, "")  # a run of the tests writes them
             size = -1 if content is None else len(content)
             stamp.update(f"\0{path}\0{size}\0".encode("utf-8", "surrogateescape"))
             stamp.update(content or b"")

@@ -7,17 +7,15 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import sys
-import time
-import zlib
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
+from mcpgen.child_script import ChildScript
 from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.openapi.validate.child_process import ChildProcess
 
 _PROGRAM: Final = Path(__file__).with_name("external_program.py")
 _VALIDATOR: Final = "openapi-spec-validator"
@@ -57,67 +55,49 @@ def start_validation(root: JsonObject, cache_folder: Path | None = None) -> Pend
     """Start openapi-spec-validator for a self-contained document; do not wait for it.
 
     The result is cached in `cache_folder` by the hash of the document and the validator's version.
+    At most one document is validated at a time.
     """
     document = json.dumps(root, sort_keys=True).encode()
     entry = _cache_path(document, cache_folder) if cache_folder else None
     if entry is not None and (cached := _read_cache(entry)) is not None:
         return PendingResult(lambda: cached)
-    while _open:  # the process validates one document at a time
-        _open.pop().join()
+    while _pending:
+        _pending.pop().join()
     try:
-        process = _get_process()
-        process.send(zlib.compress(document, level=1))
+        child = ChildScript(_PROGRAM, document, str(_SECONDS), folder=tempfile.gettempdir())
     except OSError as error:
-        failed = _not_sent(error)
+        failed = ExternalResult(failure=f"it could not be started: {error.strerror}")
         return PendingResult(lambda: failed)
-    deadline = time.monotonic() + _START_SECONDS + _SECONDS
-    _open.append(PendingResult(lambda: _receive(process, deadline, entry)))
-    return _open[-1]
+    _pending.append(PendingResult(lambda: _receive(child, entry)))
+    return _pending[-1]
 
 
-def _receive(process: ChildProcess, deadline: float, entry: Path | None) -> ExternalResult:
-    """Wait for the answer of the process and cache the findings."""
-    # If the caller took longer than the deadline, the answer is already in the pipe.
-    seconds = max(_SECONDS, deadline - time.monotonic())
+_pending: list[PendingResult] = []  # at most one
+
+
+def _receive(child: ChildScript, entry: Path | None) -> ExternalResult:
+    """Wait for the answer of the child process and cache the findings."""
+    too_slow = ExternalResult(failure=f"it took more than {_SECONDS} seconds")
     try:
-        answer = json.loads(process.receive(seconds))
-        if "too_slow" in answer:
-            return _too_slow()
+        done = child.join(_START_SECONDS + _SECONDS)
+    except TimeoutError:
+        return too_slow
+    if b"Timeout (" in done.stderr:  # of its `faulthandler`
+        return too_slow
+    if done.returncode:
+        return ExternalResult(failure=f"it stopped with status {done.returncode}")
+    if not done.stdout:
+        return ExternalResult(failure="it stopped without an answer")
+    try:
+        answer = json.loads(done.stdout)
         if "stopped" in answer:
             return ExternalResult(failure=f"it stopped with {answer['stopped']}")
         result = _decode(answer["findings"])
-    except TimeoutError:
-        return _too_slow()
-    except EOFError:
-        return ExternalResult(failure="it stopped without an answer")
-    except OSError as error:
-        return _not_sent(error)
     except ValueError:
         return ExternalResult(failure="its answer was invalid")
     if entry is not None:
         _write_cache(entry, result)
     return result
-
-
-def _too_slow() -> ExternalResult:
-    return ExternalResult(failure=f"it took more than {_SECONDS} seconds")
-
-
-def _not_sent(error: OSError) -> ExternalResult:
-    return ExternalResult(failure=f"it could not be started: {error.strerror}")
-
-
-_open: list[PendingResult] = []  # at most one
-_running: list[ChildProcess] = []  # at most one
-
-
-def _get_process() -> ChildProcess:
-    """Return the running validator, or start one, which takes longer than most validations."""
-    for process in _running:
-        if process.is_usable:
-            return process
-    _running[:] = [ChildProcess([sys.executable, "-I", str(_PROGRAM), str(_SECONDS)])]
-    return _running[0]
 
 
 def _decode(found: JsonValue) -> ExternalResult:

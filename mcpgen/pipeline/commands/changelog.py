@@ -14,12 +14,12 @@ from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.surface import Surface
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.outcome import Outcome, StoppedError
-from mcpgen.pipeline.project.disk import tell_unreadable
+from mcpgen.pipeline.project.disk import report_stop
 from mcpgen.pipeline.project.project_folder import find_lock, read_file
 from mcpgen.pipeline.project.surfaces import (
-    earlier_surface,
-    package_version,
-    unchanged_surface,
+    find_earlier_surface,
+    find_package_version,
+    read_unchanged_surface,
 )
 
 
@@ -45,18 +45,14 @@ def changelog(
 ) -> ChangelogReport:
     """Compare the tools that `target` has now with those that it had at `against`.
 
-    Now means what `generate` would write with what lies in the folder. `against` is as
-    `earlier_surface` takes it. The exit code is 1 if a change is of the level `fail_on` or above.
+    Its tools now are those that `generate` would write with the files in the folder. `against` is
+    as in `find_earlier_surface`. The exit code is 1 if a change has the level `fail_on` or above.
     """
     problems = Problems()
     try:
         return _changelog(target, against, options, problems, progress, fail_on)
-    except StoppedError as stopped:
-        return ChangelogReport(problems, stopped.outcome, target)
-    except RejectedError:
-        return ChangelogReport(problems, Outcome.REJECTED, target)
-    except OSError as error:
-        return ChangelogReport(problems, tell_unreadable(error, target, problems), target)
+    except (StoppedError, RejectedError, OSError) as error:
+        return ChangelogReport(problems, report_stop(error, target, problems), target)
 
 
 def _changelog(
@@ -74,14 +70,14 @@ def _changelog(
     # Imported here: the pipeline loads a validator and YAML, which `check` does without.
     from mcpgen.pipeline.project.read_inputs import read_intent
 
-    earlier = earlier_surface(target, against, problems)
+    earlier = find_earlier_surface(target, against, problems)
     intent = read_intent(target, problems)
-    levels = levels_of(intent, problems)
-    now = unchanged_surface(target, lock) or _plan_surface(
+    levels = read_levels(intent, problems)
+    now = read_unchanged_surface(target, lock) or _plan_surface(
         target, lock, intent, options, problems, progress
     )
     found = compare(earlier.surface, now, levels)
-    version = earlier.version or package_version(partial(read_file, target))
+    version = earlier.version or find_package_version(partial(read_file, target))
     is_over = fail_on is not None and found.level >= fail_on
     return ChangelogReport(
         problems,
@@ -94,7 +90,7 @@ def _changelog(
     )
 
 
-def levels_of(intent: LocatedManifest, problems: Problems) -> dict[str, Level]:
+def read_levels(intent: LocatedManifest, problems: Problems) -> dict[str, Level]:
     """Give the levels that the manifest gives to rules, by id.
 
     Raises:

@@ -17,11 +17,16 @@ from mcpgen.emit.write.write import is_interrupted
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.pipeline.options import CheckReport
 from mcpgen.pipeline.outcome import Outcome
-from mcpgen.pipeline.project.disk import tell_interrupted, tell_unreadable
-from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, read_evidence, was_made_otherwise
+from mcpgen.pipeline.project.disk import report_interrupted, report_unreadable
+from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, has_other_sources, read_evidence
 from mcpgen.pipeline.project.loading import check_loading
-from mcpgen.pipeline.project.overrides import check_overrides, tell_lost
-from mcpgen.pipeline.project.project_folder import changed_inputs, find_lock, read_file, toolchain
+from mcpgen.pipeline.project.overrides import check_overrides, report_lost
+from mcpgen.pipeline.project.project_folder import (
+    find_changed_inputs,
+    find_lock,
+    read_file,
+    toolchain,
+)
 from mcpgen.pipeline.project.unresolved import find_foreign, find_unresolved
 
 
@@ -38,7 +43,7 @@ def check(
     problems = Problems()
     try:
         if is_interrupted(target):
-            return CheckReport(problems, tell_interrupted(target, problems), target)
+            return CheckReport(problems, report_interrupted(target, problems), target)
         return _check(
             target,
             problems,
@@ -46,7 +51,7 @@ def check(
             inputs_decide=inputs_decide,
         )
     except OSError as error:
-        return CheckReport(problems, tell_unreadable(error, target, problems), target)
+        return CheckReport(problems, report_unreadable(error, target, problems), target)
 
 
 def _check(
@@ -59,10 +64,10 @@ def _check(
         outcome = Outcome.FINDINGS if found.is_lost else Outcome.CONFLICT
         return CheckReport(problems, outcome, target, stale=(LOCK_FILE,))
     lock = found.lock
-    stale = _changed_inputs(target, lock, problems)
+    stale = _report_changed_inputs(target, lock, problems)
     if stale and inputs_decide:
         return CheckReport(problems, Outcome.FINDINGS, target, tuple(stale))
-    missing, edited = _changed_files(target, lock, problems)
+    missing, edited = _compare_files(target, lock, problems)
     merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
     edited += find_unresolved(
         target,
@@ -71,8 +76,8 @@ def _check(
     )
     find_foreign(target, lock.files, problems)
     stale += missing
-    stale += _missing_resources(target, problems)
-    stale += _changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
+    stale += _report_missing_resources(target, problems)
+    stale += _report_changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
     _note_other_runtime(target, problems)
     _report_destinations(target, problems)
     is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
@@ -85,14 +90,16 @@ def _check(
     return CheckReport(problems, outcome, target, tuple(stale), tuple(edited))
 
 
-def _changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
-    changed = changed_inputs(target, lock)
+def _report_changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
+    changed = find_changed_inputs(target, lock)
     for path, how in changed.items():
-        _stale(problems, path, how, path)
+        _report_stale(problems, path, how, path)
     return list(changed)
 
 
-def _changed_tools(lock: Lock, problems: Problems, *, is_all: bool, ignored: bool) -> list[str]:
+def _report_changed_tools(
+    lock: Lock, problems: Problems, *, is_all: bool, ignored: bool
+) -> list[str]:
     """Give the tools that have another version now; `is_all` says that nothing else is stale."""
     now = {"mcpgen": importlib.metadata.version("mcpgen")}
     then = {"mcpgen": lock.mcpgen}
@@ -117,7 +124,7 @@ def _changed_tools(lock: Lock, problems: Problems, *, is_all: bool, ignored: boo
 
 def _note_other_runtime(target: Path, problems: Problems) -> None:
     evidence = read_evidence(target, TESTS)
-    if evidence is not None and was_made_otherwise(target, evidence):
+    if evidence is not None and has_other_sources(target, evidence):
         problems.note(
             "proven-with-other-runtime",
             "the tests ran with another state of the runtime",
@@ -149,7 +156,7 @@ def _report_destinations(target: Path, problems: Problems) -> None:
             )
 
 
-def _stale(problems: Problems, what: str, how: str, path: str) -> None:
+def _report_stale(problems: Problems, what: str, how: str, path: str) -> None:
     problems.warning(
         "stale",
         f"{what} {how} since the project was generated",
@@ -159,7 +166,7 @@ def _stale(problems: Problems, what: str, how: str, path: str) -> None:
     )
 
 
-def _missing_resources(target: Path, problems: Problems) -> list[str]:
+def _report_missing_resources(target: Path, problems: Problems) -> list[str]:
     """Give the files that the manifest offers as resources and that are not there."""
     missing: list[str] = []
     for listing in sorted(target.glob("src/*/_generated/resources.json")):
@@ -185,7 +192,7 @@ def _missing_resources(target: Path, problems: Problems) -> list[str]:
     return missing
 
 
-def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[str], list[str]]:
+def _compare_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[str], list[str]]:
     """Give the generated files that are missing, and those that somebody edited."""
     inputs = {*lock.inputs, ANSWERS_FILE}
     missing: list[str] = []
@@ -197,9 +204,9 @@ def _changed_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[s
         if content is None:
             missing.append(path)
             if path == OVERRIDDEN_FILE:
-                tell_lost(problems)
+                report_lost(problems)
             else:
-                _stale(problems, path, "was deleted", path)
+                _report_stale(problems, path, "was deleted", path)
         elif sha256(content) != locked.sha256:
             edited.append(path)
             problems.error(

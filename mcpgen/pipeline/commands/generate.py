@@ -1,4 +1,4 @@
-"""`generate`: a project is brought up to date with its document, its manifest and mcpgen."""
+"""`generate`: update a project to its document, its manifest and mcpgen."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lockfile.lockfile import Lock
 from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE
-from mcpgen.emit.write.project_lock import exclusive
-from mcpgen.emit.write.reconcile import Changes, Earlier, reconcile, unified_diff
+from mcpgen.emit.write.project_lock import lock_project
+from mcpgen.emit.write.reconcile import Changes, Earlier, format_diff, reconcile
 from mcpgen.emit.write.write import RefusedError, is_interrupted, roll_forward
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE, Owner, PlannedFile
-from mcpgen.pipeline.commands.changelog import levels_of
+from mcpgen.pipeline.commands.changelog import read_levels
 from mcpgen.pipeline.commands.up_to_date_cache import is_known_current, note_current
 from mcpgen.pipeline.inputs import Project
 from mcpgen.pipeline.options import FileDiff, GenerateOptions, Progress, Report
 from mcpgen.pipeline.outcome import Outcome
-from mcpgen.pipeline.project.disk import tell_interrupted, tell_refused
-from mcpgen.pipeline.project.overrides import edited_tools, with_overridden
+from mcpgen.pipeline.project.disk import report_interrupted, report_refused
+from mcpgen.pipeline.project.overrides import add_overridden, find_edited_tools
 from mcpgen.pipeline.project.project_folder import commit, find_lock, make_lock, read_file
-from mcpgen.pipeline.project.report_changes import tell
-from mcpgen.pipeline.project.surfaces import last_surface
+from mcpgen.pipeline.project.report_changes import report_changes
+from mcpgen.pipeline.project.surfaces import read_last_surface
 from mcpgen.pipeline.project.tested import show_tests
 from mcpgen.pipeline.project.unresolved import find_foreign, find_unresolved, is_merging
 
@@ -42,7 +42,7 @@ class Edit(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """A run before anything is written. Without `changes` the report says why nothing can be."""
+    """A run before anything is written. Without `changes`, `report` contains the reason."""
 
     report: Report
     changes: Changes | None = None
@@ -50,20 +50,20 @@ class Prepared(Struct, frozen=True):
 
 
 def generate(target: Path, options: GenerateOptions, progress: Progress) -> Report:
-    """Bring the project at `target` up to date; what its users wrote stays as it is.
+    """Update the project at `target`, except what its users wrote.
 
-    A generated file that somebody edited stops the run before anything is written, unless
-    `options.force` says otherwise. With `options.dry_run` or `options.diff` nothing is written.
+    A hand edit of a generated file stops the run before anything is written, unless
+    `options.force` is set. With `options.dry_run` or `options.diff` nothing is written.
     """
     problems = Problems()
     try:
         if options.only_shows:
             if is_interrupted(target):
-                return Report(problems, tell_interrupted(target, problems), target)
+                return Report(problems, report_interrupted(target, problems), target)
             return prepare(target, options, problems, progress).report
         with contextlib.ExitStack() as stack:
             if target.is_dir():
-                stack.enter_context(exclusive(target))
+                stack.enter_context(lock_project(target))
                 roll_forward(target)
             is_usual = not (options.strict or options.answers)
             if is_usual and is_known_current(target, options.cache):
@@ -73,7 +73,7 @@ def generate(target: Path, options: GenerateOptions, progress: Progress) -> Repo
             note_current(report, options.cache)
             return report
     except (OSError, RefusedError) as error:
-        return Report(problems, tell_refused(error, target, problems), target)
+        return Report(problems, report_refused(error, target, problems), target)
 
 
 def prepare(
@@ -83,7 +83,7 @@ def prepare(
     progress: Progress,
     edit: Edit | None = None,
 ) -> Prepared:
-    """Make the project in memory, and decide what to write and delete.
+    """Build the project in memory, and decide what to write and delete.
 
     `edit` replaces the manifest and the lock on the disk.
     """
@@ -101,18 +101,17 @@ def prepare(
     merged = [file.path for file in project.files if file.owner is Owner.MERGED]
     if find_unresolved(target, merged, problems):
         return Prepared(Report(problems, Outcome.CONFLICT, target, project.plan))
-    # Where git has just mixed two versions of a generated file, or the lock cannot tell, refusing
-    # would leave nobody able to go on.
+    # During a merge, or without a readable lock, a refusal could not be resolved.
     is_mixed = found.is_recovered or is_merging(target)
     is_expected = found.is_lost or OVERRIDDEN_FILE in lock.files
-    project, is_fit = with_overridden(project, target, problems, is_expected=is_expected)
+    project, is_fit = add_overridden(project, target, problems, is_expected=is_expected)
     changes = reconcile(
         project.files,
         Earlier(lock.files, is_lock_lost=found.is_lost, skeletons=project.skeletons),
         lambda path: read_file(target, path),
         overwrite=options.force or is_mixed,
     )
-    tell(changes, edited_tools(changes, project, target), problems)
+    report_changes(changes, find_edited_tools(changes, project, target), problems)
     manifest = read_file(target, MANIFEST_FILE)
     if edit is not None:
         manifest = edit.manifest
@@ -180,12 +179,12 @@ def _build(
         intent = read_intent(target, problems)
     else:
         intent = read_manifest(edit.manifest, problems)
-    levels = levels_of(intent, problems)
+    levels = read_levels(intent, problems)
     documents = edit.documents if edit is not None else {}
     inputs = read_inputs(target, intent, options, lock=lock, documents=documents)
     project = build(inputs, problems, progress)
     _check_answers(project, target, lock, problems)
-    before = last_surface(target, problems)
+    before = read_last_surface(target, problems)
     changelog = None if before is None else compare(before, surface_of(project.plan), levels)
     return project, changelog
 
@@ -220,7 +219,7 @@ def _diffs(target: Path, changes: Changes) -> tuple[FileDiff, ...]:
     return tuple(
         FileDiff(
             path,
-            unified_diff(path, read_file(target, path) or b"", content, ("on disk", "mcpgen")),
+            format_diff(path, read_file(target, path) or b"", content, ("on disk", "mcpgen")),
         )
         for path, content in sorted(new.items())
     )

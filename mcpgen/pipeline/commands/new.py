@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.emit.write.project_lock import exclusive
+from mcpgen.emit.write.project_lock import lock_project
 from mcpgen.emit.write.reconcile import Earlier, reconcile
 from mcpgen.emit.write.write import RefusedError
 from mcpgen.ir.file_set import MANIFEST_FILE
@@ -17,8 +17,8 @@ from mcpgen.pipeline.commands.new_declared import is_manifest, make_from_manifes
 from mcpgen.pipeline.commands.up_to_date_cache import note_current
 from mcpgen.pipeline.options import Options, Progress, Report
 from mcpgen.pipeline.outcome import Outcome, StoppedError
-from mcpgen.pipeline.project.disk import tell_refused
-from mcpgen.pipeline.project.origin import recorded_source
+from mcpgen.pipeline.project.disk import report_refused
+from mcpgen.pipeline.project.origin import describe_source
 from mcpgen.pipeline.project.project_folder import commit, make_lock, refuse_target
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def new(
         return Report(problems, stopped.outcome, target or Path())
     except RejectedError:
         return Report(problems, Outcome.REJECTED, target or Path())
-    source = recorded_source(parsed.document, target)
+    source = describe_source(parsed.document, target)
     project = with_origins(project, lambda _: (source, parsed.document.etag))
     return _write(target, project, problems, progress, options)
 
@@ -161,13 +161,13 @@ def _write(
     made = [folder for folder in (target, *target.parents) if not folder.exists()]
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with exclusive(target):
+        with lock_project(target):
             if refuse_target(target, problems):  # another run was faster
                 return Report(problems, Outcome.USAGE, target, plan)
             written = commit(target, changes, lock)
     except (OSError, RefusedError) as error:
         _remove_empty(made)
-        return Report(problems, tell_refused(error, target, problems), target, plan)
+        return Report(problems, report_refused(error, target, problems), target, plan)
     report = Report(problems, Outcome.DONE, target, plan, written)
     if options is not None:
         note_current(report, options.cache)

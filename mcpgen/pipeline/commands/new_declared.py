@@ -14,7 +14,7 @@ from mcpgen.emit.lockfile.lockfile import with_lf
 from mcpgen.ir.file_set import MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.options import Options, Progress
-from mcpgen.pipeline.project.origin import recorded_path
+from mcpgen.pipeline.project.origin import describe_path
 from mcpgen.pipeline.project.project_folder import read_file
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def make_from_manifest(
     inputs = replace(read_inputs(source.parent, intent, options), answers=options.answers)
     project = build(inputs, problems, progress)
     folder = target or Path(project.plan.distribution)
-    project = with_origins(project, lambda root: (recorded_path(source.parent / root, folder), ""))
+    project = with_origins(project, lambda root: (describe_path(source.parent / root, folder), ""))
     owned = {MANIFEST_FILE: with_lf(content), **project.inputs.overlays}
     owned |= _read_named_files(source.parent, intent)
     files = [file for file in project.files if file.path not in owned]

@@ -15,7 +15,7 @@ from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.emit.lockfile.lockfile import Lock, LockedFile, dump_lock, sha256, with_lf
 from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
 from mcpgen.emit.write.ownership import SURFACE_FILE
-from mcpgen.emit.write.project_lock import exclusive
+from mcpgen.emit.write.project_lock import lock_project
 from mcpgen.emit.write.write import RefusedError, roll_forward, write
 from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, OverrideRecord
@@ -23,23 +23,23 @@ from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.handlers import report_unreadable_module, short_path
 from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.outcome import Outcome
-from mcpgen.pipeline.project.disk import tell_refused
+from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.project.disk import report_refused, report_stop
 from mcpgen.pipeline.project.overrides import (
     by_operation,
-    generated_bodies,
     handler_modules,
+    read_generated_bodies,
     read_project_handlers,
     read_project_surface,
     without_words,
 )
-from mcpgen.pipeline.project.project_folder import changed_inputs, find_lock, read_file
+from mcpgen.pipeline.project.project_folder import find_changed_inputs, read_file, require_lock
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.inputs import Inputs
 
 
-class TakeOver(Struct, frozen=True):
+class OverrideReport(Struct, frozen=True):
     """What was done for one operation. With a dry run, `written` is what would be."""
 
     problems: Problems
@@ -96,7 +96,7 @@ class _Run(Struct, frozen=True, dict=True):
 
 def override(
     target: Path, name: str, options: GenerateOptions, progress: Progress, *, replaces: bool = False
-) -> TakeOver:
+) -> OverrideReport:
     """Append an override of an operation to `handlers/`; with `replaces`, with its own body.
 
     `name` is the operation's key, its tool's name or its operationId. A generated handler that
@@ -105,7 +105,7 @@ def override(
     return _run(target, options, progress, lambda run: _override(run, name, replaces=replaces))
 
 
-def ack(target: Path, name: str, options: GenerateOptions, progress: Progress) -> TakeOver:
+def ack(target: Path, name: str, options: GenerateOptions, progress: Progress) -> OverrideReport:
     """Accept what an overridden operation is like now, so that `check` no longer tells of it."""
     return _run(target, options, progress, lambda run: _ack(run, name))
 
@@ -114,19 +114,15 @@ def _run(
     target: Path,
     options: GenerateOptions,
     progress: Progress,
-    work: Callable[[_Run], TakeOver],
-) -> TakeOver:
+    work: Callable[[_Run], OverrideReport],
+) -> OverrideReport:
     problems = Problems()
     try:
         with contextlib.ExitStack() as stack:
             if target.is_dir() and not options.dry_run:
-                stack.enter_context(exclusive(target))
+                stack.enter_context(lock_project(target))
                 roll_forward(target)  # which brings the lock up to date, too
-            found = find_lock(target, problems)
-            if found is None:
-                return TakeOver(problems, Outcome.USAGE)
-            if found.is_recovered:
-                return TakeOver(problems, Outcome.FINDINGS if found.is_lost else Outcome.CONFLICT)
+            lock = require_lock(target, problems)
             surface = read_project_surface(target)
             if surface is None:
                 problems.error(
@@ -136,24 +132,24 @@ def _run(
                     why="it says which tools the project has",
                     help="run `mcpgen generate`",
                 )
-                return TakeOver(problems, Outcome.FINDINGS)
-            return work(_Run(target, found.lock, surface, options, problems, progress))
-    except RejectedError:
-        return TakeOver(problems, Outcome.REJECTED)
+                return OverrideReport(problems, Outcome.FINDINGS)
+            return work(_Run(target, lock, surface, options, problems, progress))
+    except (StoppedError, RejectedError) as error:
+        return OverrideReport(problems, report_stop(error, target, problems))
     except (OSError, RefusedError) as error:
-        return TakeOver(problems, tell_refused(error, target, problems))
+        return OverrideReport(problems, report_refused(error, target, problems))
 
 
-def _override(run: _Run, name: str, *, replaces: bool) -> TakeOver:
+def _override(run: _Run, name: str, *, replaces: bool) -> OverrideReport:
     found = _find(run, name)
     if found is None:
-        return TakeOver(run.problems, Outcome.USAGE)
+        return OverrideReport(run.problems, Outcome.USAGE)
     written = read_project_handlers(run.target, run.problems)
     if run.problems.has_errors:
-        return TakeOver(run.problems, Outcome.FINDINGS, found.key)
+        return OverrideReport(run.problems, Outcome.FINDINGS, found.key)
     there = written.overrides.get(found.key)
     if there is not None:
-        return TakeOver(run.problems, Outcome.DONE, found.key, there.function, there.at)
+        return OverrideReport(run.problems, Outcome.DONE, found.key, there.function, there.at)
     return _write_override(run, found, replaces=replaces)
 
 
@@ -193,7 +189,7 @@ def _operation_id(run: _Run, key: str) -> str:
     return next((operation.operation_id for operation in served if operation.key == key), "")
 
 
-def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver:
+def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> OverrideReport:
     try:
         made = _find_generated(run, found)
     except (SyntaxError, UnicodeDecodeError) as error:
@@ -209,25 +205,27 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> TakeOver
             f"missing generated handler of `{found.tool_name}`",
             help="`mcpgen generate --force` writes it anew, and keeps a copy of what was edited",
         )
-        return TakeOver(run.problems, Outcome.FINDINGS, found.key)
+        return OverrideReport(run.problems, Outcome.FINDINGS, found.key)
     has_body = replaces or made.is_edited
     try:
         function, file = _with_stub(run, found, made, has_body=has_body)
     except (SyntaxError, ValueError) as error:
         report_unreadable_module(made.own_path, error, run.problems)
-        return TakeOver(run.problems, Outcome.FINDINGS, found.key)
+        return OverrideReport(run.problems, Outcome.FINDINGS, found.key)
     entry = OverrideRecord(
         f"{short_path(made.own_path)}:{function}",
         without_words(found.tool),
         _operation_id(run, found.key),
         body=made.original.body if has_body else "",
     )
-    restored = (_restored(run, made, found.tool_name),) if made.is_edited else ()
+    restored = (_restore(run, made, found.tool_name),) if made.is_edited else ()
     declared = _declare_call_type(run, made.call_type)
     done = _commit(run, (file, *restored), {found.key: entry}, declared)
     text = file.content.decode()
     text = text[text.rindex("@override(") :]
-    return TakeOver(run.problems, Outcome.DONE, found.key, entry.override, text=text, written=done)
+    return OverrideReport(
+        run.problems, Outcome.DONE, found.key, entry.override, text=text, written=done
+    )
 
 
 def _with_stub(
@@ -329,7 +327,7 @@ def _regenerate(run: _Run, path: str) -> str:
     return files.get(path, b"").decode()
 
 
-def _restored(run: _Run, made: _Generated, tool: str) -> PlannedFile:
+def _restore(run: _Run, made: _Generated, tool: str) -> PlannedFile:
     from mcpgen.manifest.generated_handler import restore_handler
 
     path = made.path
@@ -361,10 +359,10 @@ def _declare_call_type(run: _Run, name: str) -> FileSet:
     return () if is_edited or on_disk == file.content else (file,)
 
 
-def _ack(run: _Run, name: str) -> TakeOver:
+def _ack(run: _Run, name: str) -> OverrideReport:
     found = _find(run, name)
     if found is None:
-        return TakeOver(run.problems, Outcome.USAGE)
+        return OverrideReport(run.problems, Outcome.USAGE)
     hook = read_project_handlers(run.target, run.problems).main_hooks.get(found.key)
     if hook is None:
         run.problems.error(
@@ -372,19 +370,19 @@ def _ack(run: _Run, name: str) -> TakeOver:
             f"`{found.key}` has no override and no hook, so nothing of it waits to be accepted",
             help=f'`mcpgen override "{found.key}"` starts an override',
         )
-        return TakeOver(run.problems, Outcome.USAGE, found.key)
+        return OverrideReport(run.problems, Outcome.USAGE, found.key)
     return _accept(run, found, hook)
 
 
-def _accept(run: _Run, found: _Operation, hook: Hook) -> TakeOver:
+def _accept(run: _Run, found: _Operation, hook: Hook) -> OverrideReport:
     earlier = parse_overridden(read_file(run.target, OVERRIDDEN_FILE))
     was = earlier.get(found.key, OverrideRecord(hook.function))
-    body = generated_bodies(run.target)(found.tool_name) if was.body else None
+    body = read_generated_bodies(run.target)(found.tool_name) if was.body else None
     entry = replace(
         was, override=hook.function, tool=without_words(found.tool), body=body or was.body
     )
     done = () if entry == was else _commit(run, (), {found.key: entry})
-    changed = changed_inputs(run.target, run.lock)
+    changed = find_changed_inputs(run.target, run.lock)
     if changed:
         path = next(iter(changed))
         report = run.problems.warning if done else run.problems.error
@@ -396,8 +394,10 @@ def _accept(run: _Run, found: _Operation, hook: Hook) -> TakeOver:
             help=f"run `mcpgen generate {run.target}`, look at the changes, and accept them then",
         )
         if not done:
-            return TakeOver(run.problems, Outcome.FINDINGS, found.key, hook.function, hook.at)
-    return TakeOver(run.problems, Outcome.DONE, found.key, hook.function, hook.at, written=done)
+            return OverrideReport(run.problems, Outcome.FINDINGS, found.key, hook.function, hook.at)
+    return OverrideReport(
+        run.problems, Outcome.DONE, found.key, hook.function, hook.at, written=done
+    )
 
 
 def _commit(

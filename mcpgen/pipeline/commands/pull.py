@@ -14,19 +14,19 @@ from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lockfile.lockfile import Lock, LockedDocument, dump_lock, sha256
 from mcpgen.emit.write.ownership import RESCUE_FOLDER
-from mcpgen.emit.write.project_lock import BusyError, exclusive
+from mcpgen.emit.write.project_lock import BusyError, lock_project
 from mcpgen.emit.write.reconcile import rescue_copy
 from mcpgen.emit.write.write import RefusedError, is_interrupted, write
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
-from mcpgen.pipeline.commands.changelog import levels_of
+from mcpgen.pipeline.commands.changelog import read_levels
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.outcome import Outcome, StoppedError
-from mcpgen.pipeline.project.disk import tell_interrupted, tell_refused, tell_unreadable
-from mcpgen.pipeline.project.origin import found_source, recorded_source
-from mcpgen.pipeline.project.project_folder import find_lock, read_file
+from mcpgen.pipeline.project.disk import report_interrupted, report_refused, report_stop
+from mcpgen.pipeline.project.origin import describe_source, locate_source
+from mcpgen.pipeline.project.project_folder import read_file, require_lock
 from mcpgen.pipeline.project.sources import find_entry
-from mcpgen.pipeline.project.surfaces import last_surface
+from mcpgen.pipeline.project.surfaces import read_last_surface
 
 
 class PullResult(enum.StrEnum):
@@ -112,16 +112,12 @@ def pull(
     """
     problems = Problems()
     try:
-        run = _Pulling(target, source, options, problems, progress, accepted or {})
+        run = _Run(target, source, options, problems, progress, accepted or {})
         return run.pull(accepts_other=accepts_other)
     except _UnreachableError as stopped:
         return Pull(problems, stopped.outcome, target, PullResult.UNREACHABLE)
-    except StoppedError as stopped:
-        return Pull(problems, stopped.outcome, target, PullResult.REFUSED)
-    except RejectedError:
-        return Pull(problems, Outcome.REJECTED, target, PullResult.REFUSED)
-    except OSError as error:
-        outcome = tell_unreadable(error, target, problems)
+    except (StoppedError, RejectedError, OSError) as error:
+        outcome = report_stop(error, target, problems)
         return Pull(problems, outcome, target, PullResult.REFUSED)
 
 
@@ -129,17 +125,17 @@ def write_pull(fetched: Pull) -> Outcome:
     """Write what a pull changes, as a whole or not at all; return the outcome."""
     target, problems = fetched.target, fetched.problems
     try:
-        with exclusive(target):
+        with lock_project(target):
             is_same = read_file(target, LOCK_FILE) == fetched.lock_before
             if is_interrupted(target) or not is_same:
                 raise BusyError("another run changed this project meanwhile")
             write(target, fetched.files, ())
     except (OSError, RefusedError) as error:
-        return tell_refused(error, target, problems)
+        return report_refused(error, target, problems)
     return Outcome.DONE
 
 
-class _Pulling:
+class _Run:
     def __init__(
         self,
         target: Path,
@@ -169,48 +165,48 @@ class _Pulling:
         from mcpgen.pipeline.project.read_inputs import read_inputs
         from mcpgen.render.surface import surface_of
 
-        paths = self._asked_for()
+        paths = self._choose_documents()
         if not paths:
-            return self._finished(PullResult.SKIPPED)
-        levels = levels_of(self._intent, self._problems)
-        documents = self._fetched(paths)
+            return self._make_report(PullResult.SKIPPED)
+        levels = read_levels(self._intent, self._problems)
+        documents = self._fetch_documents(paths)
         if not documents:
-            return self._finished(PullResult.CURRENT)
-        mismatches = () if accepts_other else self._mismatches(documents)
+            return self._make_report(PullResult.CURRENT)
+        mismatches = () if accepts_other else self._find_mismatches(documents)
         if mismatches:
             for mismatch in mismatches:
                 mismatch.report(self._target, self._problems)
             return replace(
-                self._finished(PullResult.OTHER_DOCUMENT),
+                self._make_report(PullResult.OTHER_DOCUMENT),
                 outcome=Outcome.REJECTED,
                 mismatches=mismatches,
                 documents=documents,
             )
-        lock = self._with_origins(documents)
+        lock = self._add_origins(documents)
         inputs = read_inputs(
             self._target, self._intent, self._options, lock=lock, documents=documents
         )
         planned = plan_project(inputs, self._problems, self._progress)
         read = (files for files, _ in planned.files.documents)
         vendored = dict(zip(self._sources, read, strict=True))
-        placed = {path: self._placed(path, vendored[path]) for path in documents}
-        lock = self._with_contents(lock, documents, placed)
-        files = self._files(
+        placed = {path: self._place_files(path, vendored[path]) for path in documents}
+        lock = self._add_contents(lock, documents, placed)
+        files = self._list_changes(
             {path: each for of in placed.values() for path, each in of.items()}, lock
         )
         if not files:
-            return self._finished(PullResult.CURRENT)
-        before = last_surface(self._target, self._problems)
+            return self._make_report(PullResult.CURRENT)
+        before = read_last_surface(self._target, self._problems)
         is_news = any(file.path != LOCK_FILE for file in files)
         return replace(
-            self._finished(PullResult.CHANGED if is_news else PullResult.CURRENT),
-            source=_origins(lock),
+            self._make_report(PullResult.CHANGED if is_news else PullResult.CURRENT),
+            source=_join_origins(lock),
             changelog=None if before is None else compare(before, surface_of(planned.plan), levels),
             files=files,
             lock_before=read_file(self._target, LOCK_FILE),
         )
 
-    def _fetched(self, paths: Iterable[str]) -> dict[str, Document]:
+    def _fetch_documents(self, paths: Iterable[str]) -> dict[str, Document]:
         """Fetch the documents for these paths, except those that did not change."""
         from mcpgen.openapi.source.fetch import NotModifiedError
 
@@ -220,7 +216,7 @@ class _Pulling:
                 documents[path] = self._accepted.get(path) or self._load(path)
         return documents
 
-    def _mismatches(self, documents: Mapping[str, Document]) -> tuple[Mismatch, ...]:
+    def _find_mismatches(self, documents: Mapping[str, Document]) -> tuple[Mismatch, ...]:
         """Return the fetched documents that describe another API than those that they replace."""
         from mcpgen.openapi.resolve.identity import identify
         from mcpgen.openapi.source.load import load
@@ -235,20 +231,20 @@ class _Pulling:
                 continue
             new = identify(document)
             if not new.is_same_api(old):
-                source = recorded_source(document, self._target)
+                source = describe_source(document, self._target)
                 found.append(Mismatch(path, source, new.title, old.title))
         return tuple(found)
 
-    def _with_origins(self, documents: Mapping[str, Document]) -> Lock:
+    def _add_origins(self, documents: Mapping[str, Document]) -> Lock:
         """Return the lock with the origins of the documents, but not yet their contents."""
         lock = self._lock
         for path, document in documents.items():
-            origin = recorded_source(document, self._target)
+            origin = describe_source(document, self._target)
             locked = replace(self._locked(path), source=origin, etag="", fetched={})
             lock = lock.with_document(locked.root, locked)
         return lock
 
-    def _with_contents(
+    def _add_contents(
         self,
         lock: Lock,
         documents: Mapping[str, Document],
@@ -266,27 +262,22 @@ class _Pulling:
             lock = lock.with_document(locked.root, locked)
         return lock
 
-    def _finished(self, result: PullResult) -> Pull:
-        return Pull(self._problems, Outcome.DONE, self._target, result, _origins(self._lock))
+    def _make_report(self, result: PullResult) -> Pull:
+        return Pull(self._problems, Outcome.DONE, self._target, result, _join_origins(self._lock))
 
     def _locked(self, path: str) -> LockedDocument:
         return self._sources[path].origin
 
-    def _source_of(self, path: str) -> str:
+    def _find_source(self, path: str) -> str:
         """Where the document for this path is fetched from."""
-        return self._given or found_source(self._locked(path).source, self._target)
+        return self._given or locate_source(self._locked(path).source, self._target)
 
     def _read_lock(self) -> Lock:
         if is_interrupted(self._target):
-            raise StoppedError(tell_interrupted(self._target, self._problems))
-        found = find_lock(self._target, self._problems)
-        if found is None:
-            raise StoppedError(Outcome.USAGE)
-        if found.is_recovered:
-            raise StoppedError(Outcome.CONFLICT)
-        return found.lock
+            raise StoppedError(report_interrupted(self._target, self._problems))
+        return require_lock(self._target, self._problems, if_lost=Outcome.CONFLICT)
 
-    def _asked_for(self) -> list[str]:
+    def _choose_documents(self) -> list[str]:
         """Return the paths of the documents to fetch.
 
         They are all that have an origin, or the one that the given source is for:
@@ -301,7 +292,7 @@ class _Pulling:
             )
             raise StoppedError(Outcome.USAGE)
         if not self._given:
-            return self._with_an_origin()
+            return self._find_known_origins()
         label, equals, given = self._given.partition("=")
         entry = find_entry(self._intent.manifest, label) if equals else None
         if entry is not None:
@@ -320,7 +311,7 @@ class _Pulling:
             raise StoppedError(Outcome.USAGE)
         return list(self._sources)
 
-    def _with_an_origin(self) -> list[str]:
+    def _find_known_origins(self) -> list[str]:
         """Return the paths of the documents whose origin is known; report the others."""
         known = [path for path in self._sources if self._locked(path).source]
         for number, (path, source) in enumerate(self._sources.items()):
@@ -344,7 +335,7 @@ class _Pulling:
         from mcpgen.openapi.source.load import load
         from mcpgen.openapi.source.urls import is_url
 
-        source = self._source_of(path)
+        source = self._find_source(path)
         self._progress(f"fetching {source}")
         if not is_url(source) and not Path(source).is_file():
             several = f"{self._sources[path].label}=" if len(self._sources) > 1 else ""
@@ -358,20 +349,20 @@ class _Pulling:
             )
             raise _UnreachableError
         try:
-            return load(source, self._problems, known_etag=self._known_etag(path))
+            return load(source, self._problems, known_etag=self._find_etag(path))
         except UnreachableError:
             raise _UnreachableError from None
 
-    def _known_etag(self, path: str) -> str:
+    def _find_etag(self, path: str) -> str:
         """Return what the server called the document that the project still has unchanged."""
         locked = self._locked(path)
-        is_same = self._source_of(path) == locked.source and all(
+        is_same = self._find_source(path) == locked.source and all(
             sha256(read_file(self._target, file) or b"") == digest
             for file, digest in (locked.fetched or locked.sha256).items()
         )
         return locked.etag if is_same else ""
 
-    def _placed(self, path: str, document: Mapping[str, bytes]) -> dict[str, bytes]:
+    def _place_files(self, path: str, document: Mapping[str, bytes]) -> dict[str, bytes]:
         """Give the files by where they go: the root file keeps its place."""
         (root, content), *others = document.items()
         if others and (root != path or "/" not in path):
@@ -379,7 +370,7 @@ class _Pulling:
             self._problems.error(
                 "document-layout",
                 f"the document consists of {len(document)} files now, and `{path}` is one",
-                at=Location(self._source_of(path)),
+                at=Location(self._find_source(path)),
                 why="its files refer to each other by name, and lie together in a folder",
                 help=f"write `document: openapi/{name}` under `sources` in mcpgen.yaml,"
                 " then pull again",
@@ -387,7 +378,7 @@ class _Pulling:
             raise RejectedError
         return {path: content, **dict(others)}
 
-    def _files(self, contents: Mapping[str, bytes], changed: Lock) -> FileSet:
+    def _list_changes(self, contents: Mapping[str, bytes], changed: Lock) -> FileSet:
         """Give what differs from what lies in the project; the lock comes last."""
         files: list[PlannedFile] = []
         for path, content in contents.items():
@@ -395,7 +386,7 @@ class _Pulling:
             if on_disk == content:
                 continue
             if on_disk is not None and self._is_edited(path, on_disk):
-                files.append(self._rescued(path, on_disk))
+                files.append(self._rescue(path, on_disk))
             files.append(PlannedFile(path, content, Owner.GENERATED))
         lock = dump_lock(changed)
         if lock != read_file(self._target, LOCK_FILE):
@@ -407,7 +398,7 @@ class _Pulling:
         known |= {each.fetched.get(path) for each in self._lock.documents}
         return sha256(content) not in known
 
-    def _rescued(self, path: str, on_disk: bytes) -> PlannedFile:
+    def _rescue(self, path: str, on_disk: bytes) -> PlannedFile:
         report = self._problems.warning if self._options.force else self._problems.error
         report(
             "hand-edit",
@@ -422,5 +413,5 @@ class _Pulling:
         return rescue_copy(path, on_disk, lambda copy: read_file(self._target, copy))
 
 
-def _origins(lock: Lock) -> str:
+def _join_origins(lock: Lock) -> str:
     return ", ".join(each.source for each in lock.documents if each.source)

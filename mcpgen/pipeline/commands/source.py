@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.emit.lockfile.lockfile import Lock, LockedDocument
-from mcpgen.emit.write.project_lock import BusyError, exclusive
+from mcpgen.emit.write.project_lock import BusyError, lock_project
 from mcpgen.emit.write.write import RefusedError, is_interrupted
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
@@ -26,9 +26,9 @@ from mcpgen.pipeline.commands.generate import Edit, Prepared, prepare, write_pre
 from mcpgen.pipeline.commands.up_to_date_cache import note_current
 from mcpgen.pipeline.options import GenerateOptions, Progress, Report
 from mcpgen.pipeline.outcome import Outcome, StoppedError
-from mcpgen.pipeline.project.disk import tell_interrupted, tell_refused, tell_unreadable
-from mcpgen.pipeline.project.origin import recorded_source
-from mcpgen.pipeline.project.project_folder import find_lock, read_file
+from mcpgen.pipeline.project.disk import report_interrupted, report_refused, report_stop
+from mcpgen.pipeline.project.origin import describe_source
+from mcpgen.pipeline.project.project_folder import read_file, require_lock
 from mcpgen.pipeline.project.sources import (
     Source,
     find_entry,
@@ -67,7 +67,7 @@ def add_source(
     Without `name` it is called after its API. `prefix` begins the names of its tools; None is the
     name. A file inside of the project is used where it lies.
     """
-    return _prepared(
+    return _prepare(
         target, options, progress, lambda run: run.add(source, name=name, prefix=prefix)
     )
 
@@ -76,7 +76,7 @@ def remove_source(
     target: Path, name: str, options: GenerateOptions, progress: Progress
 ) -> SourceChange:
     """Prepare to remove the source with this name, or with its document at this path."""
-    return _prepared(target, options, progress, lambda run: run.remove(name))
+    return _prepare(target, options, progress, lambda run: run.remove(name))
 
 
 def write_source_change(change: SourceChange, options: GenerateOptions) -> Report:
@@ -86,17 +86,17 @@ def write_source_change(change: SourceChange, options: GenerateOptions) -> Repor
     if change.prepared is None:
         return report
     try:
-        with exclusive(target):
-            if is_interrupted(target) or _state(target) != change.before:
+        with lock_project(target):
+            if is_interrupted(target) or _read_state(target) != change.before:
                 raise BusyError("another run changed this project meanwhile")
             report = write_prepared(change.prepared, lambda _: None)
             note_current(report, options.cache)
             return report
     except (OSError, RefusedError) as error:
-        return Report(problems, tell_refused(error, target, problems), target)
+        return Report(problems, report_refused(error, target, problems), target)
 
 
-def _prepared(
+def _prepare(
     target: Path,
     options: GenerateOptions,
     progress: Progress,
@@ -105,12 +105,8 @@ def _prepared(
     problems = Problems()
     try:
         return work(_open(target, options, problems, progress))
-    except StoppedError as stopped:
-        return SourceChange(Report(problems, stopped.outcome, target))
-    except RejectedError:
-        return SourceChange(Report(problems, Outcome.REJECTED, target))
-    except OSError as error:
-        return SourceChange(Report(problems, tell_unreadable(error, target, problems), target))
+    except (StoppedError, RejectedError, OSError) as error:
+        return SourceChange(Report(problems, report_stop(error, target, problems), target))
 
 
 def _open(target: Path, options: GenerateOptions, problems: Problems, progress: Progress) -> _Run:
@@ -123,16 +119,12 @@ def _open(target: Path, options: GenerateOptions, problems: Problems, progress: 
     from mcpgen.pipeline.project.read_inputs import read_intent  # with YAML
 
     if is_interrupted(target):
-        raise StoppedError(tell_interrupted(target, problems))
-    before = _state(target)
-    found = find_lock(target, problems)
-    if found is None:
-        raise StoppedError(Outcome.USAGE)
-    if found.is_recovered:
-        raise StoppedError(Outcome.FINDINGS if found.is_lost else Outcome.CONFLICT)
+        raise StoppedError(report_interrupted(target, problems))
+    before = _read_state(target)
+    lock = require_lock(target, problems)
     intent = read_intent(target, problems)
-    sources = identify_sources(intent, found.lock, problems)
-    return _Run(target, options, problems, progress, found.lock, intent, sources, before)
+    sources = identify_sources(intent, lock, problems)
+    return _Run(target, options, problems, progress, lock, intent, sources, before)
 
 
 class _Run(Struct, frozen=True):
@@ -153,10 +145,10 @@ class _Run(Struct, frozen=True):
 
         document = self._load(source)
         own_path = self._path_in_project(document)
-        origin = "" if own_path else recorded_source(document, self.target)
+        origin = "" if own_path else describe_source(document, self.target)
         self._check_new(origin, own_path)
-        name = self._checked_name(name) if name else self._name_for(document)
-        path = own_path or self._path_for(name, document)
+        name = self._check_name(name) if name else self._choose_name(document)
+        path = own_path or self._choose_path(name, document)
         entry: JsonObject = {"document": path, "name": name}
         if self.sources and prefix != "":
             entry["prefix"] = prefix or name
@@ -166,17 +158,17 @@ class _Run(Struct, frozen=True):
         locked = LockedDocument(origin, path, {}, document.etag, name=own, settings=settings)
         lock = self.lock.with_document(path, locked)
         problems = Problems()
-        change = self._change(name, self._addition(entry, lock, document), problems)
-        if credentials := self._hidden_credentials(change, own):
+        change = self._change(name, self._make_edit(entry, lock, document), problems)
+        if credentials := self._find_hidden_credentials(change, own):
             entry |= source_keys(credentials)
-            change = self._change(name, self._addition(entry, lock, document), self.problems)
+            change = self._change(name, self._make_edit(entry, lock, document), self.problems)
             if change.report.plan is not None:
                 report_decided(credentials, change.report.plan, self.problems)
         else:
             self.problems.extend(problems)
         return replace(change, report=replace(change.report, problems=self.problems))
 
-    def _addition(self, entry: Mapping[str, JsonValue], lock: Lock, document: Document) -> Edit:
+    def _make_edit(self, entry: Mapping[str, JsonValue], lock: Lock, document: Document) -> Edit:
         """Return the edit that adds an entry of `sources` with its document."""
         from mcpgen.emit.manifest_sources import ManifestEditError, add_source
 
@@ -186,7 +178,7 @@ class _Run(Struct, frozen=True):
             self._refuse_edit(f"add the entry `{entry}` there, then run `mcpgen generate`")
         return Edit(manifest, lock, {str(entry["document"]): document})
 
-    def _hidden_credentials(self, change: SourceChange, name: str) -> list[HiddenCredential]:
+    def _find_hidden_credentials(self, change: SourceChange, name: str) -> list[HiddenCredential]:
         """Return what the document leaves no doubt about, and an entry of `sources` can declare."""
         from mcpgen.plan.arguments.hidden_credentials import (
             find_hidden_credentials,  # with the validator
@@ -243,7 +235,7 @@ class _Run(Struct, frozen=True):
             name,
             prepared if is_possible else None,
             self.before,
-            _settings_of(self.target),
+            _read_setting_names(self.target),
         )
 
     def _load(self, source: str) -> Document:
@@ -279,7 +271,7 @@ class _Run(Struct, frozen=True):
                 )
                 raise StoppedError(Outcome.USAGE)
 
-    def _checked_name(self, name: str) -> str:
+    def _check_name(self, name: str) -> str:
         """Check a name that was given.
 
         Raises:
@@ -290,7 +282,7 @@ class _Run(Struct, frozen=True):
             why = "a name has letters of a-z, digits and `_`, and begins with a letter"
         elif name in _FORBIDDEN or is_bulk_key(f"{name}:"):
             why = f"`{name}:` begins keys of other things"
-        elif name in self._taken():
+        elif name in self._collect_taken_names():
             why = "another source has this name, or settings that begin with it"
         if why:
             self.problems.error(
@@ -302,18 +294,18 @@ class _Run(Struct, frozen=True):
             raise StoppedError(Outcome.USAGE)
         return name
 
-    def _name_for(self, document: Document) -> str:
+    def _choose_name(self, document: Document) -> str:
         """Name a source after its API, distinct from the others."""
         from mcpgen.pipeline.server_name import choose_server_name
 
         info = document.root.get("info")
         title = info.get("title") if isinstance(info, dict) else None
         name = _OTHER.sub("_", choose_server_name(title if isinstance(title, str) else "api"))
-        taken = self._taken() | _FORBIDDEN | {"tag", "effect"}
+        taken = self._collect_taken_names() | _FORBIDDEN | {"tag", "effect"}
         numbered = (f"{name}_{number}" for number in itertools.count(2))
         return next(each for each in itertools.chain([name], numbered) if each not in taken)
 
-    def _taken(self) -> set[str]:
+    def _collect_taken_names(self) -> set[str]:
         """Return the names that a new source cannot have."""
         names = {text for source in self.sources for text in (source.name, source.entry.name)}
         names |= {source.settings.rstrip("_").lower() for source in self.sources}
@@ -321,7 +313,7 @@ class _Run(Struct, frozen=True):
             names.add(server_word(self.intent.manifest))
         return names - {""}
 
-    def _path_for(self, name: str, document: Document) -> str:
+    def _choose_path(self, name: str, document: Document) -> str:
         """Return where the root file of a new document goes."""
         from mcpgen.openapi.resolve.resolve import resolve
         from mcpgen.pipeline.build import vendor_document
@@ -389,11 +381,11 @@ class _Run(Struct, frozen=True):
                 )
 
 
-def _state(target: Path) -> tuple[bytes | None, bytes | None]:
+def _read_state(target: Path) -> tuple[bytes | None, bytes | None]:
     return read_file(target, LOCK_FILE), read_file(target, MANIFEST_FILE)
 
 
-def _settings_of(target: Path) -> tuple[str, ...]:
+def _read_setting_names(target: Path) -> tuple[str, ...]:
     """Read the names of the settings of the generated package."""
     names: list[str] = []
     for path in target.glob("src/*/_generated/contract.json"):

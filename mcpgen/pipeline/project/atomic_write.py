@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 
-def replace_whole(place: Path, content: bytes) -> None:
+def write_atomically(place: Path, content: bytes) -> None:
     """Write a file as a whole or not at all; its mode stays. No link is followed, but replaced.
 
     Raises:

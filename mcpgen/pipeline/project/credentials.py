@@ -116,7 +116,7 @@ def report_decided(
             credential.code,
             f"{_tools(credential)} read a credential from the environment",
             at=credential.at,
-            why=f"{credential.sentence} {_listed(credential)}",
+            why=f"{credential.sentence} {_format_list(credential)}",
             help=f"set {shown}; mcpgen.yaml has the entry" if shown else "see mcpgen.yaml",
         )
 
@@ -143,7 +143,7 @@ def _warn(credential: HiddenCredential, problems: Problems, help: str) -> None:
         credential.code,
         message,
         at=credential.at,
-        why=f"{credential.sentence} {_listed(credential)}",
+        why=f"{credential.sentence} {_format_list(credential)}",
         help=help,
     )
 
@@ -185,7 +185,7 @@ def _tools(credential: HiddenCredential) -> str:
     return f"{number:,} tool{'' if number == 1 else 's'}"
 
 
-def _listed(credential: HiddenCredential) -> str:
+def _format_list(credential: HiddenCredential) -> str:
     shown = [f"`{name}`" for name in credential.tools[:_SHOWN]]
     more = len(credential.tools) - len(shown)
     return f"Tools: {', '.join(shown)}{f' and {more:,} more' if more else ''}"

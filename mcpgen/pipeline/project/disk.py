@@ -1,10 +1,10 @@
-"""What the disk refused a run, or what an earlier run left there, reported with the outcome."""
+"""Reports of runs that the disk, another run or an interrupted run stopped."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.write.project_lock import BusyError
 from mcpgen.emit.write.write import (
     JOURNAL_FILE,
@@ -13,12 +13,12 @@ from mcpgen.emit.write.write import (
     OutsideTargetError,
     RefusedError,
 )
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.outcome import Outcome, StoppedError
 from mcpgen.pipeline.project.system_faults import is_system_fault, report_system_fault
 
 
-def tell_interrupted(target: Path, problems: Problems) -> Outcome:
-    """Tell of an earlier run that was cut, and that this one does not go on."""
+def report_interrupted(target: Path, problems: Problems) -> Outcome:
+    """Report that an earlier run was interrupted."""
     problems.error(
         "interrupted",
         "an earlier run was interrupted while it was writing",
@@ -29,8 +29,8 @@ def tell_interrupted(target: Path, problems: Problems) -> Outcome:
     return Outcome.INTERRUPTED
 
 
-def tell_refused(error: OSError | RefusedError, target: Path, problems: Problems) -> Outcome:
-    """Tell why a project was not written, or not to the end."""
+def report_refused(error: OSError | RefusedError, target: Path, problems: Problems) -> Outcome:
+    """Report why a project was not written, or only in part."""
     at = Location(target.as_posix())
     if isinstance(error, OSError) and is_system_fault(error):
         return report_system_fault(error, problems, target)
@@ -75,7 +75,7 @@ def tell_refused(error: OSError | RefusedError, target: Path, problems: Problems
         case _:
             problems.error(
                 "target-unwritable",
-                _said(error, "cannot read or write", target),
+                _format_error(error, "cannot read or write", target),
                 at=at,
                 why="a project is written as a whole or not at all; nothing was",
                 help="make room, or see to it that you can read and write there",
@@ -83,13 +83,13 @@ def tell_refused(error: OSError | RefusedError, target: Path, problems: Problems
             return Outcome.USAGE
 
 
-def tell_unreadable(error: OSError, target: Path, problems: Problems) -> Outcome:
-    """Tell which file of a project cannot be read."""
+def report_unreadable(error: OSError, target: Path, problems: Problems) -> Outcome:
+    """Report which file of a project cannot be read."""
     if is_system_fault(error):
         return report_system_fault(error, problems, target)
     problems.error(
         "unreadable",
-        _said(error, "cannot read", target),
+        _format_error(error, "cannot read", target),
         at=Location(target.as_posix()),
         why="nothing can be said of a project that is known in part",
         help="see to it that you can read all of it",
@@ -97,6 +97,15 @@ def tell_unreadable(error: OSError, target: Path, problems: Problems) -> Outcome
     return Outcome.USAGE
 
 
-def _said(error: OSError | RefusedError, cannot: str, target: Path) -> str:
+def report_stop(
+    error: StoppedError | RejectedError | OSError, target: Path, problems: Problems
+) -> Outcome:
+    """Return the outcome of a command that an error ended; report which file is unreadable."""
+    if isinstance(error, OSError):
+        return report_unreadable(error, target, problems)
+    return error.outcome if isinstance(error, StoppedError) else Outcome.REJECTED
+
+
+def _format_error(error: OSError | RefusedError, cannot: str, target: Path) -> str:
     what = getattr(error, "filename", None) or target
     return f"{cannot} {what}: {getattr(error, 'strerror', None) or error}"

@@ -30,7 +30,7 @@ _GENERATED = ("src/*/_generated/**/*", "tests/generated/**/*")
 _OWN = ("src/*/*.py", "src/*/handlers/**/*", "tests/**/*", "mcpgen.tests.yaml")
 
 
-def inputs_of(target: Path) -> dict[str, str]:
+def hash_inputs(target: Path) -> dict[str, str]:
     """Say what the tests of a server depend on: hashes of its document, manifest, lock and sources.
 
     And the version of the runtime that it runs with.
@@ -54,7 +54,7 @@ def write_evidence(target: Path, check: str, evidence: Mapping[str, Any]) -> Non
     """
     file = target / EVIDENCE_FOLDER / f"{check}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    whole = {**evidence, "check": check, "inputs": inputs_of(target), **made_with(target)}
+    whole = {**evidence, "check": check, "inputs": hash_inputs(target), **describe_tools(target)}
     text = json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     file.write_text(text, "utf-8", newline="\n")
 
@@ -68,12 +68,12 @@ def read_evidence(target: Path, check: str) -> dict[str, Any] | None:
     return evidence if isinstance(evidence, dict) else None
 
 
-def still_holds(target: Path, evidence: Mapping[str, Any]) -> bool:
+def is_evidence_current(target: Path, evidence: Mapping[str, Any]) -> bool:
     """Whether what the evidence was found on is what lies there now."""
-    return bool(evidence.get("inputs") == inputs_of(target))
+    return bool(evidence.get("inputs") == hash_inputs(target))
 
 
-def made_with(target: Path) -> dict[str, str]:
+def describe_tools(target: Path) -> dict[str, str]:
     """Say which sources of the runtime a result is found with, where its version does not tell.
 
     That is in a checkout under development (an editable install). They are no input: a result would
@@ -89,15 +89,15 @@ def made_with(target: Path) -> dict[str, str]:
     return {_SOURCES: _digest(checkout, _files(checkout, _RUNTIME_FILES))}
 
 
-def was_made_otherwise(target: Path, evidence: Mapping[str, Any]) -> bool:
+def has_other_sources(target: Path, evidence: Mapping[str, Any]) -> bool:
     """Whether evidence that still holds was found, all or in part, with other sources."""
     parts = (evidence, evidence.get("mutation"))  # which may be of an earlier run
     recorded = {
         str(part[_SOURCES]) for part in parts if isinstance(part, dict) and _SOURCES in part
     }
-    if not recorded or recorded == {*made_with(target).values()}:
+    if not recorded or recorded == {*describe_tools(target).values()}:
         return False
-    return still_holds(target, evidence)
+    return is_evidence_current(target, evidence)
 
 
 def _distribution(target: Path) -> importlib.metadata.Distribution:

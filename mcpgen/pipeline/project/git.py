@@ -31,7 +31,7 @@ def find_commit(folder: Path, revision: str) -> str | None:
     """
     if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
         raise NoRepositoryError(f"{folder} lies in no git repository")
-    _answered(_git(folder, "rev-parse", "--git-dir"))
+    _require_success(_git(folder, "rev-parse", "--git-dir"))
     # `--end-of-options`: a revision that begins with a dash is none of git's own options.
     found = _git(
         folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
@@ -45,12 +45,12 @@ def read_at(folder: Path, commit: str, path: str) -> bytes | None:
     Raises:
         GitUnusableError: it has one, and git cannot give it, as in a clone without all contents.
     """
-    if not _answered(_git(folder, "ls-tree", commit, "--", path)):
+    if not _require_success(_git(folder, "ls-tree", commit, "--", path)):
         return None
-    return _answered(_git(folder, "show", f"{commit}:./{path}"))
+    return _require_success(_git(folder, "show", f"{commit}:./{path}"))
 
 
-def _answered(done: subprocess.CompletedProcess[bytes]) -> bytes:
+def _require_success(done: subprocess.CompletedProcess[bytes]) -> bytes:
     """Give what a git command printed.
 
     Raises:

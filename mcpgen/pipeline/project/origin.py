@@ -12,8 +12,8 @@ from mcpgen.openapi.source.urls import is_url, strip_secrets
 _ROOT_MARKS = (".git", WORKSPACE_FILE)
 
 
-def recorded_source(document: Document, target: Path) -> str:
-    """Say where a document came from, so that `found_source` finds it again.
+def describe_source(document: Document, target: Path) -> str:
+    """Say where a document came from, so that `locate_source` finds it again.
 
     A URL without credentials and query. A file by its path from the folder that holds the project,
     where both lie in one repository or workspace, so that they travel together; else by its bare
@@ -23,19 +23,19 @@ def recorded_source(document: Document, target: Path) -> str:
         return strip_secrets(document.url)
     if document.path is None:
         return PurePosixPath(document.files[0].name).name
-    return recorded_path(document.path, target)
+    return describe_path(document.path, target)
 
 
-def recorded_path(file: Path, target: Path) -> str:
-    """Say where a file lies, as `recorded_source` does of a document's."""
+def describe_path(file: Path, target: Path) -> str:
+    """Say where a file lies, as `describe_source` does of a document's."""
     path, folder = file.resolve(), target.resolve().parent
-    root = _shared_root(folder)
+    root = _find_shared_root(folder)
     if root is None or not path.is_relative_to(root):
         return file.name
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
-def found_source(recorded: str, target: Path) -> str:
+def locate_source(recorded: str, target: Path) -> str:
     """Give what a recorded source means here: a URL, or a path from the current folder."""
     if is_url(recorded):
         return recorded
@@ -46,7 +46,7 @@ def found_source(recorded: str, target: Path) -> str:
         return path.as_posix()
 
 
-def _shared_root(folder: Path) -> Path | None:
+def _find_shared_root(folder: Path) -> Path | None:
     """The nearest folder from this one upwards that is kept as a whole."""
     for parent in (folder, *folder.parents):
         if any((parent / mark).exists() for mark in _ROOT_MARKS):

@@ -198,7 +198,7 @@ def suggestion(key: str, was: OverrideRecord | None, operations: Iterable[str]) 
         return same[0] if len(same) == 1 else ""
     method, _, path = key.partition(" ")
     others = [other for other in sorted(known) if other.partition(" ")[0] == method]
-    tails = {other: _shared_tail(path, other.partition(" ")[2]) for other in others}
+    tails = {other: _count_shared_tail(path, other.partition(" ")[2]) for other in others}
     best = max(tails.values(), default=0)
     if best:
         return next(other for other in others if tails[other] == best)
@@ -213,7 +213,7 @@ def _parts(key: str) -> tuple[str, str]:
     return source, f"{method} {path}"
 
 
-def _shared_tail(one: str, other: str) -> int:
+def _count_shared_tail(one: str, other: str) -> int:
     """Count the segments that two paths end in, if one of these is no parameter."""
     shared: list[str] = []
     for mine, theirs in zip(reversed(_segments(one)), reversed(_segments(other)), strict=False):
@@ -314,7 +314,7 @@ def _tell_unrecorded(
         )
 
 
-def with_overridden(
+def add_overridden(
     project: Project, target: Path, problems: Problems, *, is_expected: bool = False
 ) -> tuple[Project, bool]:
     """Add to a project what is remembered of its overrides; whether all of them fit it.
@@ -332,7 +332,7 @@ def with_overridden(
     ids = {tool.operation.key: tool.operation.operation_id for tool in project.plan.tools}
     earlier = parse_overridden(read_file(target, OVERRIDDEN_FILE))
     if is_expected and not earlier and written.main_hooks:
-        tell_lost(problems, "; it is made anew from how they are now")
+        report_lost(problems, "; it is made anew from how they are now")
     remembered = remember(written, surface, ids, earlier)
     modules = [file.content for file in project.files if _HANDLERS.search(file.path)]
     found = Problems()
@@ -345,7 +345,7 @@ def with_overridden(
     return replace(project, files=tuple(sorted(files, key=lambda file: file.path))), is_fit
 
 
-def tell_lost(problems: Problems, and_now: str = "") -> None:
+def report_lost(problems: Problems, and_now: str = "") -> None:
     """Tell that nothing is remembered of the operations that have overrides or hooks."""
     problems.warning(
         "overridden-lost",
@@ -357,7 +357,7 @@ def tell_lost(problems: Problems, and_now: str = "") -> None:
     )
 
 
-def edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, list[str]]:
+def find_edited_tools(changes: Changes, project: Project, target: Path) -> dict[str, list[str]]:
     """Name the tools whose generated handlers were edited, by the path of their module."""
     made = {file.path: file.content for file in project.files}
     return {
@@ -381,7 +381,7 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     is_plain = not (written.hooks or written.tools or remembered)
     surface = None if is_plain else read_project_surface(target)
     if surface is not None:
-        review(written, surface, remembered, generated_bodies(target), problems)
+        review(written, surface, remembered, read_generated_bodies(target), problems)
         if not is_lost:
             _tell_unrecorded(written, remembered, problems)
     return len(problems) > before
@@ -428,7 +428,7 @@ def read_project_surface(target: Path) -> Surface | None:
         return None
 
 
-def generated_bodies(target: Path) -> ReadBody:
+def read_generated_bodies(target: Path) -> ReadBody:
     """Give what finds the generated bodies in the project at `target`."""
     return lambda tool: _body_in((path.read_bytes() for path in handler_modules(target)), tool)
 

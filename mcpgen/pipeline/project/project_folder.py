@@ -18,8 +18,8 @@ from mcpgen.emit.lockfile.lockfile import (
     LockTooNewError,
     LockUnreadableError,
     dump_lock,
-    locked_key,
     parse_lock,
+    parse_locked_key,
     recover_lock,
     sha256,
 )
@@ -28,6 +28,7 @@ from mcpgen.emit.write.reconcile import Changes
 from mcpgen.emit.write.write import write
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.ir.surface import SurfaceTool
+from mcpgen.pipeline.outcome import Outcome, StoppedError
 
 if TYPE_CHECKING:  # `check` plans nothing, and starts faster without them
     from mcpgen.ir.api import Operation
@@ -45,7 +46,7 @@ def read_file(target: Path, path: str) -> bytes | None:
         return None
 
 
-def changed_inputs(target: Path, lock: Lock) -> dict[str, str]:
+def find_changed_inputs(target: Path, lock: Lock) -> dict[str, str]:
     """Return the inputs that changed since the project was generated, and what became of each."""
     recorded = {**lock.inputs, MANIFEST_FILE: lock.manifest, ANSWERS_FILE: lock.answers}
     changed: dict[str, str] = {}
@@ -90,7 +91,7 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
     except LockUnreadableError as error:
         why_not = str(error)
     try:
-        lock = recover_lock(content, _issued_names(target))
+        lock = recover_lock(content, _read_issued_names(target))
     except LockTooNewError as error:
         _refuse_newer(error, at, problems)
         return None
@@ -105,20 +106,20 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
     return FoundLock(lock, is_lost=not lock.files, is_recovered=True)
 
 
-def _issued_names(target: Path) -> dict[str, str]:
+def _read_issued_names(target: Path) -> dict[str, str]:
     """Return the names of the tools as clients know them, by operation; {} if that is lost."""
-    return {tool.operation: name for name, tool in _published_tools(target).items()}
+    return {tool.operation: name for name, tool in _read_published_tools(target).items()}
 
 
-def published_arguments(target: Path) -> dict[str, frozenset[str]]:
+def read_published_arguments(target: Path) -> dict[str, frozenset[str]]:
     """Return the names of the tools' arguments as clients know them, by operation."""
     return {
         tool.operation: frozenset(tool.input_schema.get("properties", ()))
-        for tool in _published_tools(target).values()
+        for tool in _read_published_tools(target).values()
     }
 
 
-def _published_tools(target: Path) -> Mapping[str, SurfaceTool]:
+def _read_published_tools(target: Path) -> Mapping[str, SurfaceTool]:
     # Imported here: `check` does without.
     from mcpgen.changelog import SurfaceUnreadableError, read_surface
 
@@ -126,6 +127,20 @@ def _published_tools(target: Path) -> Mapping[str, SurfaceTool]:
         return read_surface(read_file(target, SURFACE_FILE) or b"").handled
     except SurfaceUnreadableError:
         return {}
+
+
+def require_lock(target: Path, problems: Problems, *, if_lost: Outcome = Outcome.FINDINGS) -> Lock:
+    """Read the lock of a project that is in order.
+
+    Raises:
+        StoppedError: there is no project, or its lock is lost or has conflicts.
+    """
+    found = find_lock(target, problems)
+    if found is None:
+        raise StoppedError(Outcome.USAGE)
+    if found.is_recovered:
+        raise StoppedError(if_lost if found.is_lost else Outcome.CONFLICT)
+    return found.lock
 
 
 def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:
@@ -189,13 +204,13 @@ def make_lock(
 
     documents = [
         replace(
-            origin.generated_from({path: sha256(content) for path, content in document.items()}),
-            credentials=_published_credentials(project.plan, origin.name or ""),
+            origin.record_hashes({path: sha256(content) for path, content in document.items()}),
+            credentials=_read_published_credentials(project.plan, origin.name or ""),
         )
         for document, origin in project.inputs.documents
     ]
     roots = {each.name: each.root for each in documents}
-    tools = {_locked_key(tool.operation, roots): tool for tool in project.plan.tools}
+    tools = {_find_locked_key(tool.operation, roots): tool for tool in project.plan.tools}
     made = {file.path: file.content for file in project.files}
     return Lock(
         mcpgen=importlib.metadata.version("mcpgen"),
@@ -216,13 +231,13 @@ def make_lock(
     )
 
 
-def _locked_key(operation: Operation, roots: Mapping[str | None, str]) -> str:
+def _find_locked_key(operation: Operation, roots: Mapping[str | None, str]) -> str:
     if operation.declared is not None:
         return operation.key
-    return locked_key(roots[operation.source], f"{operation.method} {operation.path}")
+    return parse_locked_key(roots[operation.source], f"{operation.method} {operation.path}")
 
 
-def _published_credentials(plan: ServerPlan, source: str) -> dict[str, str]:
+def _read_published_credentials(plan: ServerPlan, source: str) -> dict[str, str]:
     """Return what begins the settings of each security scheme of a source, by scheme."""
     own = {each.id: each.local_id for each in plan.api.security_schemes if each.source == source}
     return {

@@ -14,8 +14,8 @@ from mcpgen.manifest.manifest import read_manifest
 from mcpgen.pipeline.inputs import Inputs, Published
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.project.overrides import find_named_call_types, read_project_handlers
-from mcpgen.pipeline.project.project_folder import published_arguments, read_file
-from mcpgen.pipeline.project.sources import published_settings
+from mcpgen.pipeline.project.project_folder import read_file, read_published_arguments
+from mcpgen.pipeline.project.sources import read_setting_prefixes
 from mcpgen.pipeline.render import parse_answers
 
 
@@ -55,7 +55,7 @@ def read_inputs(
         options,
         {**parse_answers(read_file(folder, ANSWERS_FILE)), **options.answers},
         lock or Lock(),
-        Published(published_settings(folder), published_arguments(folder)),
+        Published(read_setting_prefixes(folder), read_published_arguments(folder)),
         bool(read_project_handlers(folder, Problems()).asking),  # its problems come with overrides
         find_named_call_types(folder),
         documents or {},

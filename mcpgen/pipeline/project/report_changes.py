@@ -9,8 +9,10 @@ from mcpgen.emit.write.reconcile import Changes, Unmerged
 from mcpgen.ir.file_set import Owner
 
 
-def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: Problems) -> None:
-    """Tell of edits that are refused or kept, of conflicts, and of files in the way.
+def report_changes(
+    changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: Problems
+) -> None:
+    """Report edits that are refused or kept, conflicts, and files in the way.
 
     `edited_tools` are those whose handlers were edited, by the path of their module.
     """
@@ -36,7 +38,7 @@ def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: 
             help=f"take what you need from {copy}",
         )
     for unmerged in changes.unmerged:
-        _tell_unmerged(unmerged, problems)
+        _report_unmerged(unmerged, problems)
     for path in changes.in_the_way:
         problems.warning(
             "in-the-way",
@@ -53,7 +55,7 @@ def tell(changes: Changes, edited_tools: Mapping[str, Sequence[str]], problems: 
         )
 
 
-def _tell_unmerged(unmerged: Unmerged, problems: Problems) -> None:
+def _report_unmerged(unmerged: Unmerged, problems: Problems) -> None:
     keys = ", ".join(f"`{key}`" for key in unmerged.contested)
     if unmerged.offered:
         where = f"your text stands; mcpgen's new version is in {unmerged.offered}"

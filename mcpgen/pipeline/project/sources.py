@@ -86,24 +86,25 @@ def identify_sources(intent: LocatedManifest, lock: Lock, problems: Problems) ->
         RejectedError: two sources cannot be told apart.
     """
     entries = intent.manifest.sources
-    locked = [_locked(entry, lock, is_only=len(entries) == 1) for entry in entries]
+    locked = [_find_locked(entry, lock, is_only=len(entries) == 1) for entry in entries]
     if lock.operations and not lock.documents:
-        names = _published_sources(intent, lock, problems)
+        names = _find_published_sources(intent, lock, problems)
     else:
         is_first = not lock.documents and len(entries) == 1
         names = [
-            "" if is_first else _name(entry, of) for entry, of in zip(entries, locked, strict=True)
+            "" if is_first else _find_name(entry, of)
+            for entry, of in zip(entries, locked, strict=True)
         ]
     server = server_word(intent.manifest)
     settings = [
-        _published(name, of) if of in lock.documents else settings_of(name, server)
+        _find_settings(name, of) if of in lock.documents else settings_of(name, server)
         for name, of in zip(names, locked, strict=True)
     ]
     _check_distinct(names, settings, intent, problems)
     return tuple(map(Source, entries, locked, names, settings))
 
 
-def _locked(entry: SourceEntry, lock: Lock, *, is_only: bool) -> LockedDocument:
+def _find_locked(entry: SourceEntry, lock: Lock, *, is_only: bool) -> LockedDocument:
     """Return what the lock records of a source; of a new one, nothing but its place."""
     by_root = {document.root: document for document in lock.documents}
     if entry.document in by_root:
@@ -114,12 +115,12 @@ def _locked(entry: SourceEntry, lock: Lock, *, is_only: bool) -> LockedDocument:
     return moved[0] if moved else LockedDocument("", entry.document, {})
 
 
-def _name(entry: SourceEntry, locked: LockedDocument) -> str:
+def _find_name(entry: SourceEntry, locked: LockedDocument) -> str:
     # One whose keys have no name keeps them so; another one follows the manifest.
     return "" if locked.name == "" else entry.name or locked.name or ""
 
 
-def _published_sources(intent: LocatedManifest, lock: Lock, problems: Problems) -> list[str]:
+def _find_published_sources(intent: LocatedManifest, lock: Lock, problems: Problems) -> list[str]:
     """Return what begins the operation keys of each source where the lock has only these.
 
     Raises:
@@ -144,7 +145,7 @@ def _published_sources(intent: LocatedManifest, lock: Lock, problems: Problems) 
     return ["" if entry in first else entry.name for entry in entries]
 
 
-def _published(name: str, locked: LockedDocument) -> str:
+def _find_settings(name: str, locked: LockedDocument) -> str:
     if locked.settings is not None:
         return locked.settings
     return f"{name.upper()}_" if name else ""  # as version 1 had it, which did not record it
@@ -192,7 +193,7 @@ def _check_distinct(
         raise RejectedError
 
 
-def published_settings(target: Path) -> dict[str, str]:
+def read_setting_prefixes(target: Path) -> dict[str, str]:
     """Read what begins the settings of each security scheme from the generated package."""
     found: dict[str, str] = {}
     for path in sorted(target.glob("src/*/_generated/contract.json")):

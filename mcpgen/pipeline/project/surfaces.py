@@ -35,7 +35,7 @@ class EarlierSurface(Struct, frozen=True):
     version: str = ""
 
 
-def earlier_surface(target: Path, against: str | None, problems: Problems) -> EarlierSurface:
+def find_earlier_surface(target: Path, against: str | None, problems: Problems) -> EarlierSurface:
     """Find the surface that a project had before.
 
     `against` is a file that `generate` wrote as `.mcpgen/surface.json`, the folder of a server, or
@@ -46,17 +46,17 @@ def earlier_surface(target: Path, against: str | None, problems: Problems) -> Ea
         StoppedError: there is none, or it cannot be read.
     """
     if against is None:
-        return _committed_or_last(target, problems)
+        return _find_committed_or_last(target, problems)
     path = Path(against)
     if path.is_dir():
-        return _on_disk(path, against, problems)
+        return _read_on_disk(path, against, problems)
     if path.is_file():
-        surface = _parsed(path.read_bytes(), against, problems)
+        surface = _parse(path.read_bytes(), against, problems)
         return EarlierSurface(surface, against)
-    return _at_revision(target, against, problems)
+    return _read_at_revision(target, against, problems)
 
 
-def unchanged_surface(target: Path, lock: Lock) -> Surface | None:
+def read_unchanged_surface(target: Path, lock: Lock) -> Surface | None:
     """Give the surface on the disk, if `generate` with what lies beside it would write the same.
 
     None where that is not certain.
@@ -73,7 +73,7 @@ def unchanged_surface(target: Path, lock: Lock) -> Surface | None:
         return None
 
 
-def last_surface(target: Path, problems: Problems) -> Surface | None:
+def read_last_surface(target: Path, problems: Problems) -> Surface | None:
     """Give the surface that `generate` wrote last; None, and a note why, where there is none."""
     content = read_file(target, SURFACE_FILE)
     try:
@@ -92,7 +92,7 @@ def last_surface(target: Path, problems: Problems) -> Surface | None:
     return None
 
 
-def package_version(read: ReadFile) -> str:
+def find_package_version(read: ReadFile) -> str:
     """Give the version of a project's package; "" where `pyproject.toml` does not lead to it."""
     try:
         settings = tomllib.loads((read("pyproject.toml") or b"").decode())
@@ -107,11 +107,11 @@ def package_version(read: ReadFile) -> str:
     return found[1] if found else ""
 
 
-def _committed_or_last(target: Path, problems: Problems) -> EarlierSurface:
+def _find_committed_or_last(target: Path, problems: Problems) -> EarlierSurface:
     """Give what is committed at HEAD, or what lies on the disk where HEAD knows nothing of it."""
     try:
         commit = find_commit(target, "HEAD")
-        committed = _at_commit(target, commit, "HEAD", problems) if commit else None
+        committed = _read_at_commit(target, commit, "HEAD", problems) if commit else None
     except NoRepositoryError:
         committed = None
     except GitUnusableError as error:
@@ -124,10 +124,10 @@ def _committed_or_last(target: Path, problems: Problems) -> EarlierSurface:
             f" `--against {(target / SURFACE_FILE).as_posix()}` is that of the last `generate`",
         )
         raise StoppedError(Outcome.USAGE) from None
-    return committed or _on_disk(target, "the last `generate`", problems)
+    return committed or _read_on_disk(target, "the last `generate`", problems)
 
 
-def _at_commit(
+def _read_at_commit(
     target: Path, commit: str, revision: str, problems: Problems
 ) -> EarlierSurface | None:
     """Give what a commit has, which is called `revision`; None where it has nothing."""
@@ -135,15 +135,15 @@ def _at_commit(
     content = read(SURFACE_FILE)
     if content is None:
         return None
-    surface = _parsed(content, f"{revision}:{SURFACE_FILE}", problems)
-    return EarlierSurface(surface, revision, package_version(read))
+    surface = _parse(content, f"{revision}:{SURFACE_FILE}", problems)
+    return EarlierSurface(surface, revision, find_package_version(read))
 
 
-def _at_revision(target: Path, revision: str, problems: Problems) -> EarlierSurface:
+def _read_at_revision(target: Path, revision: str, problems: Problems) -> EarlierSurface:
     why = "there is nothing to compare the tools with"
     try:
         commit = find_commit(target, revision)
-        found = _at_commit(target, commit, revision, problems) if commit else None
+        found = _read_at_commit(target, commit, revision, problems) if commit else None
         has_lock = commit is not None and read_at(target, commit, LOCK_FILE) is not None
     except GitUnusableError as error:
         problems.error(
@@ -175,7 +175,7 @@ def _at_revision(target: Path, revision: str, problems: Problems) -> EarlierSurf
     return found
 
 
-def _on_disk(folder: Path, found_in: str, problems: Problems) -> EarlierSurface:
+def _read_on_disk(folder: Path, found_in: str, problems: Problems) -> EarlierSurface:
     content = read_file(folder, SURFACE_FILE)
     if content is None:
         problems.error(
@@ -187,11 +187,11 @@ def _on_disk(folder: Path, found_in: str, problems: Problems) -> EarlierSurface:
             else "name the folder of a server that `mcpgen new` made",
         )
         raise StoppedError(Outcome.USAGE)
-    surface = _parsed(content, (folder / SURFACE_FILE).as_posix(), problems)
-    return EarlierSurface(surface, found_in, package_version(partial(read_file, folder)))
+    surface = _parse(content, (folder / SURFACE_FILE).as_posix(), problems)
+    return EarlierSurface(surface, found_in, find_package_version(partial(read_file, folder)))
 
 
-def _parsed(content: bytes, shown_as: str, problems: Problems) -> Surface:
+def _parse(content: bytes, shown_as: str, problems: Problems) -> Surface:
     try:
         return read_surface(content)
     except SurfaceUnreadableError as error:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mcpgen.emit.merge.blocks import TESTS, with_block
-from mcpgen.pipeline.project.atomic_write import replace_whole
-from mcpgen.pipeline.project.evidence import read_evidence, still_holds
+from mcpgen.pipeline.project.atomic_write import write_atomically
+from mcpgen.pipeline.project.evidence import is_evidence_current, read_evidence
 from mcpgen.pipeline.project.project_folder import read_file
 
 README_FILE = "README.md"
@@ -21,19 +21,19 @@ def show_tests(target: Path) -> tuple[str, ...]:
         OSError: the disk refused.
     """
     content = read_file(target, README_FILE)
-    if content is None or with_figures(content, "") == with_figures(content, "?"):
+    if content is None or set_figures(content, "") == set_figures(content, "?"):
         return ()  # it has no such block
     evidence = read_evidence(target, TESTS)
-    is_current = evidence is not None and still_holds(target, evidence)
-    shown = figures_markdown(evidence) if evidence is not None and is_current else ""
-    changed = with_figures(content, shown)
+    is_current = evidence is not None and is_evidence_current(target, evidence)
+    shown = format_figures(evidence) if evidence is not None and is_current else ""
+    changed = set_figures(content, shown)
     if changed == content:
         return ()
-    replace_whole((target / README_FILE).resolve(), changed)
+    write_atomically((target / README_FILE).resolve(), changed)
     return (README_FILE,)
 
 
-def with_figures(readme: bytes, shown: str) -> bytes:
+def set_figures(readme: bytes, shown: str) -> bytes:
     """Give a README with other figures in its block of the tests, if it has one."""
     try:
         return with_block(readme.decode(), TESTS, shown).encode()
@@ -41,7 +41,7 @@ def with_figures(readme: bytes, shown: str) -> bytes:
         return readme  # in an encoding of the user's own
 
 
-def figures_markdown(evidence: Mapping[str, Any]) -> str:
+def format_figures(evidence: Mapping[str, Any]) -> str:
     """Say in figures what tests found; it has no date, so that it changes only with them."""
     counts, cases = _numbers(evidence.get("tests")), _numbers(evidence.get("cases"))
     said = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]

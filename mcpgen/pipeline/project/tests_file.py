@@ -13,10 +13,10 @@ from mcpgen.pipeline.project.project_folder import read_file
 def read_own_cases(target: Path, problems: Problems) -> LocatedTests | None:
     """Read `mcpgen.tests.yaml`; None where there is none, or, with problems, where it is wrong."""
     content = read_file(target, TESTS_FILE)
-    return None if content is None else own_cases_of(content, target, problems)
+    return None if content is None else parse_own_cases(content, target, problems)
 
 
-def own_cases_of(content: bytes, target: Path, problems: Problems) -> LocatedTests | None:
+def parse_own_cases(content: bytes, target: Path, problems: Problems) -> LocatedTests | None:
     """Read the cases of the server at `target`; None, with problems, where the file is wrong."""
     from mcpgen.manifest.tests_file import read_tests  # a validator and YAML
 

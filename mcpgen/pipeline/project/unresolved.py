@@ -1,4 +1,4 @@
-"""What stands in a project that a run must not build on, or that nobody but a person can judge."""
+"""Conflicts and foreign files in a project, which only its user can resolve."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "REVERT_HEAD")
 
 
 def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> list[str]:
-    """Tell of conflict markers in the files at `paths`, and of versions that wait beside a file."""
-    marked = [path for path in sorted(set(paths)) if _tell_of_markers(target, path, problems)]
+    """Report conflict markers in the files at `paths`, and new versions that wait beside a file."""
+    marked = [path for path in sorted(set(paths)) if _report_markers(target, path, problems)]
     folder = target / CONFLICT_FOLDER
     left = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     offered = [path.relative_to(target).as_posix() for path in left]
@@ -33,10 +33,10 @@ def find_unresolved(target: Path, paths: Iterable[str], problems: Problems) -> l
     return [*marked, *offered]
 
 
-def _tell_of_markers(target: Path, path: str, problems: Problems) -> bool:
+def _report_markers(target: Path, path: str, problems: Problems) -> bool:
     lines = (read_file(target, path) or b"").decode("utf-8", "replace").splitlines()
     if path.endswith(".md"):
-        _tell_of_stray_markers(path, lines, problems)
+        _report_stray_markers(path, lines, problems)
     # Inside a marked block all text is mcpgen's, and the next run rewrites it.
     outside = fold(lines)[0] if path.endswith(".md") else lines
     marker = next((line for line in outside if _MARKER.match(line)), None)
@@ -52,7 +52,7 @@ def _tell_of_markers(target: Path, path: str, problems: Problems) -> bool:
     return True
 
 
-def _tell_of_stray_markers(path: str, lines: Sequence[str], problems: Problems) -> None:
+def _report_stray_markers(path: str, lines: Sequence[str], problems: Problems) -> None:
     stray = stray_markers(lines)
     if stray:
         line = lines[stray[0]]
@@ -66,7 +66,7 @@ def _tell_of_stray_markers(path: str, lines: Sequence[str], problems: Problems) 
 
 
 def is_merging(target: Path) -> bool:
-    """Whether git is in the middle of bringing two branches together around `target`."""
+    """Whether git is merging, rebasing or picking in the repository around `target`."""
     for folder in (target.resolve(), *target.resolve().parents):
         git = folder / ".git"
         if git.is_file():  # a worktree or a submodule: names the folder

@@ -13,7 +13,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings
-from mcpgen.pipeline.project.evidence import read_evidence, still_holds
+from mcpgen.pipeline.project.evidence import is_evidence_current, read_evidence
 from mcpgen.pipeline.project.project_folder import read_file
 
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
@@ -64,12 +64,12 @@ def apart_because(target: Path) -> str | None:
         return None
 
 
-def server_facts(target: Path) -> ServerFacts:
+def read_server_facts(target: Path) -> ServerFacts:
     """Read what the generated server at `target` is."""
     contracts = sorted(target.glob("src/*/_generated/contract.json"))
     if len(contracts) != 1:
         return ServerFacts()
-    contract = _json(contracts[0])
+    contract = _read_json(contracts[0])
     has_api = bool(contract.get("groups"))
     tools = (read_file(contracts[0].parent, "listing.jsonl") or b"").splitlines()
     found = read_file(contracts[0].parent, "search_listing.jsonl")
@@ -81,19 +81,21 @@ def server_facts(target: Path) -> ServerFacts:
         version=version[1] if version else "",
         tools=len(tools) if has_api else None,
         tokens=sum(-(-len(line) // 4) for line in listed) if has_api else None,
-        tests=_tests(target),
+        tests=_read_tests(target),
     )
 
 
-def _tests(target: Path) -> str:
+def _read_tests(target: Path) -> str:
     """Give the result of the last run of the tests, if nothing changed since."""
     evidence = read_evidence(target, "tests")
     if evidence is None:
         return "unknown"
-    return str(evidence.get("result", "unknown")) if still_holds(target, evidence) else "stale"
+    return (
+        str(evidence.get("result", "unknown")) if is_evidence_current(target, evidence) else "stale"
+    )
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError):
@@ -101,7 +103,7 @@ def _json(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lay out a table; every character of a cell is literal text."""
     from mcpgen.render.filters import markdown_text
 

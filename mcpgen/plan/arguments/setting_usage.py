@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
@@ -31,18 +29,27 @@ def count_operation_usage(
         needs.setdefault(operation.source, []).append(
             requests.of(operation.key, _build_request(operation))
         )
-    usages = count_usages([tool for tools in needs.values() for tool in tools])
-    of_its_sources: Counter[str] = Counter()
+    unused = Usage(len(operations))
+    usages: dict[str, Usage] = {}
     for tools in needs.values():
-        of_its_sources.update(dict.fromkeys(count_usages(tools), len(tools)))
+        for name, usage in count_usages(tools).items():
+            usages[name] = _add_usage(usages.get(name, unused), usage)
     counted = []
     for variable in variables:
-        usage = dataclasses.replace(
-            usages.get(variable.name, Usage(len(operations))),
-            of_its_sources=of_its_sources[variable.name],
-        )
+        usage = usages.get(variable.name, unused)
         counted.append(replace(variable, usage=usage, required=usage.is_needed_by_most))
     return counted
+
+
+def _add_usage(usage: Usage, of_source: Usage) -> Usage:
+    """Add the usage by the tools of one more source."""
+    return Usage(
+        usage.total,
+        usage.needed_by + of_source.needed_by,
+        usage.alternative_for + of_source.alternative_for,
+        usage.usable_by + of_source.usable_by,
+        usage.of_its_sources + of_source.total,
+    )
 
 
 def count_tool_usage(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpgen.changelog import Change, Changelog, Level, next_version
-from mcpgen.changelog.formats import github_annotations, markdown
+from mcpgen.changelog.formats import format_github_annotations, format_markdown
 
 SURFACE = (
     b'{\n"surface_version": 1,\n"tools": {\n"get_pet": {\n"title": "x"\n},\n"zap": {\n}\n}\n}\n'
@@ -22,18 +22,18 @@ def test_markdown_has_a_list_for_each_level_and_texts_apart() -> None:
         change(Level.PATCH, 'has another title: "Zap"'),
         change(Level.PATCH, "the server's instructions changed", tool=""),
     )
-    assert markdown(Changelog(changes)) == (
+    assert format_markdown(Changelog(changes)) == (
         "### Breaking changes\n\n"
         "- `zap`: was removed (`GET /zap`)\n\n"
         "### Texts (the behaviour of models may change)\n\n"
         '- `zap`: has another title: "Zap"\n'
         "- the server's instructions changed\n"
     )
-    assert markdown(Changelog()) == "No change in the tools.\n"
+    assert format_markdown(Changelog()) == "No change in the tools.\n"
 
 
 def test_markdown_takes_nothing_of_a_document_as_markup() -> None:
-    text = markdown(Changelog((change(Level.MAJOR, "has <img> `a\n\n# b` @team [x](y) |"),)))
+    text = format_markdown(Changelog((change(Level.MAJOR, "has <img> `a\n\n# b` @team [x](y) |"),)))
     assert text.splitlines()[2] == "- `zap`: has &lt;img> `a # b` &#64;team \\[x\\](y) \\|"
 
 
@@ -43,12 +43,12 @@ def test_annotations_are_placed_and_escaped() -> None:
         change(Level.MINOR, "is new"),
         change(Level.PATCH, "is gone from the file", "removed"),
     )
-    assert github_annotations(Changelog(changes), "a,b:c.json", SURFACE).splitlines() == [
+    assert format_github_annotations(Changelog(changes), "a,b:c.json", SURFACE).splitlines() == [
         "::warning file=a%2Cb%3Ac.json,line=4,title=tool-removed::`get_pet`: 50 %25%0Aof ::error::",
         "::notice file=a%2Cb%3Ac.json,line=7,title=tool-removed::`zap`: is new",
         "::notice file=a%2Cb%3Ac.json,line=1,title=tool-removed::`removed`: is gone from the file",
     ]
-    over = github_annotations(Changelog(changes), "a", SURFACE, fail_on=Level.MINOR)
+    over = format_github_annotations(Changelog(changes), "a", SURFACE, fail_on=Level.MINOR)
     assert [line.split()[0] for line in over.splitlines()] == ["::error", "::error", "::notice"]
 
 

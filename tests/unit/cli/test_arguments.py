@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.arguments import TypedArguments
-from mcpgen.cli.usage_error import MisuseError
+from mcpgen.cli.usage_error import UsageError
 
 SCHEMA = {
     "properties": {
@@ -39,13 +39,13 @@ SCHEMA = {
     ],
 )
 def test_a_pair_becomes_what_the_schema_wants(pairs: tuple[str, ...], expected: Any) -> None:
-    assert TypedArguments(pairs).fit(SCHEMA) == expected
+    assert TypedArguments(pairs).convert(SCHEMA) == expected
 
 
 def test_an_object_gives_the_arguments_and_pairs_win() -> None:
     typed = TypedArguments(("limit=2",), '{"limit": 1, "isbn": "978"}')
 
-    assert typed.fit(SCHEMA) == {"limit": 2, "isbn": "978"}
+    assert typed.convert(SCHEMA) == {"limit": 2, "isbn": "978"}
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_an_object_gives_the_arguments_and_pairs_win() -> None:
     ],
 )
 def test_what_is_no_argument_says_what_was_expected(typed: TypedArguments, message: str) -> None:
-    with pytest.raises(MisuseError, match=message.replace("`", ".")):
-        typed.fit(SCHEMA)
+    with pytest.raises(UsageError, match=message.replace("`", ".")):
+        typed.convert(SCHEMA)

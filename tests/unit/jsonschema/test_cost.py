@@ -85,9 +85,9 @@ def test_errors_of_a_flat_instance_are_collected(schema: dict[str, Any]) -> None
 
 
 def doubled(levels: int) -> dict[str, Any]:
-    levels_of = range(levels)
+    read_levels = range(levels)
     definitions: dict[str, Any] = {
-        f"D{n}": {"anyOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in levels_of
+        f"D{n}": {"anyOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in read_levels
     }
     definitions[f"D{levels}"] = {"type": "string"}
     return {"$defs": definitions, "$ref": "#/$defs/D0"}

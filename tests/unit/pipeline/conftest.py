@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.pipeline import run as pipeline
-from mcpgen.pipeline.commands.override import TakeOver, override
+from mcpgen.pipeline.commands.override import OverrideReport, override
 from tests.support.projects import DOCUMENT, silent
 
 
@@ -50,10 +50,10 @@ def regenerate(project: Path, cache: Path) -> Callable[..., pipeline.Report]:
 
 
 @pytest.fixture
-def take_over(project: Path, cache: Path) -> Callable[..., TakeOver]:
+def take_over(project: Path, cache: Path) -> Callable[..., OverrideReport]:
     def run(
         name: str = "GET /pets/{petId}", *, dry_run: bool = False, replaces: bool = False
-    ) -> TakeOver:
+    ) -> OverrideReport:
         options = pipeline.GenerateOptions(dry_run=dry_run, external_validator=False, cache=cache)
         return override(project, name, options, silent, replaces=replaces)
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 from mcpgen.pipeline import run as pipeline
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client

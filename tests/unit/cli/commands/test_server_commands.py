@@ -19,7 +19,7 @@ import pytest
 from mcpgen.cli.app import run
 from mcpgen.cli.commands.call import content_text
 from mcpgen.cli.commands.tools import title, token_cost
-from mcpgen.cli.packages import find_package
+from mcpgen.factory.packages import find_package
 
 WAIT_SECONDS = 60
 

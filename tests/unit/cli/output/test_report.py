@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from mcpgen.cli.output.problem_text import problem_text
-from mcpgen.cli.output.report import Printer, counts
+from mcpgen.cli.output.report import Printer, format_counts
 from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
 from mcpgen.openapi.source.source_text import SourceText
@@ -198,7 +198,7 @@ def test_quiet_leaves_out_notes_and_counts() -> None:
 def test_problems_are_counted_by_severity() -> None:
     warning = Diagnostic("w", Severity.WARNING, "m")
 
-    assert counts([DANGLING, warning, warning]) == "1 error, 2 warnings"
+    assert format_counts([DANGLING, warning, warning]) == "1 error, 2 warnings"
 
 
 def test_colour_needs_a_terminal_and_no_color_unset(monkeypatch: pytest.MonkeyPatch) -> None:

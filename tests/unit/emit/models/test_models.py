@@ -153,29 +153,6 @@ def test_a_class_cannot_have_the_name_of_a_type() -> None:
         make_models(plan_of({"Any": {"type": "object", "properties": {"a": {}}}}))
 
 
-def test_work_done_in_two_processes_gives_the_same_bytes() -> None:
-    wide = {
-        f"Wide{n}": {
-            "type": "object",
-            "properties": {
-                **{f"p{k}": {"type": "string"} for k in range(120)},
-                "next": {"$ref": f"#/$defs/Wide{n + 1}"},
-                "back": {"$ref": f"#/$defs/Wide{n - 1}"} if n % 2 else {},
-            },
-        }
-        for n in range(29)
-    }
-    wide["Wide29"] = {"type": "object", "properties": {"x": {}}}
-    plan = plan_of(wide)
-    shards = models.divide(wide)
-    assert len(shards) == 2
-    apart = text_of(plan)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(models, "divide", lambda shapes: [models.Shard(shapes, {})])
-        together = text_of(plan)
-    assert apart == together
-
-
 def test_a_second_run_reads_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_models(server_plan(), tmp_path)
     monkeypatch.setattr(sys, "executable", "/no/such/python")
@@ -218,7 +195,7 @@ def test_the_child_sees_nothing_of_the_users_python(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PYTHONPATH", str(script.parent))
     child = models._Child({})
     try:
-        flags, path, environment = child.answer().splitlines()
+        flags, path, environment = child.join().splitlines()
     finally:
         child.stop()
     assert flags == "isolated"
@@ -230,18 +207,3 @@ def test_a_child_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(models, "_CHILD", Path(__file__).with_name("no_such_script.py"))
     with pytest.raises(ModelsFailedError, match=r"datamodel-code-generator failed: .*no_such"):
         make_models(server_plan())
-
-
-def test_definitions_in_one_circle_stay_in_one_process() -> None:
-    circle = {
-        f"C{n}": {
-            "type": "object",
-            "properties": {
-                **{f"p{k}": {"type": "string"} for k in range(200)},
-                "next": {"$ref": f"#/$defs/C{(n + 1) % 20}"},
-            },
-        }
-        for n in range(20)
-    }
-    [only] = models.divide(circle)
-    assert (set(only.shapes), only.stand_ins) == (set(circle), {})

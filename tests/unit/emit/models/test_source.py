@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.emit.models.source import UnprovenModelError, module_source, proven_definitions
+from mcpgen.emit.models.source import UnprovenModelError, format_module, prove_definitions
 
 HEAD = "from typing import Any, NotRequired, TypeAlias, TypedDict\n"
 PET = {"type": "object", "properties": {"id": {}, "tag": {}}, "required": ["id"]}
@@ -12,7 +12,7 @@ GOOD = HEAD + "class Pet(TypedDict):\n    id: int\n    tag: NotRequired[str]\n"
 
 
 def test_a_faithful_class_is_taken() -> None:
-    assert list(proven_definitions(GOOD, {"Pet": PET})) == ["Pet"]
+    assert list(prove_definitions(GOOD, {"Pet": PET})) == ["Pet"]
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_a_faithful_class_is_taken() -> None:
 )
 def test_anything_else_is_refused(source: str) -> None:
     with pytest.raises(UnprovenModelError):
-        proven_definitions(source, {"Pet": PET})
+        prove_definitions(source, {"Pet": PET})
 
 
 def test_the_functional_form_is_taken_where_keys_are_no_names() -> None:
     source = HEAD + "Pet = TypedDict('Pet', {'id': int, 'a-b': NotRequired[str]})\n"
     shape = {"type": "object", "properties": {"id": {}, "a-b": {}}, "required": ["id"]}
-    assert "Pet" in proven_definitions(source, {"Pet": shape})
+    assert "Pet" in prove_definitions(source, {"Pet": shape})
 
 
 def test_comments_and_foreign_definitions_do_not_get_into_the_module() -> None:
     source = GOOD.replace("id: int", "id: int  # evil\r# more") + "Other: TypeAlias = int\n"
-    definitions = proven_definitions(source, {"Pet": PET})
-    text = module_source("Types.", definitions, {})
+    definitions = prove_definitions(source, {"Pet": PET})
+    text = format_module("Types.", definitions, {})
     assert "evil" not in text
     assert "Other" not in text
     assert "from typing import NotRequired, TypedDict" in text
@@ -67,8 +67,8 @@ def test_what_runs_at_import_stands_below_what_it_needs() -> None:
         + "A: TypeAlias = list[B]\nB: TypeAlias = dict[str, C]\nclass C(TypedDict):\n    a: A\n"
     )
     shape = {"type": "object", "properties": {"a": {}}, "required": ["a"]}
-    definitions = proven_definitions(source, {"A": {}, "B": {}, "C": shape})
-    text = module_source("Types.", definitions, {})
+    definitions = prove_definitions(source, {"A": {}, "B": {}, "C": shape})
+    text = format_module("Types.", definitions, {})
     assert text.index("class C") < text.index("B: TypeAlias") < text.index("A: TypeAlias")
 
 
@@ -77,7 +77,7 @@ def test_unions_are_written_with_bars_unless_that_cannot_run() -> None:
         HEAD.replace("TypedDict", "TypedDict, Union")
         + "A: TypeAlias = Union[str, list['A']]\nB: TypeAlias = Union[str, 'A']\n"
     )
-    definitions = proven_definitions(source, {"A": {}, "B": {}})
-    text = module_source("Types.", definitions, {})
+    definitions = prove_definitions(source, {"A": {}, "B": {}})
+    text = format_module("Types.", definitions, {})
     assert "A: TypeAlias = str | list['A']" in text
     assert "B: TypeAlias = Union[str, 'A']" in text

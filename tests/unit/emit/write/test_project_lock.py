@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from mcpgen.emit.write import project_lock as holding
-from mcpgen.emit.write.project_lock import BusyError, exclusive
+from mcpgen.emit.write.project_lock import BusyError, lock_project
 
 
 def test_two_runs_do_not_meet(tmp_path: Path) -> None:
-    with exclusive(tmp_path):
-        second = exclusive(tmp_path)
+    with lock_project(tmp_path):
+        second = lock_project(tmp_path)
         with pytest.raises(BusyError, match=f"process {os.getpid()}"):
             second.__enter__()
     assert list(tmp_path.iterdir()) == []
@@ -25,15 +25,15 @@ def test_the_mark_of_a_killed_run_holds_nobody(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
-        with exclusive(tmp_path):
+        with lock_project(tmp_path):
             os.write(writing, b"held")
             signal.pause()
     assert os.read(reading, 4) == b"held"
     with pytest.raises(BusyError, match=f"process {process}"):
-        exclusive(tmp_path).__enter__()
+        lock_project(tmp_path).__enter__()
     os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
-    with exclusive(tmp_path):
+    with lock_project(tmp_path):
         assert (tmp_path / ".mcpgen/running").read_text() == str(os.getpid())
 
 
@@ -43,7 +43,7 @@ def test_a_mark_that_nobody_holds_counts_for_nothing(tmp_path: Path, process: st
     named = {"own": str(os.getpid()), "parent": str(os.getppid())}
     (tmp_path / ".mcpgen").mkdir()
     (tmp_path / ".mcpgen/running").write_text(named.get(process, process))
-    with exclusive(tmp_path):
+    with lock_project(tmp_path):
         assert (tmp_path / ".mcpgen/running").read_text() == str(os.getpid())
     assert list(tmp_path.iterdir()) == []
 
@@ -53,7 +53,7 @@ def test_a_mark_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
     mine.write_text("mine")
     (tmp_path / ".mcpgen").mkdir()
     (tmp_path / ".mcpgen/running").symlink_to(mine)
-    with pytest.raises(OSError, match="symbolic link"), exclusive(tmp_path):
+    with pytest.raises(OSError, match="symbolic link"), lock_project(tmp_path):
         pass
     assert mine.read_text() == "mine"
 
@@ -71,7 +71,7 @@ def test_a_mark_whose_holder_removes_it_meanwhile_is_made_anew(
         real(handle, how)
 
     monkeypatch.setattr(holding.fcntl, "flock", lock)
-    with exclusive(tmp_path):
+    with lock_project(tmp_path):
         assert opened == [2]
         assert mark.exists()
 
@@ -91,17 +91,17 @@ def test_where_the_disk_knows_no_locks_it_counts_whether_the_process_runs(
 
     mark.write_text(str(os.getppid()))
     with pytest.raises(BusyError, match=f"process {os.getppid()}"):
-        exclusive(tmp_path).__enter__()
+        lock_project(tmp_path).__enter__()
 
     for process in (dead, os.getpid()):
         mark.parent.mkdir(exist_ok=True)
         mark.write_text(str(process))
-        with exclusive(tmp_path):
+        with lock_project(tmp_path):
             assert mark.read_text() == str(os.getpid())
 
 
 def test_the_mark_goes_when_a_run_fails(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), exclusive(tmp_path):
+    with pytest.raises(RuntimeError), lock_project(tmp_path):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
 
@@ -111,6 +111,6 @@ def test_a_full_disk_leaves_no_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(holding.os, "write", no_space)
-    with pytest.raises(OSError, match="No space"), exclusive(tmp_path):
+    with pytest.raises(OSError, match="No space"), lock_project(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 
 from mcpgen.emit.lockfile.lockfile import LockedFile, sha256
 from mcpgen.emit.merge.base import BASE_FILE
-from mcpgen.emit.write.reconcile import Changes, Earlier, reconcile, unified_diff
+from mcpgen.emit.write.reconcile import Changes, Earlier, format_diff, reconcile
 from mcpgen.ir.file_set import Owner, PlannedFile
 
 OLD, NEW, MINE = b"old\n", b"new\n", b"mine\n"
@@ -172,5 +172,5 @@ def test_older_skeletons_are_rendered_only_where_the_base_was_lost() -> None:
 
 
 def test_a_diff_of_binary_content_is_one_line() -> None:
-    diff = unified_diff("a.whl", b"PK\0\n" * 100, b"PK\0\r\n" * 100, ("mcpgen", "on disk"))
+    diff = format_diff("a.whl", b"PK\0\n" * 100, b"PK\0\r\n" * 100, ("mcpgen", "on disk"))
     assert diff == "Binary files a.whl (mcpgen) and a.whl (on disk) differ"

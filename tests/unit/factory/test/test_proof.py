@@ -9,8 +9,8 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.packages import find_package
-from mcpgen.pipeline.project.evidence import inputs_of, write_evidence
-from mcpgen.pipeline.project.workspace import server_facts
+from mcpgen.pipeline.project.evidence import hash_inputs, write_evidence
+from mcpgen.pipeline.project.workspace import read_server_facts
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +41,7 @@ def test_sound_server_passes_and_leaves_evidence(
     }
     found = evidence(petstore_copy)
     assert found["outcome"] == "passed"
-    assert found["inputs"] == inputs_of(petstore_copy)
+    assert found["inputs"] == hash_inputs(petstore_copy)
     assert str(petstore_copy) not in json.dumps(found)
     assert "<testcase" in (petstore_copy / "junit.xml").read_text()
     tools = {tool["name"] for tool in find_package(petstore_copy).read_tools()}
@@ -50,7 +50,7 @@ def test_sound_server_passes_and_leaves_evidence(
     least, most = min(found["cases"].values()), max(found["cases"].values())
     shown = f"Calls of each of the {len(tools)} tools: {least} to {most}, "
     assert shown in (petstore_copy / "README.md").read_text()
-    assert server_facts(petstore_copy).tests == found["result"]
+    assert read_server_facts(petstore_copy).tests == found["result"]
 
 
 def test_failed_test_is_told_with_its_tool_and_its_reason(
@@ -71,11 +71,11 @@ def test_failed_test_is_told_with_its_tool_and_its_reason(
 def test_evidence_says_nothing_of_what_changed_since(petstore_copy: Path) -> None:
     run(["test", str(petstore_copy), "-q"])
     (petstore_copy / "README.md").write_text("mine")
-    assert "passed" in server_facts(petstore_copy).tests
+    assert "passed" in read_server_facts(petstore_copy).tests
 
     spoil(petstore_copy, '"DELETE"', '"GET"')
 
-    assert server_facts(petstore_copy).tests == "stale"
+    assert read_server_facts(petstore_copy).tests == "stale"
 
 
 def test_evidence_says_nothing_of_another_runtime(petstore_copy: Path) -> None:
@@ -84,9 +84,9 @@ def test_evidence_says_nothing_of_another_runtime(petstore_copy: Path) -> None:
     installed.parent.mkdir(parents=True)
 
     installed.write_text(f"Name: mcpgen\nVersion: {version('mcpgen')}\n")
-    assert server_facts(petstore_copy).tests == "9 passed"
+    assert read_server_facts(petstore_copy).tests == "9 passed"
     installed.write_text("Name: mcpgen\nVersion: 99.0.0\n")
-    assert server_facts(petstore_copy).tests == "stale"
+    assert read_server_facts(petstore_copy).tests == "stale"
 
 
 def test_some_of_the_tests_are_evidence_of_nothing(

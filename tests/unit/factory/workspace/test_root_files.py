@@ -11,7 +11,7 @@ import pytest
 from mcpgen.cli.app import run
 from mcpgen.factory.workspace.root_files import Block, MarkersError, with_block
 from mcpgen.pipeline.project import atomic_write as replacing
-from mcpgen.pipeline.project.workspace import markdown_table
+from mcpgen.pipeline.project.workspace import format_table
 
 BLOCK = Block("README.md", "<!-- a -->", "<!-- /a -->", "one\ntwo")
 
@@ -117,7 +117,7 @@ def test_a_file_whose_markers_are_wrong_is_refused() -> None:
 
 
 def test_a_cell_of_the_inventory_is_literal_text() -> None:
-    table = markdown_table(["api"], [["a|b <i>\n# c"]])
+    table = format_table(["api"], [["a|b <i>\n# c"]])
     assert table.splitlines()[2] == "| a\\|b &lt;i> \\# c |"
 
 

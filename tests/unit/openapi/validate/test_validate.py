@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import json
-import os
 import random
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -305,36 +302,26 @@ def test_the_judge_opens_nothing_that_a_document_names(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[judging.ChildProcess]]:
-    """Gives the test a process of its own, and ends it."""
-    running: list[judging.ChildProcess] = []
-    monkeypatch.setattr(judging, "_running", running)
-    monkeypatch.setattr(judging, "_open", [])
-    yield running
-    for process in running:
-        process.end()
-
-
-@pytest.fixture
-def program(
-    own_process: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[str], None]:
-    """Puts a program in the validator's place: statements that run for each document."""
+def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[str], None]]:
+    """Puts a program in the validator's place."""
+    monkeypatch.setattr(judging, "_pending", [])
 
     def use(statements: str) -> None:
         path = tmp_path / "program.py"
         path.write_text(
             "import sys, time\nfrom pathlib import Path\nhere = Path(__file__).parent\n"
-            "for line in sys.stdin.buffer:\n    sys.stdin.buffer.read(int(line))\n"
-            + textwrap.indent(statements, "    ")
+            + statements
         )
         monkeypatch.setattr(judging, "_PROGRAM", path)
 
-    return use
+    yield use
+    for pending in judging._pending:
+        pending.join()
 
 
 OBJECTS = """print('{"findings": [{"tokens": ["info"], "message": "no title"}]}', flush=True)\n"""
 LOGS = """print("asked", file=open(here / "log", "a"))\n"""
+SLOW = "import faulthandler; faulthandler.dump_traceback_later(0.1, exit=True); time.sleep(60)"
 WAITS = """
 while not (here / "told").exists():
     time.sleep(0.01)
@@ -387,7 +374,8 @@ def test_what_later_stages_find_hides_no_objection(
         ("raise SystemExit", "it stopped without an answer"),
         ("print('no JSON', flush=True)", "its answer was invalid"),
         ("""print('{"stopped": "MemoryError"}', flush=True)""", "it stopped with MemoryError"),
-        ("""print('{"too_slow": true}', flush=True)""", "it took more than 5 seconds"),
+        ("import os; os.abort()", "it stopped with status -6"),
+        (SLOW, "it took more than 5 seconds"),
     ],
 )
 def test_a_judge_that_gives_up_is_a_note_and_is_not_kept(
@@ -414,83 +402,67 @@ def test_a_judge_that_hangs_is_stopped(
     assert "0.1 seconds" in start_validation(GOOD).join().failure
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
-@pytest.mark.usefixtures("own_process")
-def test_a_document_that_takes_too_long_is_given_up_and_the_next_one_judged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_document_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The validator takes about 10 ms for an operation of this document."""
     monkeypatch.setattr(judging, "_SECONDS", 1)
     assert "1 seconds" in start_validation(synthetic(10_000)).join().failure
-    (running,) = judging._running
-    assert start_validation(SWAGGER).join() == ExternalResult()
-    assert judging._running == [running]
 
 
 ENDS = """
 import json, os, signal, sys
 from pathlib import Path
-from mcpgen.openapi.validate import external as judging
+from mcpgen import child_script
+from mcpgen.openapi.validate import external
 
-judging._SECONDS = 600
-judging._PROGRAM = Path(sys.argv[1])
-pending = judging.start_validation(json.loads(sys.stdin.read()))
-print(judging._running[0]._process.pid, flush=True)
+started = []
+begin = child_script.subprocess.Popen
+child_script.subprocess.Popen = lambda *a, **k: started.append(begin(*a, **k)) or started[0]
+external._SECONDS = 600
+external._PROGRAM = Path(sys.argv[1])
+pending = external.start_validation(json.loads(sys.stdin.read()))
+print(started[0].pid, flush=True)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 @pytest.mark.parametrize(
-    ("end", "real"),
+    "end",
     [
-        ("", True),
-        ("sys.exit(3)", True),
-        ("raise RuntimeError", False),
-        ("os.kill(os.getpid(), signal.SIGINT)", True),
-        ("os.kill(os.getpid(), signal.SIGTERM)", True),
-        ("os.kill(os.getpid(), signal.SIGKILL)", True),
+        "",
+        "sys.exit(3)",
+        "raise RuntimeError",
+        "os.kill(os.getpid(), signal.SIGINT)",
     ],
 )
-def test_the_validator_ends_with_the_process_that_asked(
-    tmp_path: Path, end: str, real: bool
-) -> None:
-    """However that ends, and whatever the validator and its fork are doing."""
+def test_the_validator_ends_with_the_process_that_asked(tmp_path: Path, end: str) -> None:
     hangs = tmp_path / "hangs.py"
-    hangs.write_text("import os, time\nos.fork()\nwhile True: time.sleep(60)\n")
-    command = [sys.executable, "-c", ENDS + end, judging._PROGRAM if real else hangs]
+    hangs.write_text("import time\nwhile True: time.sleep(60)\n")
+    command = [sys.executable, "-c", ENDS + end, hangs]
+    asks = subprocess.run(
+        command, input=json.dumps(GOOD).encode(), capture_output=True, check=False
+    )
+    assert asks.stdout, asks.stderr
+    assert not _is_running(int(asks.stdout))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
+def test_the_validator_of_a_killed_process_ends_after_its_time(end: str) -> None:
+    ends = ENDS.replace("600", "1") + f"os.kill(os.getpid(), signal.{end})"
+    command = [sys.executable, "-c", ends, judging._PROGRAM]
     asks = subprocess.run(
         command, input=json.dumps(synthetic(5_000)).encode(), capture_output=True, check=False
     )
-    group = asks.stdout.decode().strip()
-    assert group, asks.stderr
+    assert asks.stdout, asks.stderr
     deadline = time.monotonic() + 60
-    while _members(group):
-        assert time.monotonic() < deadline, f"process group {group} goes on"
+    while _is_running(int(asks.stdout)):
+        assert time.monotonic() < deadline, "the validator goes on"
+        time.sleep(0.05)
 
 
-def _members(group: str) -> list[str]:
-    """The processes of a group that have not ended."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
-            if its_group == group and state not in "ZX":
-                found.append(stat.parent.name)
-    return found
-
-
-def test_one_process_judges_all_documents_and_none_meets_what_another_left(
-    own_process: list[judging.ChildProcess], tmp_path: Path
-) -> None:
-    (tmp_path / "x.json").write_text("{}")
-    first = start_validation(GOOD)
-    (running,) = own_process
-    unreadable = start_validation(
-        GOOD | {"paths": {"/a": {"$ref": (tmp_path / "x.json").as_uri()}}}
-    )
-    wrong = start_validation(changed(f"{GET}/parameters/0/schema/default", 7))
-    assert start_validation(GOOD).join() == start_validation(SWAGGER).join() == ExternalResult()
-    assert wrong.join().findings
-    assert unreadable.join().failure
-    assert first.join().findings == ()
-    assert own_process == [running]
+def _is_running(process: int) -> bool:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.pipeline import run as pipeline
-from mcpgen.pipeline.project.evidence import made_with, write_evidence
+from mcpgen.pipeline.project.evidence import describe_tools, write_evidence
 from tests.support.paths import REPOSITORY
 
 HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
@@ -160,7 +160,7 @@ def test_tests_that_ran_with_another_state_of_a_checkout_are_noted(
     project: Path, tmp_path: Path
 ) -> None:
     source = install_checkout(project, tmp_path / "check out")
-    write_evidence(project, "tests", {"mutation": made_with(project)})
+    write_evidence(project, "tests", {"mutation": describe_tools(project)})
     assert notes(project) == []
     source.write_text("A = 2\n")
     assert notes(project) == ["proven-with-other-runtime"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.emit.write.project_lock import exclusive
+from mcpgen.emit.write.project_lock import lock_project
 from mcpgen.pipeline import run as pipeline
 from tests.support.projects import silent
 
@@ -233,7 +233,7 @@ def test_a_cut_run_is_finished_first(
 
 
 def test_another_run_is_waited_for_by_telling(project: Path, regenerate: Regenerate) -> None:
-    with exclusive(project):
+    with lock_project(project):
         report = regenerate()
     assert (report.outcome, codes(report)) == ("interrupted", ["busy"])
 

@@ -225,14 +225,12 @@ def test_models_that_fail_stop_the_run_and_say_how_to_do_without(
 
 
 WAITS_FOR_THE_PLAN = """
-import sys, time
+import time
 from pathlib import Path
 
-for line in sys.stdin.buffer:
-    sys.stdin.buffer.read(int(line))
-    while not Path(__file__).with_name("planned").exists():
-        time.sleep(0.01)
-    print('{"findings": [{"tokens": ["info"], "message": "no contact"}]}', flush=True)
+while not Path(__file__).with_name("planned").exists():
+    time.sleep(0.01)
+print('{"findings": [{"tokens": ["info"], "message": "no contact"}]}')
 """
 
 
@@ -253,7 +251,7 @@ def test_the_validator_runs_beside_planning_and_is_heard_before_writing(
     program = tmp_path / "program.py"
     program.write_text(WAITS_FOR_THE_PLAN)
     monkeypatch.setattr(judging, "_PROGRAM", program)
-    monkeypatch.setattr(judging, "_running", [])
+    monkeypatch.setattr(judging, "_pending", [])
     monkeypatch.setattr(judging, "_receive", noting("answered", judging._receive))
     monkeypatch.setattr(build, "plan_tools", noting("planned", build.plan_tools))
     monkeypatch.setattr(new_module, "commit", noting("written", new_module.commit))
@@ -263,5 +261,3 @@ def test_the_validator_runs_beside_planning_and_is_heard_before_writing(
 
     assert order == ["planned", "answered", "written"]
     assert [problem.code for problem in report.problems] == ["outside-judge"]
-    for process in judging._running:
-        process.end()

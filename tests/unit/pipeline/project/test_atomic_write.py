@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from mcpgen.pipeline.project import atomic_write as replacing
-from mcpgen.pipeline.project.atomic_write import replace_whole
+from mcpgen.pipeline.project.atomic_write import write_atomically
 
 
 def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:
     file = tmp_path / "a.sh"
     file.write_text("old")
     file.chmod(0o750)
-    replace_whole(file, b"new")
+    write_atomically(file, b"new")
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o750)
     assert list(tmp_path.iterdir()) == [file]
 
@@ -29,6 +29,6 @@ def test_a_file_that_is_not_put_in_its_place_leaves_nothing(
     file.write_text("old")
     monkeypatch.setattr(replacing.shutil, "copymode", refuse)
     with pytest.raises(PermissionError):
-        replace_whole(file, b"new")
+        write_atomically(file, b"new")
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]

@@ -11,7 +11,7 @@ import pytest
 
 from mcpgen.diagnostics import Diagnostic
 from mcpgen.pipeline import run as pipeline
-from mcpgen.pipeline.commands.override import TakeOver, ack
+from mcpgen.pipeline.commands.override import OverrideReport, ack
 from tests.support.projects import DOCUMENT, silent
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ Regenerate = Callable[..., pipeline.Report]
 
 
 @pytest.fixture
-def accept(project: Path, cache: Path) -> Callable[..., TakeOver]:
+def accept(project: Path, cache: Path) -> Callable[..., OverrideReport]:
     options = pipeline.GenerateOptions(external_validator=False, cache=cache)
     return lambda name=GET_PET: ack(project, name, options, silent)
 
@@ -48,7 +48,7 @@ def change(project: Path, *replacements: tuple[str, str]) -> None:
     (project / "openapi.yaml").write_text(text)
 
 
-def told(report: pipeline.Report | pipeline.CheckReport | TakeOver) -> list[Diagnostic]:
+def told(report: pipeline.Report | pipeline.CheckReport | OverrideReport) -> list[Diagnostic]:
     return list(report.problems)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.pipeline.project.evidence import write_evidence
-from mcpgen.pipeline.project.tested import figures_markdown, show_tests
+from mcpgen.pipeline.project.tested import format_figures, show_tests
 
 START, END = "<!-- mcpgen:tests -->\n", "<!-- /mcpgen:tests -->\n"
 FOUND = {
@@ -46,10 +46,10 @@ def figures(project: Path) -> str:
 
 
 def test_figures_are_told_as_far_as_there_are_any() -> None:
-    assert figures_markdown(FOUND) == SHOWN.rstrip("\n")
-    assert figures_markdown({"tests": {"passed": 0, "failed": 2}}) == "Tests: 0 passed, 2 failed."
+    assert format_figures(FOUND) == SHOWN.rstrip("\n")
+    assert format_figures({"tests": {"passed": 0, "failed": 2}}) == "Tests: 0 passed, 2 failed."
     hostile = {"tests": {"passed": "<script>"}, "cases": ["x"], "mutation": {"judged": 0}}
-    assert figures_markdown(hostile) == "Tests: ."
+    assert format_figures(hostile) == "Tests: ."
 
 
 def test_figures_stay_until_the_project_changes_and_make_nothing_stale(
