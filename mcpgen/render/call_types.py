@@ -9,8 +9,6 @@ from mcpgen.render.filters import DocText, Source, doc_text, identifier
 from mcpgen.render.views import (
     ImportView,
     NamesUsed,
-    import_models,
-    imports,
     parameters,
     short_title,
     workflow_returns,
@@ -30,9 +28,7 @@ class CallsModule(Struct, frozen=True):
     """`_generated/calls.py`."""
 
     title: DocText
-    typing_imports: tuple[ImportView, ...]
-    runtime_imports: tuple[ImportView, ...]
-    model_imports: tuple[ImportView, ...]
+    imports: tuple[ImportView, ...]
     calls: tuple[CallView, ...]
 
 
@@ -50,13 +46,13 @@ def calls_module(plan: ServerPlan) -> CallsModule | None:
     results = {tool.returns.name for tool in named if isinstance(tool.returns, WorkflowResult)}
     return CallsModule(
         title=short_title(plan),
-        typing_imports=imports({"typing": {"Protocol"} | names.typing}),
-        runtime_imports=imports({"mcpgen.runtime": {"Context"} | names.runtime}),
-        model_imports=imports(
+        imports=names.spell_imports(
+            plan,
             {
-                **import_models(plan, names.models),
-                f"{plan.package}._generated.workflows": set(results),
-            }
+                "typing": {"Protocol"},
+                "mcpgen.runtime": {"Context"},
+                f"{plan.package}._generated.workflows": results,
+            },
         ),
         calls=calls,
     )

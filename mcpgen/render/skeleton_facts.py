@@ -14,7 +14,6 @@ from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.credentials_yaml import origin_entries, parameter_entries, source_entries
 from mcpgen.render.filters import (
     Markdown,
-    doc_text,
     markdown_code,
     markdown_paragraph,
     markdown_text,
@@ -22,7 +21,7 @@ from mcpgen.render.filters import (
     scalar_text,
 )
 from mcpgen.render.first_steps_yaml import comment_exclude, comment_operations
-from mcpgen.render.views import purpose
+from mcpgen.render.views import purpose, short_title
 from mcpgen.text.prose import first_phrase, one_line, shorten
 from mcpgen.text.safe_text import SafeText
 
@@ -56,7 +55,7 @@ def skeleton_facts(
     summary = first_phrase(description) or title
     return {
         "title_markdown": markdown_text(title),
-        "title_docstring": doc_text(shorten(title, 60)),
+        "title_docstring": short_title(plan),
         "title_json": _json(title),
         "description_markdown": markdown_paragraph(description),
         "description_toml": quoted(shorten(summary, 200)),

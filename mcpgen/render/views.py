@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec import UNSET, Struct, field
 
@@ -74,9 +74,7 @@ class HandlerModule(Struct, frozen=True):
 
     title: DocText
     contract_file: Source
-    typing_imports: tuple[ImportView, ...]
-    runtime_imports: tuple[ImportView, ...]
-    model_imports: tuple[ImportView, ...]
+    imports: tuple[ImportView, ...]
     handlers: tuple[HandlerView, ...]
 
 
@@ -140,9 +138,7 @@ def handler_module(plan: ServerPlan, group: ToolGroupPlan) -> HandlerModule:
             f" {contract_file}."
         ),
         contract_file=literal(contract_file),
-        typing_imports=imports({"typing": names.typing}),
-        runtime_imports=imports({"mcpgen.runtime": {"Context", "ToolGroup"} | names.runtime}),
-        model_imports=imports(import_models(plan, names.models)),
+        imports=names.spell_imports(plan, {"mcpgen.runtime": {"Context", "ToolGroup"}}),
         handlers=handlers,
     )
 
@@ -164,6 +160,30 @@ class NamesUsed(Struct):
         self.typing |= typing_names
         self.models |= set(annotation.models)
         return source
+
+    def spell_imports(
+        self, plan: ServerPlan, others: Mapping[str, Set[str]]
+    ) -> tuple[ImportView, ...]:
+        """Spell the imports of all names and of `others`, by module; the formatter sorts them.
+
+        Raises:
+            ValueError: there is no such model.
+        """
+        if unknown := self.models - plan.models.keys():
+            raise ValueError(f"no model is called {', '.join(sorted(unknown))}")
+        modules: dict[str, Set[str]] = {
+            "typing": self.typing | others.get("typing", set()),
+            "mcpgen.runtime": self.runtime | others.get("mcpgen.runtime", set()),
+            f"{plan.package}._generated.models": {*self.models},
+        }
+        return tuple(
+            ImportView(
+                module=Source(".".join(identifier(part) for part in module.split("."))),
+                names=Source(", ".join(identifier(name) for name in sorted(names))),
+            )
+            for module, names in sorted((dict(others) | modules).items())
+            if names
+        )
 
 
 def _handler(tool: ToolPlan, names: NamesUsed) -> HandlerView:
@@ -344,22 +364,3 @@ def _is_literal_value(node: ast.expr) -> bool:
             return isinstance(value, int)
         case _:
             return False
-
-
-def import_models(plan: ServerPlan, used: set[Identifier]) -> dict[str, set[str]]:
-    """Return the import of the models that are `used`."""
-    if unknown := used - plan.models.keys():
-        raise ValueError(f"no model is called {', '.join(sorted(unknown))}")
-    return {f"{plan.package}._generated.models": {*used}}
-
-
-def imports(modules: Mapping[str, set[str]]) -> tuple[ImportView, ...]:
-    """Spell the imports of names, by module."""
-    return tuple(
-        ImportView(
-            module=Source(".".join(identifier(part) for part in module.split("."))),
-            names=Source(", ".join(identifier(name) for name in sorted(names))),
-        )
-        for module, names in sorted(modules.items())
-        if names
-    )

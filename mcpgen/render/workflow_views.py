@@ -33,8 +33,6 @@ from mcpgen.render.filters import (
 from mcpgen.render.views import (
     ImportView,
     NamesUsed,
-    import_models,
-    imports,
     package_view,
     parameters,
     workflow_returns,
@@ -68,9 +66,7 @@ class WorkflowsModule(Struct, frozen=True):
     """`_generated/workflows.py`."""
 
     title: DocText
-    typing_imports: tuple[ImportView, ...]
-    runtime_imports: tuple[ImportView, ...]
-    model_imports: tuple[ImportView, ...]
+    imports: tuple[ImportView, ...]
     results: tuple[ResultView, ...]
     workflows: tuple[WorkflowView, ...]
 
@@ -87,9 +83,7 @@ def workflows_module(plan: ServerPlan) -> WorkflowsModule:
     )
     return WorkflowsModule(
         title=package_view(plan).title,
-        typing_imports=imports({"typing": names.typing}),
-        runtime_imports=imports({"mcpgen.runtime": names.runtime}),
-        model_imports=imports(import_models(plan, names.models)),
+        imports=names.spell_imports(plan, {}),
         results=results,
         workflows=workflows,
     )

@@ -63,8 +63,9 @@ def test_what_gives_nothing_is_awaited_and_not_returned() -> None:
 def test_only_what_is_used_is_imported() -> None:
     plan = server_plan(tool("t", GET_PETS))
     module = handler_module(plan, plan.groups[0])
-    assert [line.names for line in module.runtime_imports] == ["Context, ToolGroup"]
-    assert (module.typing_imports, module.model_imports) == ((), ())
+    assert [(line.module, line.names) for line in module.imports] == [
+        ("mcpgen.runtime", "Context, ToolGroup")
+    ]
 
 
 @pytest.mark.parametrize("name", ["ctx", "list", "str", "Literal", "tools", "ABSENT"])
