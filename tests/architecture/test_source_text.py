@@ -21,7 +21,7 @@ KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with 
     ("mcpgen.runtime.package", "_import_handlers"),
     ("mcpgen.runtime.tools.registry", "call"),
     ("mcpgen.runtime.transports.http.server", "_housekeep"),
-    ("mcpgen.runtime.transports.http.streamable", "__call__"),
+    ("mcpgen.runtime.transports.http.streamable", "answer"),
     ("mcpgen.openapi.validate.external_program", "main"),
 }
 

@@ -77,7 +77,7 @@ def test_endless_requests(server: AttackedServer, start: bytes, repeated: bytes)
         with Bystander(server) as bystander:
             send_all(opened, repeated, ATTACK_SECONDS)
             assert health(server.port) == 200
-            time.sleep(0.3)
+            bystander.wait_until_served()
         bystander.check()
 
 

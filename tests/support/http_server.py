@@ -1,4 +1,4 @@
-"""A server over HTTP without sockets: the ASGI application is called as an HTTP server would."""
+"""A server over HTTP without sockets: its endpoints answer exchanges as on a connection."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.errors import InvalidArgumentsError, UnknownToolError
 from mcpgen.runtime.handlers.context import Context
 from mcpgen.runtime.handlers.dispatcher import Dispatcher
+from mcpgen.runtime.http_syntax.chunked import ChunkedDecoder
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.state.store import MemoryStore
+from mcpgen.runtime.transports.http.exchange import HttpExchange
+from mcpgen.runtime.transports.http.request_head import RequestHead
 from mcpgen.runtime.transports.http.streamable import StreamableHttp
 from mcpgen.runtime.transports.json_input import make_hot_decoder
 from tests.support.mcp_schemas import check_frame
@@ -128,35 +131,65 @@ def _field(line: str) -> tuple[str, str, str]:
 
 
 class Exchange:
-    """One HTTP request as it is being answered."""
+    """One HTTP request as it is being answered, and the connection that it came on."""
 
-    def __init__(self, app: StreamableHttp, scope: dict[str, Any], chunks: list[bytes]) -> None:
+    is_write_paused = False
+    date_field = b""
+
+    def __init__(
+        self, app: StreamableHttp, head: RequestHead, chunks: list[bytes], ends: bool, address: str
+    ) -> None:
         self.response = Response()
-        self._incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.client_network = address
         self._changed = asyncio.Event()
-        self._left = asyncio.Event()
-        for number, chunk in enumerate(chunks, 1):
-            self._incoming.put_nowait(
-                {"type": "http.request", "body": chunk, "more_body": number < len(chunks)}
-            )
-        self.task = asyncio.ensure_future(app(scope, self._receive, self._send))
+        self._received = bytearray()
+        self._decoder: ChunkedDecoder | None = None
+        first, *self._chunks = chunks
+        self._ends = ends
+        more_body = bool(self._chunks) or not ends
+        self._http = HttpExchange(self, head, bytearray(first), more_body=more_body)
+        self._http.start(app.answer, set())
+        assert self._http._task is not None
+        self.task = self._http._task
 
-    async def _receive(self) -> dict[str, Any]:
-        event = await self._incoming.get()
-        if event["type"] == "http.disconnect":
-            self._left.set()
-        return event
+    def read_on(self) -> None:
+        self._finish()
+        asyncio.get_running_loop().call_soon(self._feed)
 
-    async def _send(self, event: dict[str, Any]) -> None:
+    def _feed(self) -> None:
+        if self._chunks:
+            chunk = self._chunks.pop(0)
+            self._http.add_body(chunk, is_last=self._ends and not self._chunks)
+
+    def hold_body(self, size: int) -> None: ...
+
+    async def wait_until_writable(self) -> None: ...
+
+    def close(self) -> None:
+        self._finish()
+
+    def _finish(self) -> None:
+        self.response.is_complete = self._http.is_complete
+        self._changed.set()
+
+    def write(self, data: bytes) -> None:
         response = self.response
-        if event["type"] == "http.response.start":
-            assert not response.status, "a second response to one request"
-            response.status = event["status"]
-            response.headers = {name.decode(): value.decode() for name, value in event["headers"]}
+        assert not response.is_complete, "a second response to one request"
+        self._received += data
+        if not response.status:
+            head, end, rest = self._received.partition(b"\r\n\r\n")
+            assert end
+            first, *lines = head.decode().split("\r\n")
+            response.status = int(first.split()[1])
+            response.headers = dict(line.split(": ", 1) for line in lines)
+            self._received = rest
+            if "transfer-encoding" in response.headers:
+                self._decoder = ChunkedDecoder()
+        if self._decoder is not None:
+            response.body += self._decoder.feed(self._received, len(self._received))
         else:
-            assert not response.is_complete, "a body after its end"
-            response.body += event.get("body", b"")
-            response.is_complete = not event.get("more_body", False)
+            response.body += bytes(self._received)
+            self._received.clear()
         self._changed.set()
 
     async def until(self, condition: Callable[[Response], bool]) -> Response:
@@ -180,14 +213,14 @@ class Exchange:
 
     async def leave(self) -> None:
         """Close the connection, as a client does that has gone, and wait for what it ends."""
-        self._incoming.put_nowait({"type": "http.disconnect"})
+        self._http.disconnect()
         await asyncio.wait_for(asyncio.shield(self.task), BOUND_SECONDS)
 
     async def vanish(self) -> None:
         """Close the connection of a call that goes on, and wait until the server knows."""
-        self._incoming.put_nowait({"type": "http.disconnect"})
-        await asyncio.wait_for(self._left.wait(), BOUND_SECONDS)
-        await asyncio.sleep(0)  # lets whoever got the event act on it
+        self._http.disconnect()
+        for _ in range(3):  # lets whoever waits for that act on it
+            await asyncio.sleep(0)
 
 
 class Client:
@@ -195,6 +228,7 @@ class Client:
 
     def __init__(self, app: StreamableHttp) -> None:
         self.app = app
+        self.address = ""
         self.session_id = ""
         self.revision = ""
 
@@ -207,6 +241,7 @@ class Client:
         headers: dict[str, str] | list[tuple[str, str]] | None = None,
         query: str = "",
         chunks: list[bytes] | None = None,
+        ends: bool = True,
     ) -> Exchange:
         """Send a request; `headers` are added to those that every client sends."""
         if chunks is None:
@@ -220,19 +255,13 @@ class Client:
             "content-type": "application/json",
         }
         sent = [it for it in usual.items() if it[0] not in names] + given
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "root_path": "",
-            "query_string": query.encode(),
-            "headers": [
-                (name.lower().encode(), value.encode("latin-1"))
-                for name, value in sent
-                if value != OMITTED
-            ],
-        }
-        return Exchange(self.app, scope, chunks)
+        fields = [
+            (name.lower().encode(), value.encode("latin-1"))
+            for name, value in sent
+            if value != OMITTED
+        ]
+        head = RequestHead(method, path, query, fields)
+        return Exchange(self.app, head, chunks, ends, self.address)
 
     async def post(self, body: Any, headers: dict[str, str] | None = None) -> Response:
         """POST to the session and check each frame of the answer against the schema."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Final, TypeAlias
 
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
-"""HTTP headers as ASGI gives them: names in lower case, repeated ones repeated."""
+"""HTTP headers in their order: names in lower case, repeated ones repeated."""
 
 _VERSION: Final = b"mcp-protocol-version"
 _METHOD: Final = b"mcp-method"

@@ -11,22 +11,15 @@ from typing import Final, cast
 
 from mcpgen.runtime.http_syntax.chunked import ChunkedDecoder
 from mcpgen.runtime.http_syntax.fields import MalformedMessageError
-from mcpgen.runtime.transports.http.asgi_request import AsgiRequest
 from mcpgen.runtime.transports.http.connection_limits import (
     CALLING,
     IDLE,
     STREAMING,
     ConnectionLimits,
 )
-from mcpgen.runtime.transports.http.exchange import (
-    REQUEST_HEAD,
-    WHOLE_MESSAGES,
-    AsgiApplication,
-    Scope,
-)
+from mcpgen.runtime.transports.http.exchange import Answer, HttpExchange
 from mcpgen.runtime.transports.http.fair_share import identify_client
 from mcpgen.runtime.transports.http.known_heads import END_OF_HEAD, KnownHeads
-from mcpgen.runtime.transports.http.request_head import RequestHead
 from mcpgen.runtime.transports.http.request_parser import can_begin_request, parse_request
 from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 
@@ -57,11 +50,11 @@ _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*+")
 class ServerState:
     """What all connections of a server share."""
 
-    application: AsgiApplication
+    answer: Answer
     limits: ConnectionLimits
     heads: KnownHeads = field(default_factory=KnownHeads)
     connections: set[Connection] = field(default_factory=set)
-    running: set[AsgiRequest] = field(default_factory=set)  # requests whose tasks have not ended
+    running: set[HttpExchange] = field(default_factory=set)  # those whose tasks have not ended
     date_field: bytes = b""  # of responses, with its line end
 
 
@@ -82,7 +75,7 @@ class Connection(asyncio.Protocol):
         self._server = server
         self._limits = server.limits
         self._on_lost = on_lost
-        self._request: AsgiRequest | None = None  # the newest one
+        self._exchange: HttpExchange | None = None  # the newest one
         self._body_left = 0  # of its body, if that is not chunked
         self._chunks: ChunkedDecoder | None = None
         self._wire_bytes = 0  # of its chunked body
@@ -121,9 +114,9 @@ class Connection(asyncio.Protocol):
         if self._became_writable is not None:
             self._became_writable.set()
             self._became_writable = None
-        if self._request is not None:
-            self._request.disconnect()
-            self._request = None  # a reference cycle; the garbage collector runs rarely
+        if self._exchange is not None:
+            self._exchange.disconnect()
+            self._exchange = None  # a reference cycle; the garbage collector runs rarely
         self._on_lost()
 
     def data_received(self, data: bytes) -> None:
@@ -135,11 +128,13 @@ class Connection(asyncio.Protocol):
             head, end, body = data.partition(END_OF_HEAD)
             known = self._server.heads.find(head) if end else None
             if known is not None and known.body_bytes == len(body):
-                self._begin(AsgiRequest(self, known.scope["method"], body), *known[:2])
+                self._begin(HttpExchange(self, known.head, body))
                 return
         self._input += data
         self._needs_data = False
-        if not self._is_step_due:
+        if len(self._input) > SLICE_BYTES:
+            self.read_on()
+        elif not self._is_step_due:
             self._take_step()
 
     def pause_writing(self) -> None:
@@ -196,23 +191,23 @@ class Connection(asyncio.Protocol):
         self.read_on()
 
     def _can_take_step(self) -> bool:
-        request = self._incoming
-        if request is None:
+        exchange = self._incoming
+        if exchange is None:
             return self._can_begin_request()
-        return not self.is_write_paused and request.accepts_body
+        return not self.is_write_paused and exchange.accepts_body
 
     def _can_begin_request(self) -> bool:
         """Return whether the newest request was received and answered completely."""
         if self.is_write_paused:
             return False
-        request = self._request
-        return request is None or (request.is_complete and not request.more_body)
+        exchange = self._exchange
+        return exchange is None or (exchange.is_complete and not exchange.more_body)
 
     @property
-    def _incoming(self) -> AsgiRequest | None:
+    def _incoming(self) -> HttpExchange | None:
         """The request whose body is arriving."""
-        request = self._request
-        return request if request is not None and request.more_body else None
+        exchange = self._exchange
+        return exchange if exchange is not None and exchange.more_body else None
 
     def _read_head(self) -> None:
         """Begin a request if the input has its complete head; reject one that is malformed."""
@@ -251,31 +246,28 @@ class Connection(asyncio.Protocol):
             return
         self._chunks = ChunkedDecoder() if parsed.is_chunked else None
         self._body_left, self._wire_bytes = parsed.content_length, 0
-        request = AsgiRequest(
+        exchange = HttpExchange(
             self,
-            parsed.scope["method"],
+            parsed.head,
+            bytearray(),
             more_body=parsed.is_chunked or parsed.content_length > 0,
             is_persistent=parsed.is_persistent,
             expects_continue=parsed.expects_continue,
         )
-        self._begin(request, parsed.scope)
-        if request.more_body and self._input:
-            self._read_body(request)
+        self._begin(exchange)
+        if exchange.more_body and self._input:
+            self._read_body(exchange)
         is_ordinary = parsed.is_persistent and not parsed.is_chunked and not parsed.expects_continue
-        if is_ordinary and not request.more_body:
-            self._server.heads.add(head, parsed.scope, parsed.content_length)
+        if is_ordinary and not exchange.more_body:
+            self._server.heads.add(head, parsed.head, parsed.content_length)
 
-    def _begin(self, request: AsgiRequest, scope: Scope, head: RequestHead | None = None) -> None:
+    def _begin(self, exchange: HttpExchange) -> None:
         if self._limits.asks_to_close:
-            request.is_persistent = False
-        self._request = request
-        extensions: Scope = {WHOLE_MESSAGES: request}
-        if head is not None:
-            extensions[REQUEST_HEAD] = head
-        server = self._server
-        request.start(server.application, {**scope, "extensions": extensions}, server.running)
+            exchange.is_persistent = False
+        self._exchange = exchange
+        exchange.start(self._server.answer, self._server.running)
 
-    def _read_body(self, request: AsgiRequest) -> None:
+    def _read_body(self, exchange: HttpExchange) -> None:
         """Read the next part of the body; reject one that is malformed or has too many chunks."""
         received = self._input
         size = len(received)
@@ -293,7 +285,7 @@ class Connection(asyncio.Protocol):
             return
         self._needs_data = len(received) == size
         self._wire_bytes += size - len(received)
-        request.add_body(data, is_last=is_last)
+        exchange.add_body(data, is_last=is_last)
         if self._chunks is not None and (
             self._wire_bytes > MAX_WIRE_BYTES or self._chunks.chunk_count > MAX_CHUNKS
         ):
@@ -307,10 +299,10 @@ class Connection(asyncio.Protocol):
     def _reject(self) -> None:
         """Answer a malformed request with status 400 and close the connection."""
         self._input.clear()
-        request = self._incoming
-        if request is not None:
-            request.disconnect()  # so that it is not answered as well
-        if request is None or not request.is_started:
+        exchange = self._incoming
+        if exchange is not None:
+            exchange.disconnect()  # so that it is not answered as well
+        if exchange is None or not exchange.is_started:
             self.write(
                 b"HTTP/1.1 400 Bad Request\r\n%bcontent-type: text/plain; charset=utf-8\r\n"
                 b"content-length: %d\r\nconnection: close\r\n\r\n%b"
@@ -353,10 +345,10 @@ class Connection(asyncio.Protocol):
 
     def state(self) -> int:
         """Return IDLE, STREAMING or CALLING (`connection_limits`)."""
-        request = self._request
-        if request is None or request.is_complete or request.more_body:
+        exchange = self._exchange
+        if exchange is None or exchange.is_complete or exchange.more_body:
             return IDLE
-        return STREAMING if request.is_started else CALLING
+        return STREAMING if exchange.is_started else CALLING
 
     def close(self) -> None:
         """Close the connection once all data is written.
@@ -364,8 +356,8 @@ class Connection(asyncio.Protocol):
         If the client is still sending, half-close first: an immediate close would reset the
         connection, and the response could be lost.
         """
-        request = self._request
-        if request is not None and request.is_complete and request.more_body:
+        exchange = self._exchange
+        if exchange is not None and exchange.is_complete and exchange.more_body:
             self._is_lingering = True
             self._input.clear()
             self.transport.write_eof()
@@ -380,10 +372,10 @@ class Connection(asyncio.Protocol):
 
     def shut_down(self) -> None:
         """Close the connection, after the request that is being answered."""
-        if self._request is None or self._request.is_complete:
+        if self._exchange is None or self._exchange.is_complete:
             self.transport.close()
         else:
-            self._request.is_persistent = False
+            self._exchange.is_persistent = False
 
     def close_if_stuck(self, now: float) -> None:
         """Close the connection if its client has made no progress within the time limit."""
@@ -397,17 +389,17 @@ class Connection(asyncio.Protocol):
 
     def _find_client_phase(self) -> tuple[tuple[object, ...], float]:
         """Return what the client owes and its time limit in seconds; () if it owes nothing."""
-        request = self._request
+        exchange = self._exchange
         if self._is_lingering:
             return ("end",), LINGER_SECONDS
         if self.is_write_paused:
             steps = self.transport.get_write_buffer_size() // UNREAD_STEP_BYTES
             is_short = self._limits.is_memory_short
             return ("unread", steps), UNREAD_SECONDS_WHEN_SHORT if is_short else UNREAD_SECONDS
-        if request is not None and request.more_body:
-            return ("body", request), BODY_SECONDS
-        if request is not None and not request.is_complete:
+        if exchange is not None and exchange.more_body:
+            return ("body", exchange), BODY_SECONDS
+        if exchange is not None and not exchange.is_complete:
             return (), 0.0
-        if request is not None and self._head_bytes == 0:
-            return ("idle", request), KEEP_ALIVE_SECONDS
-        return ("head", request), HEAD_SECONDS
+        if exchange is not None and self._head_bytes == 0:
+            return ("idle", exchange), KEEP_ALIVE_SECONDS
+        return ("head", exchange), HEAD_SECONDS

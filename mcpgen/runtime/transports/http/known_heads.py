@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from mcpgen.runtime.transports.http.exchange import Scope
 from mcpgen.runtime.transports.http.request_head import RequestHead
 
 MAX_HEADS: Final = 256
@@ -13,9 +12,8 @@ END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class KnownHead(NamedTuple):
-    """A parsed head: its ASGI scope without extensions, its fields, its body's length."""
+    """A parsed head and the length of its body."""
 
-    scope: Scope
     head: RequestHead
     body_bytes: int
 
@@ -30,13 +28,13 @@ class KnownHeads:
         self._known: dict[bytes, KnownHead | None] = {}  # None: received once
         self.find = self._known.get
 
-    def add(self, head: bytes, scope: Scope, body_bytes: int) -> None:
+    def add(self, received: bytes, head: RequestHead, body_bytes: int) -> None:
         """Cache a parsed head from its second occurrence: some clients never repeat one."""
-        if len(head) > MAX_HEAD_BYTES:
+        if len(received) > MAX_HEAD_BYTES:
             return
-        if head not in self._known:
-            if len(self._known) >= MAX_HEADS:
-                del self._known[next(iter(self._known))]
-            self._known[head] = None
+        if received in self._known:
+            self._known[received] = KnownHead(head, body_bytes)
             return
-        self._known[head] = KnownHead(scope, RequestHead(scope["headers"]), body_bytes)
+        if len(self._known) >= MAX_HEADS:
+            del self._known[next(iter(self._known))]
+        self._known[received] = None

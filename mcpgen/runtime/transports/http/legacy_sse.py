@@ -66,8 +66,7 @@ class SseEndpoints:
         if not accepts(exchange.fields.get(b"accept"), "text/event-stream"):
             raise HttpError(406, "the Accept header must include text/event-stream")
         session_id = secrets.token_urlsafe(24)
-        root = exchange.scope.get("root_path", "")
-        endpoint = f"{root}{MESSAGES_PATH}?{_SESSION}={session_id}"
+        endpoint = f"{MESSAGES_PATH}?{_SESSION}={session_id}"
         protocol = ServerProtocol(self._definition, encode=self._encode, address=exchange.address)
         connection = self._connections[session_id] = SseConnection(protocol, endpoint)
         self._dispatcher.attach(protocol, connection.flush)
@@ -83,7 +82,7 @@ class SseEndpoints:
 
     async def post(self, exchange: HttpExchange, message: Any) -> None:
         """Process a message; its answers are written to the stream."""
-        query = parse_qs(exchange.scope["query_string"].decode("latin-1"), max_num_fields=10)
+        query = parse_qs(exchange.head.query, max_num_fields=10)
         connection = self._connections.get(query.get(_SESSION, [""])[0])
         if connection is None:
             raise HttpError(404, f"unknown session: open one with GET {SSE_PATH}")

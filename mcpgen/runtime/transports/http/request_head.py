@@ -1,4 +1,4 @@
-"""Parsed header fields of an HTTP request, with the checks that depend on them alone."""
+"""Parsed head of an HTTP request, with the checks that depend on it alone."""
 
 from __future__ import annotations
 
@@ -12,15 +12,25 @@ Header: TypeAlias = tuple[bytes, bytes]
 
 
 class RequestHead:
-    """The header fields of a request by lower-case name, repeated ones joined.
+    """Method, target and header fields of a request; the same head may serve several requests.
 
-    All attributes depend on the fields alone, so an instance can be reused for the next request
-    with the same fields.
+    `path` is decoded, `query` is not. `fields` has lower-case names, repeated fields are joined.
     """
 
-    __slots__ = ("fields", "has_json", "routing", "takes_json_and_events")
+    __slots__ = (
+        "fields",
+        "has_json",
+        "method",
+        "path",
+        "query",
+        "routing",
+        "takes_json_and_events",
+    )
 
-    def __init__(self, headers: Sequence[Header]) -> None:
+    def __init__(self, method: str, path: str, query: str, headers: Sequence[Header]) -> None:
+        self.method = method
+        self.path = path
+        self.query = query
         self.fields = dict(headers)
         if len(self.fields) != len(headers):
             self.fields = _join_repeated(headers)

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from mcpgen.runtime.http_syntax.fields import MalformedMessageError, parse_field
-from mcpgen.runtime.transports.http.exchange import Scope
-from mcpgen.runtime.transports.http.request_head import Header
+from mcpgen.runtime.transports.http.request_head import Header, RequestHead
 
 MAX_FIELDS: Final = 200
 _REQUEST_LINE: Final = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.([01])")
@@ -24,9 +23,9 @@ _FRAMING_FIELDS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class ParsedRequest(NamedTuple):
-    """The head of a request: its ASGI scope, and how its body and its connection end."""
+    """The head of a request, and how its body and its connection end."""
 
-    scope: Scope
+    head: RequestHead
     content_length: int
     is_chunked: bool
     is_persistent: bool  # another request may follow on the connection
@@ -67,16 +66,10 @@ def parse_request(head: bytes) -> ParsedRequest:
     path, query = _split_target(target.decode("ascii"))
     if not target.startswith(b"/"):
         headers.append((b"host", target))  # an absolute target counts as another Host header
-    scope: Scope = {
-        "type": "http",
-        "method": method.decode("ascii"),
-        "path": path,
-        "query_string": query.encode("ascii"),
-        "headers": headers,
-    }
+    parsed_head = RequestHead(method.decode("ascii"), path, query, headers)
     expects_continue = fields.get(b"expect", b"").lower() == b"100-continue"
     is_persistent = not is_old and b"close" not in options
-    return ParsedRequest(scope, content_length, is_chunked, is_persistent, expects_continue)
+    return ParsedRequest(parsed_head, content_length, is_chunked, is_persistent, expects_continue)
 
 
 def _determine_framing(

@@ -117,7 +117,7 @@ class HttpServer:
         self._now = now
         self._all_gone = asyncio.Event()
         self.limits = ConnectionLimits(determine_max_connections())
-        self._state = ServerState(app, self.limits)
+        self._state = ServerState(app.answer, self.limits)
         self._connections = self._state.connections
         self._listener = Listener(self._connect, self.limits.close_idle, BUSY)
 

@@ -1,4 +1,4 @@
-"""Streamable HTTP as a raw ASGI application: one endpoint for all revisions that have it.
+"""Streamable HTTP: one endpoint for all revisions that have it.
 
 POST requests of 2026-07-28 are stateless and answered here. `sessions` serves the revisions with
 sessions, and `legacy_sse` the two endpoints of 2024-11-05.
@@ -27,9 +27,6 @@ from mcpgen.runtime.transports.http.exchange import (
     CLOSE,
     HttpError,
     HttpExchange,
-    Receive,
-    Scope,
-    Send,
 )
 from mcpgen.runtime.transports.http.fair_share import FairShare
 from mcpgen.runtime.transports.http.host_check import HostCheck
@@ -69,7 +66,7 @@ class StatelessStream(ReplyStream):
 
 
 class StreamableHttp:
-    """The ASGI application that serves a server definition at `/mcp`, and its health at `/health`.
+    """The endpoints that serve a server definition at `/mcp`, and its health at `/health`.
 
     The server must call `housekeep` about once a second, and `drain` before it stops.
     """
@@ -113,29 +110,27 @@ class StreamableHttp:
         dispatcher.publish = self._store.publish
         self._store.subscribe(dispatcher.announce)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(self, exchange: HttpExchange) -> None:
         """Answer one request."""
-        if scope["type"] != "http":
-            raise RuntimeError(f"cannot serve ASGI scope {scope['type']!r}: run without lifespan")
-        exchange = HttpExchange(scope, receive, send)
         try:
             await self._route(exchange)
         except HttpError as error:
             await exchange.refuse(error)
         except Exception as error:  # noqa: BLE001  (the boundary: the client must not wait)
-            log("error", f"{scope['method']} {scope['path']}: {type(error).__name__}: {error}")
+            head = exchange.head
+            log("error", f"{head.method} {head.path}: {type(error).__name__}: {error}")
             if not exchange.is_started:
                 await exchange.refuse(
                     HttpError(500, "internal error; see the server log", (CLOSE,))
                 )
 
     def _route(self, exchange: HttpExchange) -> Awaitable[None]:
-        fields, scope = exchange.fields, exchange.scope
+        fields, head = exchange.fields, exchange.head
         origin = fields.get(b"origin")
         rejection = self._host_check.find_rejection(fields.get(b"host", b""), origin)
         if rejection is not None:
             raise HttpError(*rejection)
-        path, method = scope["path"].removeprefix(scope.get("root_path", "")), scope["method"]
+        path, method = head.path, head.method
         if origin is not None and self._host_check.allows_pages_of(origin):
             exchange.add_headers(cross_origin.make_cors_fields(origin))
             if cross_origin.is_preflight(method, fields):

@@ -183,12 +183,7 @@ def test_stored_events_are_bounded_in_all() -> None:
 
 def from_address(client: Client, address: str) -> Client:
     """Have the application see this address for all that a client sends."""
-    app = client.app
-
-    async def call(scope: dict[str, object], receive: object, send: object) -> None:
-        await app({**scope, "client": (address, 1)}, receive, send)  # type: ignore[arg-type]
-
-    client.app = call  # type: ignore[assignment]
+    client.address = address
     return client
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from mcpgen.runtime.transports.http import connection
 from mcpgen.runtime.transports.http.known_heads import MAX_HEAD_BYTES, MAX_HEADS, KnownHeads
+from mcpgen.runtime.transports.http.request_head import RequestHead
 from mcpgen.runtime.transports.http.server import HttpServer
 from tests.runtime.transports.http.test_server import http, until
 from tests.support.http_server import make_served, modern
@@ -180,15 +181,15 @@ def test_a_request_that_is_the_last_of_its_connection_stays_so(closing: bytes) -
 
 
 def test_heads_are_kept_up_to_a_number_and_a_size() -> None:
-    scope: dict[str, Any] = {"headers": []}
+    head = RequestHead("GET", "/", "", [])
     heads = KnownHeads()
     for number in range(MAX_HEADS + 1):
-        heads.add(b"%d" % number, scope, 0)
+        heads.add(b"%d" % number, head, 0)
         assert heads.find(b"%d" % number) is None  # it has come once
     for number in range(1, MAX_HEADS + 1):
-        heads.add(b"%d" % number, scope, 0)
+        heads.add(b"%d" % number, head, 0)
     for _ in range(2):
-        heads.add(b"x" * (MAX_HEAD_BYTES + 1), scope, 0)
+        heads.add(b"x" * (MAX_HEAD_BYTES + 1), head, 0)
     assert heads.find(b"0") is None
     assert heads.find(b"1") is not None
     assert heads.find(b"%d" % MAX_HEADS) is not None
