@@ -1,4 +1,4 @@
-"""A raw JSON-RPC client of an MCP server: no SDK, every frame visible, every wait bounded."""
+"""A raw JSON-RPC client of MCP servers, without an SDK and with a timeout for every wait."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _CAPABILITIES_FOR: Mapping[str, JsonObject] = {
 }
 
 Answer = Callable[[JsonObject], JsonObject]
-"""Gives the result of a request from the server, from its params."""
+"""Returns the result of a request from the server, given its params."""
 
 
 class RpcError(Exception):
-    """The server answered with a JSON-RPC error."""
+    """A JSON-RPC error response of the server."""
 
     def __init__(self, error: JsonObject) -> None:
         super().__init__(f"{error.get('code')}: {error.get('message')}")
@@ -43,14 +43,14 @@ class RpcError(Exception):
 
 
 class NoAnswerError(Exception):
-    """Nothing came within the time that was allowed."""
+    """The server did not answer in time."""
 
 
 class Client:
-    """Speaks one revision to a server: by handshake, or statelessly for the modern ones.
+    """A client of one server and one revision: with a handshake, or stateless from 2026-07-28 on.
 
-    Use it as `async with Client(connection) as client`, or through `in_memory`, `over_stdio` and
-    `over_http`. `received` has every message of the server, in order.
+    Use `async with Client(connection) as client`, or `in_memory`, `over_stdio` or `over_http`.
+    `received` contains every message of the server, in order.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class Client:
         answers: Mapping[str, Answer] | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
-        """Wrap an open connection; `answers` is by method what the server may ask for.
+        """Use an open connection; `answers` handles requests of the server, by method.
 
-        Without `capabilities` the client declares what it has answers to.
+        By default, `capabilities` are derived from `answers`.
         """
         self.connection = connection
         self.revision = revision
@@ -90,7 +90,7 @@ class Client:
         revision: str = LEGACY,
         answers: Mapping[str, Answer] | None = None,
     ) -> Client:
-        """Give a client of a server in this process, whose API is behind `send`."""
+        """Return a client of a server in this process that sends its requests with `send`."""
         from mcpgen.runtime.transports.memory import MemoryConnection
 
         dispatcher = package.make_dispatcher(environ, send=send)
@@ -104,14 +104,14 @@ class Client:
         *,
         revision: str = LEGACY,
     ) -> Client:
-        """Start a server as a child process and give a client of it."""
+        """Start a server as a child process and return a client of it."""
         return cls(await StdioConnection.start(command, environ), revision)
 
     @classmethod
     def over_http(
         cls, url: str, *, revision: str = LEGACY, headers: Mapping[str, str] | None = None
     ) -> Client:
-        """Give a client of the server at this URL (Streamable HTTP)."""
+        """Return a client of the server at this URL (Streamable HTTP)."""
         return cls(HttpConnection(url, headers), revision)
 
     @property
@@ -139,24 +139,25 @@ class Client:
         await self.connection.close()
 
     async def _initialize(self) -> None:
-        self.server = await self.request(
-            "initialize",
-            {
-                "protocolVersion": self.revision,
-                "capabilities": self._capabilities,
-                "clientInfo": _CLIENT_INFO,
-            },
-        )
+        self.server = await self.request("initialize", self.initialize_params())
         await self.notify("notifications/initialized")
 
-    # What a client does
+    def initialize_params(self) -> JsonObject:
+        """Return the params of the handshake."""
+        return {
+            "protocolVersion": self.revision,
+            "capabilities": self._capabilities,
+            "clientInfo": _CLIENT_INFO,
+        }
+
+    # Requests
 
     async def list_tools(self) -> list[JsonObject]:
-        """Give every tool, from all pages."""
+        """Return the tools of all pages."""
         return await self.list_all("tools/list", "tools")
 
     async def list_all(self, method: str, key: str) -> list[JsonObject]:
-        """Give what stands under `key` of a list's result, from all pages."""
+        """Return the items below `key` in the results of a list method, from all pages."""
         items: list[JsonObject] = []
         seen: set[str] = set()
         params: JsonObject = {}
@@ -167,12 +168,12 @@ class Client:
             if cursor is None:
                 return items
             if cursor in seen:
-                raise ConnectionLostError(f"{method} gave the cursor {cursor!r} twice")
+                raise ConnectionLostError(f"{method} returned the cursor {cursor!r} twice")
             seen.add(cursor)
             params = {"cursor": cursor}
 
     async def call_tool(self, name: str, arguments: JsonObject | None = None) -> JsonObject:
-        """Call a tool and give its `CallToolResult`.
+        """Call a tool and return its `CallToolResult`.
 
         Raises:
             RpcError: the call is a protocol error.
@@ -182,7 +183,7 @@ class Client:
         )
 
     async def request_answering(self, method: str, params: JsonObject) -> JsonObject:
-        """Send a request, answer what the server needs to know first, and give the result.
+        """Send a request, answer the input requests of the server, and return the result.
 
         Raises:
             RpcError: the server answered with an error.
@@ -191,26 +192,25 @@ class Client:
         for _ in range(_MAX_ROUNDS):
             if result.get("resultType") != "input_required" or not self._answers:
                 return result
-            asked = result.get("inputRequests", {})
             again: JsonObject = {
                 **params,
                 "inputResponses": {
                     key: self._answers[question["method"]](question.get("params", {}))
-                    for key, question in asked.items()
+                    for key, question in result.get("inputRequests", {}).items()
                 },
             }
             if "requestState" in result:
                 again["requestState"] = result["requestState"]
             result = await self.request(method, again)
-        raise NoAnswerError(f"`{method}` still asked after {_MAX_ROUNDS} rounds")
+        raise NoAnswerError(f"`{method}` still requires input after {_MAX_ROUNDS} rounds")
 
     async def request(self, method: str, params: JsonObject | None = None) -> JsonObject:
-        """Send a request and give its result.
+        """Send a request and return its result.
 
         Raises:
             RpcError: the server answered with an error.
             NoAnswerError: it did not answer in time.
-            ConnectionLostError: what it sent was no message, or it left.
+            ConnectionLostError: it sent an invalid message, or closed the connection.
         """
         if self._lost is not None:
             raise self._lost
@@ -241,7 +241,7 @@ class Client:
     def message(
         self, method: str, params: JsonObject | None = None, request_id: int | None = None
     ) -> JsonObject:
-        """Give the message as it is sent, with the `_meta` that the revision asks for."""
+        """Return a message with the `_meta` that the revision requires."""
         message: JsonObject = {"jsonrpc": "2.0", "method": method}
         if request_id is not None:
             message["id"] = request_id
@@ -257,7 +257,7 @@ class Client:
             message["params"] = sent
         return message
 
-    # What the server sends
+    # Messages of the server
 
     async def _read(self) -> None:
         while True:
@@ -279,12 +279,12 @@ class Client:
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
         elif "id" not in message:
-            self._fail_waiting(ConnectionLostError(f"the server refused a message: {message}"))
+            self._fail_waiting(ConnectionLostError(f"the server rejected a message: {message}"))
 
     def _answer(self, message: JsonObject) -> JsonObject:
         answer = self._answers.get(message["method"])
         if answer is None:
-            error = {"code": _METHOD_NOT_FOUND, "message": "this client does not do that"}
+            error = {"code": _METHOD_NOT_FOUND, "message": "this client does not support that"}
             return {"jsonrpc": "2.0", "id": message["id"], "error": error}
         result = answer(message.get("params", {}))
         return {"jsonrpc": "2.0", "id": message["id"], "result": result}
@@ -297,7 +297,7 @@ class Client:
 
 
 def _derive_capabilities(answers: Mapping[str, Answer]) -> JsonObject:
-    """Give the capabilities of a client that has these answers."""
+    """Return the capabilities of a client with these answers."""
     capabilities: JsonObject = {}
     for method in answers:
         capabilities |= _CAPABILITIES_FOR.get(method, {})

@@ -1,7 +1,7 @@
-"""Connections to a server: a child process over stdio, and Streamable HTTP, frame by frame.
+"""Connections to a server: a child process over stdio, and Streamable HTTP.
 
-Each gives what `transports.memory.MemoryConnection` gives: `send`, `receive` and `close`, with
-decoded JSON-RPC messages and nothing added or hidden.
+Both have the interface of `transports.memory.MemoryConnection`: `send`, `receive` and `close`, with
+decoded JSON-RPC messages.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _STDERR_SHOWN = 4000
 
 
 class ConnectionLostError(Exception):
-    """The server sent what is no message, or nothing more; says what came instead."""
+    """The server sent an invalid message, or closed the connection."""
 
 
 class Connection(Protocol):
     """The client's end of a connection to a server."""
 
     async def send(self, message: Any) -> None:
-        """Give the server a message."""
+        """Send a message to the server."""
 
     async def receive(self) -> Any:
-        """Wait for the server's next message and give it, decoded."""
+        """Wait for the server's next message and return it, decoded."""
 
     async def close(self) -> None:
-        """End the connection and release what it used."""
+        """Close the connection and release its resources."""
 
 
 class StdioConnection:
-    """A server in a child process, spoken to line by line."""
+    """A connection to a server in a child process, with one message per line."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -52,7 +52,7 @@ class StdioConnection:
     async def start(
         cls, command: Sequence[str], environ: Mapping[str, str] | None = None
     ) -> StdioConnection:
-        """Start the server; `environ` is its whole environment, by default this process's."""
+        """Start the server; `environ` replaces the environment of this process."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, stderr=pipe, env=environ, limit=_MAX_LINE
@@ -61,14 +61,14 @@ class StdioConnection:
 
     @property
     def stderr(self) -> str:
-        """The end of what the server wrote to its standard error so far."""
+        """The end of the server's standard error so far."""
         return self._stderr.decode(errors="replace")
 
     async def send(self, message: Any) -> None:
-        """Write one line; bytes go as they are.
+        """Write one line; bytes are written unchanged.
 
         Raises:
-            ConnectionLostError: the server has left.
+            ConnectionLostError: the server has exited.
         """
         if self.process.stdin is None:
             raise ConnectionLostError("the server has no standard input")
@@ -83,7 +83,7 @@ class StdioConnection:
         """Read one line.
 
         Raises:
-            ConnectionLostError: the output ended, or the line is no JSON.
+            ConnectionLostError: the output ended, or the line is not JSON.
         """
         if self.process.stdout is None:
             raise ConnectionLostError("the server has no standard output")
@@ -93,10 +93,12 @@ class StdioConnection:
         try:
             return json.loads(line)
         except ValueError:
-            raise ConnectionLostError(f"the server wrote no message: {line[:200]!r}") from None
+            raise ConnectionLostError(
+                f"the server wrote an invalid message: {line[:200]!r}"
+            ) from None
 
     async def close(self) -> None:
-        """Close the server's input, wait for it to leave, and kill it where it does not."""
+        """Close the server's input and wait until it exits; kill it after a timeout."""
         if self.process.stdin is not None:
             self.process.stdin.close()
             with contextlib.suppress(ConnectionError):
@@ -110,9 +112,11 @@ class StdioConnection:
         await self._listening
 
     async def _make_exit_error(self) -> ConnectionLostError:
-        """Give the error that says with which words the server left."""
+        """Return an error with the end of the server's standard error."""
         await asyncio.wait([self._listening], timeout=_CLOSE_SECONDS)
-        return ConnectionLostError(f"the server closed its end; it said: {self.stderr.strip()}")
+        return ConnectionLostError(
+            f"the server closed the connection; stderr: {self.stderr.strip()}"
+        )
 
     async def _collect_stderr(self) -> None:
         if self.process.stderr is None:
@@ -122,9 +126,9 @@ class StdioConnection:
 
 
 class HttpConnection:
-    """A server behind Streamable HTTP. Every message is a POST of its own.
+    """A connection over Streamable HTTP. Every message is a POST of its own.
 
-    Keeps the session that a legacy server opens; sends the routing headers of the modern era.
+    It keeps the session of a legacy server, and sends the routing headers of modern revisions.
     `last_status` and `last_headers` are those of the latest response.
     """
 
@@ -138,22 +142,24 @@ class HttpConnection:
         self._posts: set[asyncio.Task[None]] = set()
 
     async def send(self, message: Any) -> None:
-        """Post a message; what comes back is there for `receive`."""
+        """Post a message; `receive` returns the messages of the response."""
         if self._session is None:
-            from aiohttp import ClientSession  # takes longer to import than all else here
+            from aiohttp import (
+                ClientSession,
+            )  # takes longer to import than the rest of this package
 
             self._session = ClientSession()
         post = asyncio.create_task(self._post(self._session, message))
         self._posts.add(post)
         post.add_done_callback(self._posts.discard)
         if "id" not in message:
-            await post  # nothing answers it, and the next message builds on it
+            await post  # a notification has no response, and the next message depends on it
 
     async def receive(self) -> Any:
         """Wait for the next message of any stream.
 
         Raises:
-            ConnectionLostError: a response was no message.
+            ConnectionLostError: a response was not a valid message.
         """
         received = await self._received.get()
         if isinstance(received, ConnectionLostError):
@@ -197,7 +203,7 @@ class HttpConnection:
 
 
 def build_routing_headers(message: JsonObject) -> dict[str, str]:
-    """Give the headers that a modern request repeats from its body (MCP 2026-07-28)."""
+    """Return the headers that repeat values of a modern request's body (MCP 2026-07-28)."""
     params = message.get("params", {})
     revision = params.get("_meta", {}).get("io.modelcontextprotocol/protocolVersion")
     if revision is None:
@@ -216,7 +222,7 @@ def _encode_header_value(text: str) -> str:
 
 
 async def _read_messages(response: ClientResponse) -> AsyncIterator[Any]:
-    """The JSON-RPC messages of a response: one JSON value, or an event stream of them."""
+    """Yield the JSON-RPC messages of a response: one JSON value, or an event stream."""
     kind = response.content_type
     if kind == "text/event-stream":
         async for data in _read_events(response):
@@ -229,11 +235,11 @@ async def _read_messages(response: ClientResponse) -> AsyncIterator[Any]:
         yield json.loads(body)
     except ValueError:
         shown = body[:200].decode(errors="replace")
-        yield ConnectionLostError(f"HTTP {response.status}, no message: {shown}")
+        yield ConnectionLostError(f"HTTP {response.status} without a message: {shown}")
 
 
 async def _read_events(response: ClientResponse) -> AsyncIterator[str]:
-    """The data of each event that has any (WHATWG, "Server-sent events")."""
+    """Yield the data of each event that has data (WHATWG, "Server-sent events")."""
     data: list[str] = []
     rest = b""
     async for chunk in response.content.iter_any():

@@ -1,4 +1,4 @@
-"""A server as its users start it: a process of its own, over stdio and over HTTP."""
+"""A server in a process of its own, over stdio and over HTTP, as its users start it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from mcpgen.runtime.content import JsonObject
-from mcpgen.testing.client.client import LEGACY, MODERN, Client
+from mcpgen.testing.client.client import Client
 from mcpgen.testing.client.connections import HttpConnection
 
-_PATIENCE_SECONDS = 60.0
+_TIMEOUT_SECONDS = 60.0
 _FOREIGN = {"Host": ("rebound.example", 421), "Origin": ("https://rebound.example", 403)}
 _LIST_ID = 7
 
@@ -21,69 +21,63 @@ _LIST_ID = 7
 async def list_tools_at_end_of_input(
     package: str, environ: Mapping[str, str], revision: str
 ) -> tuple[list[str], bool]:
-    """Ask for the tools and close the input at once: their names, and whether these are all.
+    """Request the tools and close the input; return their names, and whether there are no more.
 
     Raises:
-        AssertionError: the answer is lost, the output has more than messages, or the exit code
-            is not 0.
+        AssertionError: there is no response, the output contains more than messages, or the exit
+            code is not 0.
     """
-    asked = b"".join(
+    requests = b"".join(
         json.dumps(message).encode() + b"\n" for message in _build_list_requests(revision)
     )
     process = await _start(package, environ, ())
-    async with asyncio.timeout(_PATIENCE_SECONDS):
-        output, errors = await process.communicate(asked)
+    async with asyncio.timeout(_TIMEOUT_SECONDS):
+        output, errors = await process.communicate(requests)
     if process.returncode != 0:
-        raise AssertionError(f"the server left with {process.returncode}: {errors.decode()[-500:]}")
+        raise AssertionError(
+            f"the server exited with {process.returncode}: {errors.decode()[-500:]}"
+        )
     answers: dict[object, JsonObject] = {}
     for line in output.splitlines():
         try:
             message = json.loads(line)
         except ValueError:
-            raise AssertionError(f"stdout has what is no message: {line[:200]!r}") from None
+            raise AssertionError(f"stdout contains an invalid message: {line[:200]!r}") from None
         answers[message.get("id")] = message
     if "result" not in answers.get(_LIST_ID, {}):
-        raise AssertionError(f"tools/list was not answered before the server left: {answers}")
+        raise AssertionError(f"tools/list was not answered before the server exited: {answers}")
     result = answers[_LIST_ID]["result"]
     return [tool["name"] for tool in result["tools"]], "nextCursor" not in result
 
 
 def _build_list_requests(revision: str) -> list[JsonObject]:
-    """What is sent to be told of the tools, by handshake or without."""
-    asking: JsonObject = {"jsonrpc": "2.0", "id": _LIST_ID, "method": "tools/list"}
+    """Return the messages that request the tools, after a handshake if the revision has one."""
     client = Client(HttpConnection(""), revision)
-    if revision == MODERN:
-        return [client.message("tools/list", {}, _LIST_ID)]
-    shaking = {
-        "protocolVersion": LEGACY,
-        "capabilities": {},
-        "clientInfo": {"name": "mcpgen-testing", "version": "1"},
-    }
-    return [
-        client.message("initialize", shaking, 1),
-        client.message("notifications/initialized"),
-        asking,
-    ]
+    request = client.message("tools/list", {}, _LIST_ID)
+    if client.is_modern:
+        return [request]
+    initialize = client.message("initialize", client.initialize_params(), 1)
+    return [initialize, client.message("notifications/initialized"), request]
 
 
 @asynccontextmanager
 async def serve_over_http(package: str, environ: Mapping[str, str]) -> AsyncIterator[str]:
-    """Serve over HTTP on a free port; gives the URL.
+    """Serve over HTTP on a free port; yield the URL.
 
     Raises:
-        AssertionError: it never said where it listens, or left with another code than 0.
+        AssertionError: the server did not print its URL, or its exit code is not 0.
     """
     process = await _start(package, environ, ("--http", "--port", "0"))
     try:
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             url = await _read_announced_url(process)
         yield url
     finally:
         process.terminate()
-        async with asyncio.timeout(_PATIENCE_SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             await process.communicate()
     if process.returncode != 0:
-        raise AssertionError(f"the server left with {process.returncode} when it was told to")
+        raise AssertionError(f"the server exited with {process.returncode} after SIGTERM")
 
 
 async def _read_announced_url(process: asyncio.subprocess.Process) -> str:
@@ -93,11 +87,11 @@ async def _read_announced_url(process: asyncio.subprocess.Process) -> str:
         for word in line.decode().split():
             if word.startswith("http://"):
                 return word.rstrip(".,")
-    raise AssertionError(f"the server never said where it listens: {seen.decode()[-500:]}")
+    raise AssertionError(f"the server did not print its URL: {seen.decode()[-500:]}")
 
 
 async def find_accepted_foreign_requests(url: str) -> list[str]:
-    """Say which requests in a stranger's name were not turned away (DNS rebinding)."""
+    """Describe requests of foreign hosts and origins that were accepted (DNS rebinding)."""
     from aiohttp import ClientSession
 
     wrong = []

@@ -1,7 +1,6 @@
-"""A request body read back into a value, by its media type.
+"""Decoding of a request body, by its media type.
 
-Bytes that are no text (a file, a picture) are read as their base64, which is how they are written
-in arguments and in cases.
+Binary content (a file, an image) becomes base64, as in arguments and test cases.
 """
 
 from __future__ import annotations
@@ -18,26 +17,25 @@ from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.description import Encoding, MediaType, Parameter
 from mcpgen.testing.mock.pairs import Pairs, unescape
-from mcpgen.testing.mock.streams import JSON_LINES
 from mcpgen.testing.mock.styles import query_shapes
 from mcpgen.testing.mock.typed import Reading, Shape, read_shapes, read_values
 from mcpgen.testing.mock.xml_bodies import has_xml_shape, read_xml
-from mcpgen.text.media_types import essence_of, is_json
+from mcpgen.text.media_types import JSON_LINES, essence_of, is_json, is_text
 
 
 def read_body(
     content: tuple[MediaType, ...], content_type: str, body: bytes, schemas: Schemas
 ) -> tuple[Reading | None, str]:
-    """Read a body that was sent as `content_type`; gives what it says, and what is wrong with it.
+    """Decode a body that was sent as `content_type`; return its values and its problem.
 
-    `content` are the media types that the operation takes.
+    `content` are the media types of the operation.
     """
     if not content_type:
         return None, "it was sent without `Content-Type`"
     described = _find_media_type(content, content_type)
     if described is None:
         offered = ", ".join(f"`{entry.media_type}`" for entry in content)
-        return None, f"`{content_type}` was sent, and the operation takes {offered}"
+        return None, f"`{content_type}` was sent, but the operation accepts {offered}"
     try:
         reading = _read(described, content_type, body, schemas)
     except _UnreadableError as error:
@@ -46,7 +44,7 @@ def read_body(
 
 
 def _find_media_type(content: Iterable[MediaType], content_type: str) -> MediaType | None:
-    """Give the entry of a `content` map that holds for a media type: the most specific one."""
+    """Return the most specific entry of a `content` map for a media type."""
     kind = essence_of(content_type)
     entries = {entry.essence: entry for entry in content}
     type_, _, subtype = kind.partition("/")
@@ -59,7 +57,7 @@ def _find_media_type(content: Iterable[MediaType], content_type: str) -> MediaTy
 
 
 class _UnreadableError(ValueError):
-    """The bytes are not of the media type that they were sent as."""
+    """A body that is not of its media type."""
 
 
 def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas) -> Reading:
@@ -74,19 +72,19 @@ def _read(described: MediaType, content_type: str, body: bytes, schemas: Schemas
         if kind == "multipart/related":
             return _read_related(described, content_type, body, schemas)
         return _read_multipart(described, content_type, body, schemas)
-    if _is_xml(kind) and has_xml_shape(described.schema, schemas):
+    if kind.endswith(("/xml", "+xml")) and has_xml_shape(described.schema, schemas):
         return _read_xml(body, described.schema, schemas)
-    if kind.startswith("message/"):  # a text where it is one, and else a file
+    if kind.startswith("message/"):  # text, or a file
         return Reading((body.decode("utf-8", "replace"), b64encode(body).decode()))
     if kind in JSON_LINES:
         return _read_lines(described, body, schemas)
     if _is_text(kind):
         return _read_string(_decode_text(body, content_type), described.schema, schemas)
-    return Reading((b64encode(body).decode(),))  # a schema speaks of the bytes, not of base64
+    return Reading((b64encode(body).decode(),))  # the schema describes the bytes, not the base64
 
 
 def _read_string(text: str, schema: JsonSchema, schemas: Schemas) -> Reading:
-    """A text; a schema that speaks of objects describes what is inside it."""
+    """Read text; the schema of an object describes its content."""
     if "string" in schemas.types(schema):
         return read_values([text], schema, schemas)
     return Reading((text,))
@@ -101,11 +99,11 @@ def _read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Reading:
 
 
 def _read_lines(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
-    """A JSON value a line; the schema is that of the list, or of each."""
+    """Read one JSON value per line; the schema describes the list, or each value."""
     values = [_parse_json(line) for line in body.splitlines() if line.strip()]
     if described.item_schema is not None:
         return read_values([values], {"type": "array", "items": described.item_schema}, schemas)
-    # Before 3.2 nothing says which of the two a list's schema is for, and both are found.
+    # Before OpenAPI 3.2, the meaning of a list's schema is undefined; documents use both.
     is_list = "array" in schemas.likely_types(described.schema)
     if is_list and (not values or not all(isinstance(value, list) for value in values)):
         return read_values([values], described.schema, schemas)
@@ -119,21 +117,8 @@ def _parse_json(body: bytes) -> object:
         raise _UnreadableError(f"it is not JSON: {error}") from None
 
 
-_OTHER_TEXTS = frozenset(
-    {
-        *("application/graphql", "application/javascript", "application/jwt", "application/sql"),
-        *("application/toml", "application/x-yaml"),
-    }
-)
-
-
-def _is_xml(kind: str) -> bool:
-    return kind.endswith(("/xml", "+xml"))
-
-
 def _is_text(kind: str) -> bool:
-    is_named_so = kind.endswith(("/xml", "+xml", "/yaml", "+yaml"))
-    return kind.startswith("text/") or is_named_so or kind in _OTHER_TEXTS
+    return is_text(kind) and not kind.startswith("message/")  # a message may be binary
 
 
 def _decode_text(body: bytes, content_type: str) -> str:
@@ -157,7 +142,7 @@ def _read_form(described: MediaType, body: bytes, schemas: Schemas) -> Reading:
 
 
 def _read_form_value(described: MediaType, pairs: Pairs, schemas: Schemas) -> JsonObject:
-    """The object that a form's pairs say: each property as its encoding has it."""
+    """Return the object of a form's pairs, each property by its encoding."""
     found: JsonObject = {}
     for name in _order_form_names(described, pairs, schemas):
         schema = schemas.property_schema(described.schema, name)
@@ -166,7 +151,7 @@ def _read_form_value(described: MediaType, pairs: Pairs, schemas: Schemas) -> Js
         )
         if shapes:
             found[name] = read_shapes(shapes, schema, schemas).value
-    for name in pairs.list_names():  # what is neither declared nor in brackets
+    for name in pairs.list_names():  # neither declared nor in brackets
         texts: list[Shape] = [unescape(text, plus=True) for text in pairs.take(name)]
         shape: Shape = texts[0] if len(texts) == 1 else texts
         schema = schemas.property_schema(described.schema, name)
@@ -175,7 +160,7 @@ def _read_form_value(described: MediaType, pairs: Pairs, schemas: Schemas) -> Js
 
 
 def _order_form_names(described: MediaType, pairs: Pairs, schemas: Schemas) -> list[str]:
-    """Declared names, and those that stand before a bracket; what takes any names comes last."""
+    """Return declared names and names before brackets; exploded objects are last."""
     sent = [name.partition("[")[0] for name in pairs.list_names() if "[" in name[1:]]
     declared = sorted(schemas.property_names(described.schema), key=len, reverse=True)
     names = list(dict.fromkeys([*declared, *sent]))
@@ -191,7 +176,7 @@ def _is_spread(name: str, described: MediaType, schemas: Schemas) -> bool:
 def _take_form_shapes(
     name: str, schema: JsonSchema, encoding: Encoding, pairs: Pairs, schemas: Schemas
 ) -> list[Shape]:
-    """What the pairs of a property can mean: like a query's where its encoding names a style."""
+    """Take the pairs of a property; return their possible shapes, by its encoding."""
     if not encoding.is_styled:
         tree = pairs.take_tree(name)
         return [] if tree is None else [tree, [tree]]
@@ -224,7 +209,7 @@ def _read_multipart(
 ) -> Reading:
     """Read `multipart/form-data` (RFC 7578) by the schema of its properties."""
     found: dict[str, list[object]] = {}
-    styled: list[str] = []  # what travels like a query has its style's names
+    styled: list[str] = []  # styled like a query; the style determines the names
     names = {name for name, encoding in described.encoding.items() if encoding.is_styled}
     declared = schemas.property_names(described.schema) - names
     for part in split_multipart(content_type, body):
@@ -245,7 +230,7 @@ def _read_multipart(
 
 
 def _has_parts_in_order(described: MediaType, schemas: Schemas) -> bool:
-    """Whether the parts are a list's items, without names (OpenAPI 3.2, "By Position")."""
+    """Return whether the parts are the items of a list (OpenAPI 3.2, "By Position")."""
     if described.essence == "multipart/form-data":
         return False
     types = schemas.likely_types(described.schema)
@@ -255,7 +240,7 @@ def _has_parts_in_order(described: MediaType, schemas: Schemas) -> bool:
 def _read_sequence(
     described: MediaType, content_type: str, body: bytes, schemas: Schemas
 ) -> Reading:
-    """Read parts by their position, each by what the schema says of the item there."""
+    """Read parts by position, each by the schema of the item there."""
     schema = described.schema
     first = schema.get("prefixItems", ()) if isinstance(schema, dict) else ()
     others = schemas.item_schema(schema) if described.item_schema is None else described.item_schema
@@ -269,10 +254,10 @@ def _read_sequence(
 def _read_related(
     described: MediaType, content_type: str, body: bytes, schemas: Schemas
 ) -> Reading:
-    """Read an object of JSON and of files that belong to it, which have no names (RFC 2387)."""
+    """Read a JSON object and the files that it refers to, without names (RFC 2387)."""
     first, *others = split_multipart(content_type, body)
     if first.name or any(part.name for part in others):
-        raise _UnreadableError("a part has a name, which only `multipart/form-data` gives it")
+        raise _UnreadableError("a part has a name, which is allowed only in `multipart/form-data`")
     if f'type="{essence_of(first.content_type)}"' not in content_type:
         raise _UnreadableError("`type` does not name the media type of the first part")
     names = schemas.property_names(described.schema)
@@ -296,9 +281,9 @@ def _find_name_by_id(content_id: str, names: Iterable[str], described: MediaType
 
 
 def _is_json_part(name: str, described: MediaType, schemas: Schemas) -> bool:
-    told = described.encoding.get(name, Encoding()).content_type
+    declared = described.encoding.get(name, Encoding()).content_type
     schema = schemas.property_schema(described.schema, name)
-    return is_json(told) if told else schemas.likely_types(schema) == {"object"}
+    return is_json(declared) if declared else schemas.likely_types(schema) == {"object"}
 
 
 def _is_list(name: str, values: list[object], schema: JsonSchema, schemas: Schemas) -> bool:
@@ -323,7 +308,7 @@ def split_multipart(content_type: str, body: bytes) -> list[Part]:
     """Split a multipart body into its parts.
 
     Raises:
-        ValueError: there is no boundary, or the body is not cut by it.
+        ValueError: there is no boundary, or the body does not end with it.
     """
     boundary = re.search(r'boundary\s*=\s*(?:"([^"]+)"|([^\s;]+))', content_type)
     if boundary is None:

@@ -1,8 +1,8 @@
-"""An HTTP request read back into values, as its operation describes them.
+"""Decoding of an HTTP request into values, by the description of its operation.
 
-The inverse of every `style` of the Parameter Object (OpenAPI 3.2, with the tables of 3.0 and 3.1),
-written against the specification alone: it judges what the upstream client sends. Where the
-specification leaves room, every spelling that it allows is read:
+This is the inverse of every `style` of the Parameter Object (OpenAPI 3.2, with the tables of 3.0
+and 3.1), written from the specification alone, since it checks the upstream client. If the
+specification allows several spellings, all of them are accepted:
 
 - `|` and `,` between items raw or percent-encoded; `+` or `%20` for a space in queries and forms;
 - `label` without `explode` as `.a,b` or `.a.b`;
@@ -40,7 +40,7 @@ _ALWAYS_SENT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RawRequest:
-    """What arrived. `path` and `query` are as they stood on the wire, below the base URL."""
+    """A received request. `path` and `query` are raw, and below the base URL."""
 
     method: str
     path: str
@@ -49,14 +49,14 @@ class RawRequest:
     body: bytes = b""
 
     def header(self, name: str) -> str | None:
-        """All fields of this name, whatever its case, joined as HTTP says; None without one."""
+        """Return the fields of this name, in any case, joined by commas; None without one."""
         found = [value for key, value in self.headers if key.lower() == name.lower()]
         return ", ".join(found) if found else None
 
 
 @dataclass(slots=True)
 class DecodedRequest:
-    """What a request says: readings by wire name, and everything that does not fit."""
+    """The values of a request by wire name, and its problems."""
 
     path: dict[str, Reading] = field(default_factory=dict)
     query: dict[str, Reading] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class DecodedRequest:
     problems: list[str] = field(default_factory=list)
 
     def values(self, location: str) -> JsonObject:
-        """Give the likeliest values of one location ("path", "query", "header", "cookie")."""
+        """Return the likeliest values of one location ("path", "query", "header", "cookie")."""
         readings: dict[str, Reading] = getattr(self, location)
         return {name: reading.value for name, reading in readings.items()}
 
@@ -81,10 +81,10 @@ def decode_request(
     *,
     credentials: Iterable[tuple[str, str]] = (),
 ) -> DecodedRequest:
-    """Read a request as `operation` describes it.
+    """Decode a request by the description of `operation`.
 
-    `credentials` are the places that security schemes account for, as ("query", "api_key") or
-    ("header", "authorization"); anything else that no parameter accounts for is a problem.
+    `credentials` are the places of security schemes, such as ("query", "api_key") or ("header",
+    "authorization"). Everything else that is not a parameter is a problem.
     """
     decoder = _Decoder(operation, raw, schemas, frozenset(credentials))
     decoder.read_path()
@@ -123,7 +123,7 @@ class _Decoder:
         self.decoded.problems.append(problem)
 
     def _parameters_in(self, location: str) -> list[Parameter]:
-        """The parameters of a location, but for those whose place a credential takes."""
+        """Return the parameters of a location, without those in the place of a credential."""
         found = self.operation.parameters_in(location)
         return [item for item in found if not self._is_credential(item)]
 
@@ -135,12 +135,12 @@ class _Decoder:
     def _read(self, parameter: Parameter, shapes: Iterable[Shape]) -> None:
         found = list(shapes)
         if not found:
-            self._report(f"{_describe(parameter)}: `{parameter.style}` does not look like this")
+            self._report(f"{_describe(parameter)}: this is not in style `{parameter.style}`")
             return
         self._store(parameter, read_shapes(found, parameter.schema, self.schemas))
 
     def _read_content(self, parameter: Parameter, text: str) -> None:
-        """Read a parameter that has `content`: its text is of a media type."""
+        """Read a parameter that has `content`."""
         if not is_json(parameter.content_type):
             self._read(parameter, [text])
             return
@@ -182,26 +182,30 @@ class _Decoder:
             self._read_querystring(whole[0])
             return
         pairs = Pairs(self.raw.query)
-        for place, name in self.credentials:
-            if place == "query":
-                pairs.take(name)
         for name, value in parse_literal_query(self.operation.path):
             pairs.take_pair(name, value)
-        for parameter in sorted(self._parameters_in("query"), key=self._is_spread):
-            self._read_query_parameter(parameter, pairs)
+        self._read_all_pairs("query", pairs)
         for name in pairs.list_names():
             self._report(f"query parameter `{name}` is not described, or not in this way")
 
+    def _read_all_pairs(self, location: str, pairs: Pairs) -> None:
+        """Read the credentials and parameters of a location that consists of pairs."""
+        for place, name in self.credentials:
+            if place == location:
+                pairs.take(name)
+        for parameter in sorted(self._parameters_in(location), key=self._is_spread):
+            self._read_pairs(parameter, pairs)
+
     def _is_spread(self, parameter: Parameter) -> bool:
-        """Exploded objects take the names that are left, after all others took theirs."""
+        """Return whether a parameter is an exploded object; these are read after all others."""
         types = self.schemas.likely_types(parameter.schema)
         return parameter.style != "deepObject" and parameter.explode and "object" in types
 
-    def _find_claimed_names(self, location: str, parameter: Parameter) -> frozenset[str]:
-        """The names that exploded objects other than `parameter` declare."""
+    def _find_claimed_names(self, parameter: Parameter) -> frozenset[str]:
+        """Return the names that exploded objects other than `parameter` declare."""
         return frozenset(
             name
-            for other in self._parameters_in(location)
+            for other in self._parameters_in(parameter.location)
             if other is not parameter and self._is_spread(other)
             for name in self.schemas.property_names(other.schema)
         )
@@ -217,19 +221,20 @@ class _Decoder:
             shape = {name: _decode_texts(pairs.take(name)) for name in pairs.list_names()}
             self._store(parameter, read_shapes([shape], parameter.schema, self.schemas))
 
-    def _read_query_parameter(self, parameter: Parameter, pairs: Pairs) -> None:
+    def _read_pairs(self, parameter: Parameter, pairs: Pairs) -> None:
+        """Read a parameter of the query or of a cookie."""
         if parameter.content_type:
             texts = pairs.take(parameter.name)
             if texts:
-                self._read_content(parameter, unescape(texts[0], plus=True))
+                self._read_content(parameter, unescape(texts[0], plus=pairs.plus_is_space))
             else:
                 self._report_missing(parameter)
             return
-        claimed = self._find_claimed_names("query", parameter)
+        claimed = self._find_claimed_names(parameter)
         shapes = list(query_shapes(parameter, pairs, self.schemas, claimed=claimed))
         if not shapes:
             self._report_missing(parameter)
-        elif parameter.allow_empty_value and "" in shapes:
+        elif parameter.location == "query" and parameter.allow_empty_value and "" in shapes:
             self._store(parameter, Reading(("", [], {}, None)))
         else:
             self._read(parameter, shapes)
@@ -256,29 +261,9 @@ class _Decoder:
     def read_cookies(self) -> None:
         sent = [value for name, value in self.raw.headers if name.lower() == "cookie"]
         pairs = Pairs(re.sub(r";\s*", "&", ";".join(sent)), plus_is_space=False)
-        for place, name in self.credentials:
-            if place == "cookie":
-                pairs.take(name)
-        for parameter in sorted(self._parameters_in("cookie"), key=self._is_spread):
-            self._read_cookie(parameter, pairs)
+        self._read_all_pairs("cookie", pairs)
         for name in pairs.list_names():
             self._report(f"cookie `{name}` is not described")
-
-    def _read_cookie(self, parameter: Parameter, pairs: Pairs) -> None:
-        if parameter.content_type:
-            texts = pairs.take(parameter.name)
-            if texts:
-                self._read_content(parameter, unescape(texts[0]))
-            else:
-                self._report_missing(parameter)
-            return
-        is_raw = parameter.style == "cookie"
-        claimed = self._find_claimed_names("cookie", parameter)
-        shapes = list(query_shapes(parameter, pairs, self.schemas, is_raw=is_raw, claimed=claimed))
-        if shapes:
-            self._read(parameter, shapes)
-        else:
-            self._report_missing(parameter)
 
     # Body
 
@@ -308,7 +293,7 @@ def _decode_texts(texts: list[str]) -> Shape:
 
 
 def parse_literal_query(template: str) -> list[tuple[str, str]]:
-    """Give the query that some documents write into the path itself, as decoded pairs."""
+    """Return the query that some documents write into the path, as decoded pairs."""
     _, _, query = template.partition("#")[0].partition("?")
     pairs = (pair.partition("=") for pair in query.split("&") if pair and "{" not in pair)
     return [(unquote(name), unquote(value)) for name, _, value in pairs]

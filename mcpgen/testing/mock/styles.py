@@ -12,7 +12,7 @@ from mcpgen.testing.mock.typed import Shape
 
 
 def path_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
-    """Give what the text in the place of a path parameter can mean; nothing in another style."""
+    """Yield the possible shapes of a path parameter; nothing if it is in another style."""
     if parameter.style == "label":
         if text.startswith("."):
             yield from _read_label(text[1:], parameter.explode)
@@ -26,7 +26,7 @@ def path_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
 
 
 def header_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
-    """Give what the text of a header can mean, which is not encoded."""
+    """Yield the possible shapes of a header, which is not encoded."""
     separator = _SEPARATORS.get(parameter.style, ",")
     yield from simple_shapes(text, parameter.explode, str.strip, separator)
 
@@ -34,7 +34,7 @@ def header_shapes(parameter: Parameter, text: str) -> Iterator[Shape]:
 def simple_shapes(
     text: str, explode: bool, decode: Callable[[str], str], separator: str = ","
 ) -> Iterator[Shape]:
-    """Give what a text can mean in style `simple`: itself, a list, or an object."""
+    """Yield the possible shapes of a text in style `simple`: a scalar, a list, or an object."""
     yield decode(text)
     items = text.split(separator) if text else []
     yield [decode(item) for item in items]
@@ -73,14 +73,13 @@ def query_shapes(
     pairs: Pairs,
     schemas: Schemas,
     *,
-    is_raw: bool = False,
     claimed: frozenset[str] = frozenset(),
 ) -> Iterator[Shape]:
-    """Take a parameter's pairs and give what they can mean; nothing where there are none.
+    """Take a parameter's pairs and yield their possible shapes; nothing without pairs.
 
-    `claimed` are the names that other exploded objects declare: an open one leaves them alone.
+    `claimed` are the names that other exploded objects declare: an open object does not take them.
     """
-    decode = _choose_decoder(parameter, is_raw, pairs.plus_is_space)
+    decode = _choose_decoder(parameter, pairs.plus_is_space)
     types = schemas.likely_types(parameter.schema)
     if parameter.style == "deepObject":
         tree = pairs.take_tree(parameter.name)
@@ -96,10 +95,8 @@ def query_shapes(
             yield spread
 
 
-def _choose_decoder(
-    parameter: Parameter, is_raw: bool, plus_is_space: bool
-) -> Callable[[str], str]:
-    if is_raw:
+def _choose_decoder(parameter: Parameter, plus_is_space: bool) -> Callable[[str], str]:
+    if parameter.style == "cookie":
         return str
     plus = plus_is_space and not parameter.allow_reserved
     return lambda text: unescape(text, plus=plus)
@@ -123,7 +120,7 @@ _SEPARATORS = {"spaceDelimited": " ", "tabDelimited": "\t", "pipeDelimited": "|"
 
 
 def _split_text(text: str, separator: str, decode: Callable[[str], str]) -> Iterator[Shape]:
-    """Split at raw separators, or else at encoded ones; a lone item may have one in it."""
+    """Split at raw separators, else at encoded ones; a single item may contain one."""
     yield decode(text)
     spellings = {",": r",", "|": r"\||%7[Cc]", " ": r"\+|%20", "\t": r"%09"}
     items = re.split(spellings[separator], text) if text else []
@@ -146,7 +143,7 @@ def _take_members(
     decode: Callable[[str], str],
     claimed: frozenset[str],
 ) -> dict[str, Shape]:
-    """The members of an exploded object, which travel under their own names."""
+    """Take the members of an exploded object, which have pairs of their own."""
     declared = schemas.property_names(parameter.schema)
     takes_any = schemas.property_schema(parameter.schema, "\0") is not False
     names = [

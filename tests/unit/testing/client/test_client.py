@@ -222,5 +222,5 @@ def test_child_that_dies_says_why() -> None:
         async with await Client.over_stdio([sys.executable, "-c", code]) as client:
             await client.list_tools()
 
-    with pytest.raises(ConnectionLostError, match="it said: no such key"):
+    with pytest.raises(ConnectionLostError, match="stderr: no such key"):
         run(talk())
