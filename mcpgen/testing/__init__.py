@@ -1,7 +1,6 @@
-"""What tests of a server need: a mock of its API, clients that see every frame, sample values.
+"""Tools for tests of a server: a mock of its API, raw clients, and sample values.
 
-Each name brings its module when it is first used: the generator samples values, and must not pay
-for clients and servers.
+Modules are imported on first use, so that commands that need only a client start fast.
 """
 
 from __future__ import annotations

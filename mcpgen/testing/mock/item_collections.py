@@ -21,53 +21,53 @@ _PARAMETER = re.compile(r"\{([^{}]*)\}")
 _ITEM = "/{}"
 
 Shape = tuple[str, str]
-"""A source and a path whose parameters have no names: ("", "/pets/{}")."""
+"""A source, and a path without the names of its parameters: ("", "/pets/{}")."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPlace:
-    """Where an answer shows an item, or a list of them: as a whole, or in one of its members."""
+    """The place of an item, or of a list of items, in a response: the whole body, or one member."""
 
-    member: str  # "": it is the item, or the list
+    member: str  # "": the whole body
     schema: JsonSchema  # of the item
     example: JsonValue  # of the item, or the list
-    whole: JsonValue  # an example of all that is answered
+    whole: JsonValue  # an example of the body
     whole_schema: JsonSchema
     id_property: str = ""  # of an item: "id"
 
 
 @dataclass(frozen=True, slots=True)
 class ItemCollection:
-    """A path under which items are created, and the path of each."""
+    """A path that creates items, and the path of one item."""
 
     shape: Shape
     path: str  # "/pets"
     item_path: str  # "/pets/{petId}"
     parameter: Parameter  # the last one of `item_path`
-    item: ItemPlace  # as the operation shows it that shows it best
-    operations: tuple[str, ...]  # the keys of those of both paths
+    item: ItemPlace  # in the best response that has one
+    operations: tuple[str, ...]  # keys of the operations of both paths
 
     @property
     def depth(self) -> int:
-        """How many parameters the path has, whose values tell one such collection from another."""
+        """The number of parameters of the path; each combination of values has its own items."""
         return len(parameters_of(self.path))
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCollections:
-    """The collections of an API, by shape, and why other paths are none."""
+    """The collections of an API, by shape, and why other paths are not collections."""
 
     by_shape: Mapping[Shape, ItemCollection]
     left_out: Mapping[str, str]  # by path
 
 
 def shape_of(operation: Operation) -> Shape:
-    """Give an operation's path without the names of its parameters."""
+    """Return an operation's path without the names of its parameters."""
     return operation.source, _PARAMETER.sub("{}", operation.path).rstrip("/")
 
 
 def parameters_of(path: str) -> list[str]:
-    """Give the names of a path's parameters, in its order."""
+    """Return the names of a path's parameters, in order."""
     return _PARAMETER.findall(path)
 
 
@@ -113,21 +113,22 @@ def _make_collection(
     for operation in filter(None, (items.get("GET"), create, items.get("PATCH"), items.get("PUT"))):
         for id_property in _list_id_names(name, create.path):
             if item := find_item(operation, id_property, api):
-                api.responses.schemas.checker(item.schema)  # that it can be used at all
+                api.responses.schemas.checker(item.schema)  # raises if the schema is unusable
                 return ItemCollection(shape, create.path, one.path, parameter, item, operations)
     return None
 
 
 def _list_id_names(parameter: str, path: str) -> tuple[str, ...]:
-    """How the property may be called that names an item; the likeliest first."""
+    """Return possible names of the property with the id, likeliest first."""
     noun = path.rstrip("/").rpartition("/")[2]
     return (parameter, "id", f"{noun}Id", f"{noun.removesuffix('s')}Id")
 
 
 def find_item(operation: Operation, id_property: str, api: Description) -> ItemPlace | None:
-    """Tell where an operation's success shows an item that has a certain property.
+    """Return the place of an item with an id property in an operation's success response.
 
-    However that is spelled: `petId` is `pet_id`. None where it shows none, or several.
+    The spelling of the property may differ: `petId`, `pet_id`. None without an item, or with
+    several.
     """
     media_type = _find_json_response(operation)
     if media_type is None:
@@ -147,14 +148,14 @@ def find_item(operation: Operation, id_property: str, api: Description) -> ItemP
 
 
 def _find_property(wanted: str, schema: JsonSchema, example: JsonObject, api: Description) -> str:
-    """Give the property of an object that is named like this, however it is spelled; "" if none."""
+    """Return the property with this name, in any spelling; "" without one."""
     declared = api.responses.schemas.property_names(schema)
     names = (*example, *sorted(declared))
     return next((name for name in names if _fold(name) == _fold(wanted)), "")
 
 
 def find_list(operation: Operation, api: Description) -> ItemPlace | None:
-    """Tell where an operation's success shows a list; None where it shows none, or several."""
+    """Return the place of the list in an operation's success response; None unless it has one."""
     media_type = _find_json_response(operation)
     if media_type is None:
         return None
@@ -172,12 +173,12 @@ def find_list(operation: Operation, api: Description) -> ItemPlace | None:
 
 
 def _find_json_response(operation: Operation) -> MediaType | None:
-    """Give the JSON that an operation's success is described with."""
+    """Return the JSON media type of an operation's success response."""
     success = find_success(operation)
     content = success.content if success else ()
     return next((entry for entry in content if is_json(entry.media_type)), None)
 
 
 def _fold(name: str) -> str:
-    """A name as those who spell names otherwise may spell it: "petId", "pet_id", "PetID"."""
+    """Normalize the spelling of a name: "petId", "pet_id" and "PetID" become "petid"."""
     return re.sub(r"[^a-z0-9]", "", name.lower())

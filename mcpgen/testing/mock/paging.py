@@ -1,4 +1,4 @@
-"""A list that the mock upstream answers page by page, and the whole of it."""
+"""Paginated replies of the mock API."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mcpgen.testing.suite.cases import Case
 
 
 def serve_pages(mock: MockUpstream, replies: Sequence[JsonObject]) -> Sender:
-    """The sender of a mock that answers with one of `replies` after the other; the last stays.
+    """Return a sender that answers with one of `replies` after the other; the last is repeated.
 
-    A reply's `link` is what the link to the next page (RFC 8288) has in its query, beside what the
-    request has.
+    A reply's `link` contains parameters that are added to the request's query in the link to the
+    next page (RFC 8288).
     """
     left = list(replies)
 
@@ -39,9 +39,9 @@ def _with_link(reply: JsonObject, url: str) -> JsonObject:
 
 
 def join_pages(case: Case, requests: Sequence[RecordedRequest]) -> HttpResponse | None:
-    """What the API answered: of pages the last one with items, which has those of all.
+    """Return the response of the API; of several pages, the last one with the items of all.
 
-    None where the requests are not those of the case.
+    None if the requests are not those of the case.
     """
     if len(requests) == 1:
         return requests[0].response
@@ -51,7 +51,9 @@ def join_pages(case: Case, requests: Sequence[RecordedRequest]) -> HttpResponse 
     member = case.expect["joined"]
     pages = [json.loads(request.response.body) for request in requests]
     lists = [page[member] if member else page for page in pages]
-    items = [item for listed in lists for item in listed]
-    last = next(page for page, listed in zip(pages[::-1], lists[::-1], strict=True) if listed)
+    items = [item for page_items in lists for item in page_items]
+    last = next(
+        page for page, page_items in zip(pages[::-1], lists[::-1], strict=True) if page_items
+    )
     whole = {**last, member: items} if member else items
     return HttpResponse(200, (("Content-Type", "application/json"),), json.dumps(whole).encode())

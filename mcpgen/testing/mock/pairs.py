@@ -1,4 +1,4 @@
-"""`name=value` pairs of a query, a form or a cookie header, taken one after the other."""
+"""The `name=value` pairs of a query, a form or a cookie header."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mcpgen.testing.mock.typed import Shape
 
 
 def unescape(text: str, *, plus: bool = False) -> str:
-    """Undo percent-encoding; with `plus`, "+" is a space. Bytes that are no UTF-8 stay visible."""
+    """Undo percent-encoding; with `plus`, "+" is a space. Invalid UTF-8 is escaped."""
     return unquote(text.replace("+", " ") if plus else text, errors="backslashreplace")
 
 
 class Pairs:
-    """The pairs that nobody has taken yet, in order. Values stay as they stood on the wire."""
+    """The pairs that have not been taken yet, in order. Values are raw."""
 
     def __init__(self, text: str, *, plus_is_space: bool = True) -> None:
         self.plus_is_space = plus_is_space
@@ -22,17 +22,17 @@ class Pairs:
         self._left = [(unescape(name, plus=plus_is_space), value) for name, _, value in split]
 
     def list_names(self) -> list[str]:
-        """Give the names of what nobody took, each once."""
+        """Return the names of the remaining pairs, without duplicates."""
         return list(dict.fromkeys(name for name, _ in self._left))
 
     def take(self, name: str) -> list[str]:
-        """Take every pair of this name; gives their raw values."""
+        """Take every pair of this name; return their raw values."""
         taken = [value for key, value in self._left if key == name]
         self._left = [pair for pair in self._left if pair[0] != name]
         return taken
 
     def take_pair(self, name: str, value: str) -> bool:
-        """Take one pair of this name and decoded value; False where there is none."""
+        """Take one pair with this name and decoded value; return whether there was one."""
         for pair in self._left:
             if pair[0] == name and unescape(pair[1], plus=self.plus_is_space) == value:
                 self._left.remove(pair)
@@ -40,10 +40,10 @@ class Pairs:
         return False
 
     def take_tree(self, name: str) -> Shape | None:
-        """Take `name[a]=1`, `name[b][c]=2`, ... as nested maps; None where there are none.
+        """Take `name[a]=1`, `name[b][c]=2`, ... as nested maps; None without such pairs.
 
-        Repeated pairs, and those ending in `[]`, are lists. A plain `name=1` counts as well: that
-        is how a scalar travels under `deepObject`.
+        Repeated pairs, and those ending in `[]`, are lists. `name=1` is included: a scalar in style
+        `deepObject`.
         """
         root: dict[str, Shape] = {}
         left = []
@@ -58,7 +58,7 @@ class Pairs:
 
 
 def _split_brackets(name: str, key: str) -> list[str] | None:
-    """The names in brackets after `name`: "a[b][]" gives ["b", ""]; None for another key."""
+    """Return the names in brackets after `name`: "a[b][]" has ["b", ""]; None for other keys."""
     if key == name:
         return []
     if not key.startswith(f"{name}["):
@@ -70,7 +70,7 @@ def _split_brackets(name: str, key: str) -> list[str] | None:
 
 
 def _insert(tree: dict[str, Shape], steps: list[str], text: str) -> None:
-    """Put a text at the end of a way; a second text at the same place makes a list."""
+    """Insert a text at a path; a second text at the same path makes a list."""
     is_list = len(steps) > 1 and not steps[-1]
     if is_list:
         steps = steps[:-1]

@@ -1,4 +1,4 @@
-"""What the mock upstream answers: the document's examples, else samples of its schemas."""
+"""Responses of the mock API: examples of the document, else samples of its schemas."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _SAMPLE_BYTES = b"\x89SAMPLE\r\n\x1a\n\x00\xff"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How an answer differs from the usual one; for a test that wants to see what follows.
+    """The difference of a reply from the usual response.
 
-    Without `body`, a `status` gets what the document has for it, else a problem document
+    Without `body`, a `status` gets the response of the document, else a problem document
     (RFC 9457). `fault` is "" or
 
-    - "json": the body is cut in half, and comes whole as far as HTTP can tell;
+    - "json": half of the body, with its length as `Content-Length`;
     - "cut": the connection breaks in the middle of the body;
-    - "connection": it breaks before there is an answer;
-    - "refused": there is no connection (a mock that was started breaks it instead);
-    - "echo": an error whose detail is the whole request, credentials and all.
+    - "connection": the connection breaks before the response;
+    - "refused": the connection is refused (a mock on a socket breaks it instead);
+    - "echo": an error whose detail is the whole request, including credentials.
     """
 
     status: int = 0  # 0: the success that the document describes
@@ -48,7 +48,7 @@ class Reply:
 
     @classmethod
     def from_json(cls, entry: JsonObject) -> Reply:
-        """Read the `reply` of a case; its `body` is a JSON value, its `text` is sent as it is."""
+        """Read the `reply` of a case; its `body` is a JSON value, its `text` is sent unchanged."""
         headers = entry.get("headers", {})
         body = entry.get("text")
         if "body" in entry:
@@ -64,7 +64,7 @@ class Reply:
 
 
 def build_usual_response(operation: Operation, api: Description, accept: str) -> HttpResponse:
-    """Give the success that the document describes, in a media type that is accepted."""
+    """Return the success response of the document, in an accepted media type."""
     described = find_success(operation)
     if described is None:
         return HttpResponse(204)
@@ -75,7 +75,7 @@ def build_usual_response(operation: Operation, api: Description, accept: str) ->
 def build_response(
     operation: Operation, api: Description, accept: str, status: int
 ) -> HttpResponse:
-    """Give what the document describes for a status, else a problem document of our own."""
+    """Return the response of the document for a status, else a problem document."""
     by_status = {response.status.upper(): response for response in operation.responses}
     described = next(
         (
@@ -91,7 +91,7 @@ def build_response(
 
 
 def build_problem(status: int, detail: str, problems: Sequence[str] = ()) -> HttpResponse:
-    """Give a problem document (RFC 9457); `problems` says more than one thing."""
+    """Return a problem document (RFC 9457)."""
     try:
         title = HTTPStatus(status).phrase
     except ValueError:
@@ -104,7 +104,7 @@ def build_problem(status: int, detail: str, problems: Sequence[str] = ()) -> Htt
 
 
 def find_success(operation: Operation) -> Response | None:
-    """Give the Response Object of the lowest 2xx status, a range before `default`."""
+    """Return the Response Object of the lowest 2xx status, a range before `default`."""
     fits = [entry for entry in operation.responses if re.fullmatch("2[0-9Xx]{2}", entry.status)]
     fits += [entry for entry in operation.responses if entry.status == "default"]
     return min(fits, key=lambda entry: entry.status.upper().replace("X", "~"), default=None)
@@ -122,7 +122,7 @@ def _build_described_response(
 
 
 def _choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType | None:
-    """Give the described media type that `Accept` likes best; the first where it likes none."""
+    """Return the described media type that `Accept` prefers, else the first one."""
     for wanted in accept.split(","):
         kind = essence_of(wanted)
         for entry in content:
@@ -134,17 +134,17 @@ def _choose_media_type(content: Sequence[MediaType], accept: str) -> MediaType |
 
 
 def find_accept_problems(operation: Operation, accept: str) -> list[str]:
-    """Say that a request asks for none of the media types that a success is described with."""
+    """Return a problem if `Accept` matches no media type of the success response."""
     success = find_success(operation)
     described = {entry.essence for entry in success.content} if success else set()
     wanted = {essence_of(entry) for entry in accept.split(",") if entry.strip()}
     if not described or not wanted or any(_overlap(a, b) for a in wanted for b in described):
         return []
-    return [f"`Accept: {accept}` names nothing that the operation answers with"]
+    return [f"`Accept: {accept}` matches no media type of the response"]
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether two media types, or ranges of them, have one in common."""
+    """Return whether two media types or ranges overlap."""
     if one == other or "*/*" in (one, other):
         return True
     is_range = one.endswith("/*") or other.endswith("/*")
@@ -152,7 +152,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _replace_range(media_type: str) -> str:
-    """A media type that a response can have, for a range."""
+    """Return a media type for a range."""
     ranges = {"*/*": "application/json", "image/*": "image/png", "text/*": "text/plain"}
     kind = essence_of(media_type)
     return ranges.get(kind, f"{kind[:-1]}octet-stream" if kind.endswith("/*") else media_type)
@@ -177,7 +177,7 @@ def _build_body(media_type: MediaType, name: str, api: Description) -> bytes:
 
 
 def _item_schema(media_type: MediaType, api: Description) -> JsonSchema:
-    """What describes one item of a sequence: its own schema, or that of the list's items."""
+    """Return the schema of one item of a sequence."""
     if media_type.item_schema is not None:
         return media_type.item_schema
     schema = api.responses.of(media_type.schema)
@@ -187,11 +187,7 @@ def _item_schema(media_type: MediaType, api: Description) -> JsonSchema:
 
 
 def choose_value(media_type: MediaType, api: Description) -> JsonValue:
-    """Give the value that a response of this media type carries.
-
-    The document's first valid example, else a sample, else, where no valid value could be made, an
-    empty object.
-    """
+    """Return the document's first valid example, else a sample, else an empty object."""
     schema = api.responses.of(media_type.schema)
     try:
         return choose_example(schema, media_type.examples, api.responses.schemas)
@@ -200,7 +196,7 @@ def choose_value(media_type: MediaType, api: Description) -> JsonValue:
 
 
 def _build_headers(described: Response, api: Description) -> tuple[tuple[str, str], ...]:
-    """The headers that a response must have, where they are scalars."""
+    """Return the required headers of a response that are scalars."""
     found = []
     for header in described.headers:
         if not header.required or header.name.lower() == "content-type":

@@ -1,4 +1,4 @@
-"""Which operations of an API a request can mean, by its path."""
+"""Routing: finds the operations of an API that match a path."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from urllib.parse import unquote
 
 @dataclass(slots=True)
 class _Node:
-    """What may follow the same first segments: literals, segments with parameters, or nothing."""
+    """A node of the tree of path templates, reached by their first segments."""
 
     literals: dict[str, _Node] = field(default_factory=dict)
     patterns: dict[re.Pattern[str], _Node] = field(default_factory=dict)
     keys: list[tuple[int, str]] = field(default_factory=list)  # with their place in the document
 
     def match(self, segments: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """Give what the segments of a path lead to."""
+        """Yield the operations that match the segments of a path."""
         if not segments:
             yield from self.keys
             return
@@ -32,10 +32,10 @@ class _Node:
 
 
 class Routes:
-    """Operations by method and path, found without asking each of them."""
+    """A tree of path templates, which avoids a comparison with each of them."""
 
     def __init__(self, operations: Iterable[tuple[str, str, str]]) -> None:
-        """Take the method, the path template and the key of each operation."""
+        """Add the method, the path template and the key of each operation."""
         self._roots: dict[str, _Node] = {}
         for place, (method, path, key) in enumerate(operations):
             node = self._roots.setdefault(method, _Node())
@@ -47,18 +47,18 @@ class Routes:
             node.keys.append((place, key))
 
     def find(self, method: str, path: str) -> list[str]:
-        """Give the keys of the operations whose template a path, below the base URL, fits."""
+        """Return the keys of the operations that match a path below the base URL."""
         root = self._roots.get(method, _Node())
         return [key for _, key in sorted(root.match(path.split("/")))]
 
 
 def _template_of(path: str) -> str:
-    """Give a path template without the query and the fragment that some documents write there."""
+    """Return a path template without the query and fragment that some documents have there."""
     return path.partition("#")[0].partition("?")[0]
 
 
 def match_path(template: str, path: str) -> dict[str, str] | None:
-    """Match a path against a template: the raw text of each parameter, or None for no match."""
+    """Return the raw text of each parameter of a path, or None if it does not match."""
     wanted, found = _split_template(template), path.split("/")
     if len(wanted) != len(found):
         return None
@@ -80,7 +80,7 @@ _Segment = tuple[str, re.Pattern[str] | None, list[str]]
 
 @lru_cache(maxsize=4096)
 def _split_template(template: str) -> list[_Segment]:
-    """Each segment of a template: its text, or the pattern of one with parameters, and these."""
+    """Return the text of each segment, or its pattern and the names of its parameters."""
     return [_parse_segment(segment) for segment in _template_of(template).split("/")]
 
 

@@ -12,12 +12,12 @@ from mcpgen.testing.mock.description import Operation, SecurityScheme
 from mcpgen.testing.mock.pairs import Pairs, unescape
 
 Secrets = Mapping[str, Mapping[str, str]]
-"""Scheme id -> part ("value", "username", "password", "access_token") -> what must be sent."""
+"""Scheme id -> part ("value", "username", "password", "access_token") -> expected value."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecurityVerdict:
-    """The alternative that a request satisfies, the places it uses, and what is wrong."""
+    """The alternative that a request satisfies, its places, and its problem."""
 
     alternative: tuple[str, ...] = ()
     places: tuple[tuple[str, str], ...] = ()
@@ -32,11 +32,11 @@ def judge_security(
     *,
     has_certificate: bool | None,
 ) -> SecurityVerdict:
-    """Hold a request against the security requirements of its operation.
+    """Check a request against the security requirements of its operation.
 
-    Of several satisfied alternatives the one with credentials in the most places counts, and of
-    those the one with the most schemes. A scheme without `secrets` is satisfied by any credential
-    of its kind. `has_certificate` is None where it cannot be known, which passes.
+    Of several satisfied alternatives, the one with credentials in the most places counts, then the
+    one with the most schemes. A scheme without `secrets` accepts any credential of its kind.
+    `has_certificate` is None if unknown, which passes.
     """
     if not operation.security:
         return SecurityVerdict(problem=_find_needless_key((), schemes, raw, secrets))
@@ -59,16 +59,16 @@ def _find_needless_key(
     raw: RawRequest,
     secrets: Secrets,
 ) -> str:
-    """Name a known API key that was sent in a place where none belongs.
+    """Return a problem if a request contains a known API key that it does not need.
 
-    Where those of other types travel, no request has anything that is not judged already.
+    Credentials of other types are in `Authorization`, which is checked already.
     """
     for scheme in schemes.values():
         if scheme.type != "apiKey" or _place_of(scheme) in places:
             continue
         expected = secrets.get(scheme.id, {}).get("value")
         if expected and _read_credential(scheme, raw) == expected:
-            return f"`{scheme.id}`: a credential was sent that this operation does not ask for"
+            return f"`{scheme.id}`: a credential was sent that this operation does not use"
     return ""
 
 
@@ -83,13 +83,13 @@ def _judge(
     for name in alternative:
         scheme = schemes.get(name)
         if scheme is None:
-            return SecurityVerdict(problem=f"`{name}` is no security scheme of the document")
+            return SecurityVerdict(problem=f"`{name}` is not a security scheme of the document")
         if scheme.type != "mutualTLS":
             by_place.setdefault(_place_of(scheme), []).append(scheme)
         elif has_certificate is False:
             return SecurityVerdict(problem=f"`{name}`: no client certificate was used")
     for sharing in by_place.values():
-        # Schemes that share a place can only be met by one credential: flows of one OAuth 2 server.
+        # One credential satisfies all schemes that share a place: flows of one OAuth 2 server.
         problems = [
             _find_problem(scheme, _read_credential(scheme, raw), secrets) for scheme in sharing
         ]
@@ -106,7 +106,7 @@ def _place_of(scheme: SecurityScheme) -> tuple[str, str]:
 
 
 def _read_credential(scheme: SecurityScheme, raw: RawRequest) -> str | None:
-    """What stands in the place of a scheme; None for nothing."""
+    """Return the credential in the place of a scheme, or None."""
     location, name = _place_of(scheme)
     if location == "header":
         return raw.header(name)

@@ -37,23 +37,23 @@ from mcpgen.testing.mock.replies import (
 )
 from mcpgen.text.media_types import is_json
 
-_MOST_TRIES = 200  # to find an id that nothing has had yet
+_MOST_TRIES = 200  # to find an unused id
 _ABOUT_ITEMS = frozenset({"DELETE", "GET", "PATCH", "POST", "PUT"})
 _COUNTS = frozenset({"count", "total", "total_count", "totalCount"})
 
 
 @dataclass(slots=True)
 class _Items:
-    """What is in one collection, by its id as a path spells it."""
+    """The items of one collection, by their ids as in paths."""
 
     by_id: dict[str, JsonObject]
-    used: set[str]  # the ids that were given at any time
+    used: set[str]  # all ids so far, also of deleted items
     created: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class _ItemRequest:
-    """A request that fits its operation."""
+    """A valid request."""
 
     operation: Operation
     values: tuple[str, ...]  # of the path's parameters, in its order
@@ -63,7 +63,7 @@ class _ItemRequest:
 
 
 class StatefulApi:
-    """The collections of an API, which begin with the items of the document's own examples."""
+    """The collections of an API; their initial items are the examples of the document."""
 
     def __init__(self, api: Description) -> None:
         found = find_collections(api)
@@ -75,13 +75,13 @@ class StatefulApi:
         self._items: dict[tuple[Shape, tuple[str, ...]], _Items] = {}
 
     def forget(self) -> None:
-        """Go back to the beginning."""
+        """Restore the initial items."""
         self._items.clear()
 
     def answer(
         self, operation: Operation, decoded: DecodedRequest, url: str, accept: str
     ) -> HttpResponse | None:
-        """Do what a fitting request asks for; None where it is about nothing that is remembered."""
+        """Execute a valid request; return None if it concerns no collection."""
         named = decoded.values("path")
         values = tuple(str(named.get(name, "")) for name in parameters_of(operation.path))
         body = decoded.body.value if decoded.body else None
@@ -103,7 +103,7 @@ class StatefulApi:
         )
 
     def _find_enclosing(self, source: str, shape: str) -> Iterator[ItemCollection]:
-        """The collections whose items a path leads through or to, the outermost first."""
+        """Yield the collections whose items a path contains, outermost first."""
         for end in range(len(shape) + 1):
             if shape.endswith("/{}", 0, end) and shape[end : end + 1] in {"", "/"}:
                 collection = self._by_shape.get((source, shape[:end].removesuffix("/{}")))
@@ -119,14 +119,14 @@ class StatefulApi:
         return self._items[key]
 
     def _is_created(self, collection: ItemCollection, within: tuple[str, ...]) -> bool:
-        """Whether a collection belongs to an item that was created: then it begins empty."""
+        """Return whether a collection belongs to a created item, so that it is initially empty."""
         return any(
             within[around.depth] in self._items_of(around, within[: around.depth]).created
             for around in self._find_enclosing(*collection.shape)
         )
 
     def _read_seeds(self, collection: ItemCollection) -> Iterator[tuple[str, JsonObject]]:
-        """The items that the document's answers show, by their ids."""
+        """Yield the items in the examples of the document, by their ids."""
         shown = collection.item
         examples = [shown.example]
         for key in collection.operations:
@@ -153,7 +153,7 @@ class StatefulApi:
     def _merge_body(
         self, request: _ItemRequest, collection: ItemCollection, item: JsonObject
     ) -> JsonObject:
-        """The item after PUT, which says all that can be said of it, or else what changes."""
+        """Return the item after PUT, which replaces all declared members, or PATCH."""
         shown = collection.item
         told = _extract_item(request.body, shown.member)
         if told is None:
@@ -177,7 +177,7 @@ class StatefulApi:
         given = told.get(shown.id_property)
         if isinstance(given, str | int) and not isinstance(given, bool):
             if str(given) in items.by_id:
-                return build_problem(409, f"`{given}` is there already")
+                return build_problem(409, f"`{given}` exists already")
             names = chain([given], names)
         for name in islice(names, _MOST_TRIES):
             members = {**told, shown.id_property: name}
@@ -188,10 +188,10 @@ class StatefulApi:
                 items.created.add(str(name))
                 answer = self._build_item_response(request, collection, item)
                 return _add_location(answer, request.operation, request.url, str(name))
-        return build_problem(409, "its schema has no further id for an item")
+        return build_problem(409, "the schema allows no further id")
 
     def _generate_ids(self, collection: ItemCollection, items: _Items) -> Iterator[str | int]:
-        """Ids that nothing has had and a path can name: the next number, else samples."""
+        """Yield unused ids that are valid in a path: the next number, else samples."""
         item, parameter = collection.item, collection.parameter
         schema = self._schemas.property_schema(item.schema, item.id_property)
         kinds = self._schemas.likely_types(schema)
@@ -209,7 +209,7 @@ class StatefulApi:
                 yield name
 
     def _can_name(self, parameter: Parameter, name: str | int) -> bool:
-        # A path has texts: what is a number in an item may be declared as one there, or as a text.
+        # A path may declare a number of an item as a number or as a text.
         spellings = [name, str(name), *([int(name)] if str(name).isdecimal() else [])]
         return any(self._api.requests.schemas.fits(parameter.schema, it) for it in spellings)
 
@@ -223,7 +223,7 @@ class StatefulApi:
             for item in self._items_of(collection, request.values).by_id.values()
         ]
         if shown.member:
-            # What is optional beside the list tells of pages, and there is one.
+            # Optional members beside the list describe pages; there is only one.
             around = sample_required_members(shown.whole_schema, shown.whole, self._schemas)
             counts = {name: len(listed) for name in around if name in _COUNTS}
             listed = {**around, **counts, shown.member: listed}
@@ -234,7 +234,7 @@ class StatefulApi:
     def _build_item_response(
         self, request: _ItemRequest, collection: ItemCollection, item: JsonObject
     ) -> HttpResponse:
-        """The usual answer, which tells of an item wherever it tells of one."""
+        """Return the usual response with this item in the place of its item."""
         usual = build_usual_response(request.operation, self._api, request.accept)
         shown = find_item(request.operation, collection.item.id_property, self._api)
         if shown is None:
@@ -254,7 +254,7 @@ def _generate_samples(schema: JsonSchema, seed: str, schemas: Schemas) -> Iterat
 
 
 def _extract_item(body: JsonValue, member: str) -> JsonObject | None:
-    """What a body says of an item, which it may have in the same member as the answers."""
+    """Return the item of a body, which may be in the same member as in responses."""
     if isinstance(body, dict) and isinstance(body.get(member), dict):
         body = body[member]
     return body if isinstance(body, dict) else None
@@ -269,7 +269,7 @@ def _replace_json(usual: HttpResponse, value: JsonValue) -> HttpResponse:
 def _add_location(
     response: HttpResponse, operation: Operation, url: str, name: str
 ) -> HttpResponse:
-    """Say where what was created is, if the operation is described to do so."""
+    """Add the `Location` of a created item if the operation declares the header."""
     described = find_success(operation)
     if described is None or not any(it.name.lower() == "location" for it in described.headers):
         return response

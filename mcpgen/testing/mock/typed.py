@@ -1,4 +1,4 @@
-"""From texts on the wire back to JSON values: what a schema lets a text mean."""
+"""Conversion of texts on the wire to JSON values, by their schemas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcpgen.jsonschema.schemas import Schemas, UnusableSchemaError
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 
 Shape: TypeAlias = "str | list[Shape] | dict[str, Shape] | None"
-"""A value whose structure is known and whose scalars are still texts; None is null, spelled out."""
+"""A value with a known structure whose scalars are still texts; None is an explicit null."""
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)\Z")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
@@ -20,10 +20,10 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one parameter or body says: every value that it can mean, the likeliest first.
+    """The possible values of a parameter or body, likeliest first.
 
-    A wire cannot tell the text "7" from the number, nor one item from a list of one; the schema
-    mostly can, and where it cannot there are several values. `problem` says why none is valid.
+    Text on the wire does not distinguish "7" from the number, or an item from a list of one. If the
+    schema does not either, there are several values. `problem` says why none is valid.
     """
 
     values: tuple[JsonValue, ...]
@@ -36,7 +36,7 @@ class Reading:
 
 
 def read_shapes(shapes: Iterable[Shape], schema: JsonSchema, schemas: Schemas) -> Reading:
-    """Give the valid values among what these shapes can mean; all of them when none is valid."""
+    """Return the valid values of these shapes; all of them if none is valid."""
     found = list(shapes)
     candidates: list[JsonValue] = []
     try:
@@ -47,14 +47,14 @@ def read_shapes(shapes: Iterable[Shape], schema: JsonSchema, schemas: Schemas) -
                 if not any(_is_same(value, other) for other in candidates):
                     candidates.append(value)
         if "null" in found and "null" in types and None not in candidates:
-            candidates.append(None)  # last: a text of that name is likelier, where it is valid
+            candidates.append(None)  # last: a text is likelier, if it is valid
         return read_values(candidates, schema, schemas)
     except UnusableSchemaError as error:
         return Reading(tuple(candidates) or (None,), str(error))
 
 
 def read_values(values: list[JsonValue], schema: JsonSchema, schemas: Schemas) -> Reading:
-    """Give the valid ones of these values; all of them, and the first's problem, when none is."""
+    """Return the valid values; all of them, with the first problem, if none is valid."""
     try:
         valid = [value for value in values if schemas.fits(schema, value)]
         return Reading(tuple(valid or values), "" if valid else schemas.problem(schema, values[0]))
@@ -93,7 +93,7 @@ def _convert(shape: Shape, schema: JsonSchema, schemas: Schemas, wants_text: boo
 
 
 def _has_indices(shape: dict[str, Shape], schema: JsonSchema, schemas: Schemas) -> bool:
-    """Whether `a[0]=x&a[1]=y` means a list: only where the schema has lists and no objects."""
+    """Return whether `a[0]=x&a[1]=y` is a list: if the schema allows lists and no objects."""
     types = schemas.types(schema)
     are_indices = bool(shape) and all(key.isascii() and key.isdigit() for key in shape)
     return are_indices and "array" in types and "object" not in types
@@ -114,7 +114,7 @@ def _convert_scalar(text: str, schema: JsonSchema, schemas: Schemas, wants_text:
     inside = _parse_nested_json(text) if types & {"array", "object"} else None
     if inside is not None:
         return inside
-    if "array" in types and "string" not in types:  # a list that happens to have one item
+    if "array" in types and "string" not in types:  # a list with one item
         return [_convert(text, schemas.item_schema(schema), schemas, wants_text)]
     return text
 
@@ -123,11 +123,11 @@ def _parse_integer(text: str) -> int | str:
     try:
         return int(text)
     except ValueError:
-        return text  # longer than what Python reads
+        return text  # longer than Python's limit
 
 
 def _parse_nested_json(text: str) -> list[JsonValue] | dict[str, JsonValue] | None:
-    """The list or object that a text spells: what is nested deeper than a style reaches."""
+    """Return the list or object in a text, for values nested deeper than a style supports."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -42,16 +42,16 @@ _NO_REPLY = Reply()
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """One request as it arrived, what it says, and all that is wrong with it."""
+    """One received request, decoded, with its problems and the response."""
 
     method: str
     url: str
     headers: HeaderFields
     body: bytes
-    operation: str  # its key; "" for a route that the document does not have
+    operation: str  # its key; "" for an unknown route
     decoded: DecodedRequest
-    security: tuple[str, ...]  # the schemes whose credentials it carried, as `security` has them
-    problems: tuple[str, ...]  # empty: the request is what the document describes
+    security: tuple[str, ...]  # the satisfied alternative of security schemes
+    problems: tuple[str, ...]  # empty for a valid request
     response: HttpResponse
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Arrival:
-    """A request, taken apart as far as no operation is needed for it."""
+    """A received request before it is assigned to an operation."""
 
     method: str
     url: str
@@ -86,11 +86,11 @@ class _Arrival:
 
 
 class MockUpstream:
-    """The API that a document describes, for tests.
+    """The API of a document, for tests.
 
-    In process, `send` is the sender of an `ApiClient`; as a real HTTP server, `start` gives the
-    base URL to configure. A request that does not fit its operation is answered with 4xx and the
-    reason, and so is an unknown route; everything is recorded in `requests`.
+    `send` is a sender for an `ApiClient` in this process; `start` serves HTTP and returns the base
+    URL. Invalid requests and unknown routes get a status 4xx with the reason. `requests` contains
+    all requests.
     """
 
     def __init__(
@@ -101,12 +101,11 @@ class MockUpstream:
         base_url: str = "",
         stateful: bool = False,
     ) -> None:
-        """Make the mock of a decoded `tests/generated/upstream.json`.
+        """Mock the API of a decoded `tests/generated/upstream.json`.
 
-        `secrets` are the credentials that are accepted, by security scheme and part; a scheme
-        without any takes every credential of its kind. `base_url` is where the API was configured
-        to be; without it, the servers of the document count. A `stateful` mock remembers what is
-        created, changed and deleted, as far as `state` says.
+        `secrets` are the accepted credentials, by security scheme and part; a scheme without them
+        accepts every credential of its kind. `base_url` replaces the servers of the document. A
+        `stateful` mock stores created, changed and deleted items of the collections in `state`.
         """
         if isinstance(description, Description):
             self.api = description
@@ -114,29 +113,29 @@ class MockUpstream:
             self.api = Description(description)
         self.secrets = secrets or {}
         self.base_url = base_url
-        self.prefers = ""  # an operation's key, where several have paths that look the same
+        self.prefers = ""  # the key of the operation to choose if several match
         self.requests: list[RecordedRequest] = []
         self.state = StatefulApi(self.api) if stateful else None
-        self._mounts: dict[str, str] = {}  # the base URLs of sources, once it serves them
+        self._mounts: dict[str, str] = {}  # the base URLs of sources, after `start`
         self._replies: dict[str, Reply] = {}
         self._server: LocalServer | None = None
 
     def reply_with(self, reply: Reply, operation: str = "") -> None:
-        """Answer requests to one operation (its key), or to all others, in this way from now on."""
+        """Use a reply for one operation (its key), or for all others."""
         self._replies[operation] = reply
 
     def forget(self) -> None:
-        """Drop the record, every `reply_with`, and what a stateful mock remembers."""
+        """Clear the requests, the replies, and the state."""
         self.requests.clear()
         self._replies.clear()
         if self.state is not None:
             self.state.forget()
 
     async def send(self, request: HttpRequest) -> HttpResponse:
-        """Answer a request in process, as `upstream.http.Sender` wants it.
+        """Answer a request in process (`upstream.http.Sender`).
 
         Raises:
-            UpstreamError: the reply is to be none, or is over the request's bound.
+            UpstreamError: the reply is a connection fault, or too large for the request.
         """
         arrival = _Arrival(
             request.method,
@@ -155,9 +154,9 @@ class MockUpstream:
         return response
 
     async def start(self, port: int = 0) -> str:
-        """Serve on 127.0.0.1 and give the base URL, with the path of the document's first server.
+        """Serve on 127.0.0.1; return the base URL, with the path of the document's first server.
 
-        Port 0 takes a free one. Of several APIs, `mount_url` says where each of them is.
+        Port 0 selects a free port. For several APIs, `mount_url` returns the base URL of each.
         """
         self._server = LocalServer(self._serve)
         origin = await self._server.start(port)
@@ -176,7 +175,7 @@ class MockUpstream:
             await server.stop()
 
     async def _answer(self, arrival: _Arrival) -> tuple[HttpResponse, str]:
-        """The response, and the fault that keeps it from arriving; "" where none does."""
+        """Return the response and the connection fault; "" for none."""
         recorded = self._judge(arrival)
         reply = self._reply(recorded.operation)
         if self.state is not None and not recorded.problems and reply is _NO_REPLY:
@@ -291,7 +290,7 @@ class MockUpstream:
     # Routing
 
     def _find(self, arrival: _Arrival) -> list[tuple[Operation, RawRequest]]:
-        """The operation with the most literal path that the request fits; all of them in a tie."""
+        """Return the matching operations with the most literal path."""
         fitting = sorted(
             self._find_candidates(arrival), key=lambda found: _rank_literal(found[0].path)
         )
@@ -323,14 +322,14 @@ class MockUpstream:
 
 
 def mount_url(base_url: str, source: str, base_urls: Sequence[str]) -> str:
-    """Give the base URL of one API of several, where a mock's own one is `base_url`."""
+    """Return the base URL of one of several APIs on a mock at `base_url`."""
     parts = urlsplit(base_url)
     folder = f"/{source}" if source else ""
     return f"{parts.scheme}://{parts.netloc}{folder}{base_path(next(iter(base_urls), ''))}"
 
 
 def _strip_base_url(base_url: str, arrival: _Arrival) -> str | None:
-    """The path below a base URL, or None outside it; a relative one says nothing of the host."""
+    """Return the path below a base URL, or None; a relative base URL matches every host."""
     base, sent = urlsplit(base_url), urlsplit(arrival.url)
     if base.netloc and (base.scheme, base.netloc) != (sent.scheme, sent.netloc):
         return None
@@ -339,14 +338,14 @@ def _strip_base_url(base_url: str, arrival: _Arrival) -> str | None:
 
 
 def _rank_literal(template: str) -> tuple[tuple[int, ...], int]:
-    """Sorts concrete paths before templated ones (Paths Object), and more query before less."""
+    """Return a sort key: concrete paths first (Paths Object), then those with more query."""
     segments = template.partition("?")[0].split("/")
     kinds = tuple(0 if "{" not in part else 2 if part.startswith("{") else 1 for part in segments)
     return kinds, -len(parse_literal_query(template))
 
 
 async def _send_half(request: web.BaseRequest, response: HttpResponse) -> web.StreamResponse:
-    """Send half of a body under the length of all of it, and leave."""
+    """Send half of a body with the length of all of it, and close the connection."""
     from aiohttp import web
 
     cut = web.StreamResponse(status=response.status, headers=response.headers)

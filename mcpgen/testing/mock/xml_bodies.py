@@ -1,4 +1,4 @@
-"""XML bodies read back into values, by the `xml` keywords of their schemas ("XML Object")."""
+"""Decoding of XML bodies by the `xml` keywords of their schemas ("XML Object")."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _LEFT = 64  # references and `allOf`s in a row
 
 
 def has_xml_shape(schema: JsonSchema, schemas: Schemas) -> bool:
-    """Tell whether a value can be written as XML: an object or an array that has a name."""
+    """Return whether a schema describes an XML element: an object or an array with a name."""
     if isinstance(schema, bool) or schemas.likely_types(schema) not in ({"object"}, {"array"}):
         return False
     return bool(_merge_xml_keywords(schema, schemas).get("name") or schema.get("$ref"))
 
 
 def read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Shape:
-    """Read the value that a document says; its scalars are texts.
+    """Decode an XML document; scalars are texts.
 
     Raises:
-        ValueError: it is no XML, or its outermost element has another name.
+        ValueError: it is not XML, or its root element has another name.
     """
     try:
         root = fromstring(body)  # noqa: S314  (written by the client under test)
@@ -36,7 +36,7 @@ def read_xml(body: bytes, schema: JsonSchema, schemas: Schemas) -> Shape:
     if wanted is None and isinstance(schema, dict):
         wanted = definition_name(schema.get("$ref", ""))
     if _local(root.tag) != wanted:
-        raise ValueError(f"its outermost element is `{_local(root.tag)}`, not `{wanted}`")
+        raise ValueError(f"its root element is `{_local(root.tag)}`, not `{wanted}`")
     return _read_value(root, schema, schemas)
 
 
@@ -77,7 +77,7 @@ def _read_members(element: Element, schema: JsonSchema, schemas: Schemas) -> Sha
         else:
             for child in _take(children, own_name)[:1]:
                 found[name] = _read_value(child, declared, schemas)
-    for child in children:  # what nobody declared
+    for child in children:  # not declared
         name = _local(child.tag)
         value = _read_value(child, schemas.property_schema(schema, name), schemas)
         if name not in found:
@@ -104,7 +104,7 @@ def _local(name: str) -> str:
 
 
 def _merge_xml_keywords(schema: JsonSchema, schemas: Schemas) -> JsonObject:
-    """The `xml` keywords that hold for a schema; those that stand nearer win."""
+    """Return the merged `xml` keywords of a schema; the nearest have priority."""
     merged: JsonObject = {}
     for part in reversed(list(_list_parts(schema, schemas, _LEFT))):
         if isinstance(part.get("xml"), dict):
