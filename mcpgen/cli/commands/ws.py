@@ -40,11 +40,11 @@ def init(printer: Printer, *, dry_run: DryRun = False) -> int:
 
     An mcpgen-workspace.yaml that is there already, here or above, is never written over.
     """
-    from mcpgen.factory.workspace.first_file import first_file
+    from mcpgen.factory.workspace.first_file import make_first_file
     from mcpgen.ir.workspace import WORKSPACE_FILE
 
     def run() -> int:
-        made = first_file(Path.cwd())
+        made = make_first_file(Path.cwd())
         printer.fact(workspace=made.root.as_posix(), servers=list(made.servers), text=made.text)
         for server in made.servers:
             printer.result(visible(server))

@@ -28,28 +28,28 @@ from mcpgen.pipeline.outcome import Outcome, worst
 
 
 class Request(Struct, frozen=True):
-    """Which servers of which workspace, and how many at a time."""
+    """The servers of a command, and how many are processed at a time."""
 
     here: Path
-    names: Sequence[str] = ()  # none: all of them
-    only_affected: bool = False  # those that are not as a clean run of the command left them
-    jobs: int | None = None  # None: one a core, where a server is work enough
+    names: Sequence[str] = ()  # empty: all of them
+    only_affected: bool = False  # those that changed after a clean run
+    jobs: int | None = None  # None: one per core, if a server is enough work
     cache: Path | None = None  # None: the user's cache folder
 
 
 class WorkspaceReport(Struct, frozen=True):
-    """What became of the servers, in the order of their paths, and of the files at the root."""
+    """The results of servers, sorted by path, and the files at the root."""
 
     root: Path
-    outcome: Outcome  # the worst
+    outcome: Outcome  # the worst of all
     servers: tuple[ServerResult, ...]
     unaffected: int = 0
-    problems: Problems = field(default_factory=Problems)  # of no server
+    problems: Problems = field(default_factory=Problems)  # of the workspace itself
     root_files: Mapping[str, str] = field(default_factory=dict)  # path -> "written", "to write"
 
 
 class Listing(Struct, frozen=True):
-    """The servers of a workspace, a row each, and those that are left out."""
+    """The servers of a workspace, one row each, and those that are not members."""
 
     root: Path
     rows: list[dict[str, str]]
@@ -57,7 +57,7 @@ class Listing(Struct, frozen=True):
 
 
 def list_servers(request: Request) -> Listing:
-    """Give what there is; raises as `open_workspace` and `select` do."""
+    """Return the servers; raise what `open_workspace` and `select` raise."""
     workspace = open_workspace(request.here)
     servers, _ = _select_unchecked(workspace, request)
     rows = root_files.inventory(servers, INVENTORY_COLUMNS)
@@ -65,7 +65,7 @@ def list_servers(request: Request) -> Listing:
 
 
 def generate(request: Request, options: GenerateOptions, progress: Progress) -> WorkspaceReport:
-    """Bring servers up to date, and what the root's files say of them."""
+    """Regenerate servers and the blocks of the files at the root."""
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
     task = partial(tasks.generate_server, options)
@@ -74,12 +74,12 @@ def generate(request: Request, options: GenerateOptions, progress: Progress) -> 
 
 
 def check(request: Request, progress: Progress) -> WorkspaceReport:
-    """Say whether servers and the root's files are current; write nothing."""
+    """Check whether servers and the files at the root are current; write nothing."""
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
     rules = _rules_of(workspace)
     task = partial(tasks.check_server, rules)
-    # A check takes milliseconds, less than the start of a process that could take some over.
+    # A check takes milliseconds, less than the start of a process.
     alone = request.jobs or 1
     results, unaffected = _run(
         workspace, request, "check", task, progress, rules=repr(rules), jobs=alone
@@ -96,7 +96,7 @@ def check(request: Request, progress: Progress) -> WorkspaceReport:
 
 
 def pull(request: Request, progress: Progress, *, is_dry_run: bool) -> WorkspaceReport:
-    """Fetch the documents of servers anew from where they came."""
+    """Fetch the documents of servers again from their sources."""
     workspace = open_workspace(request.here)
     _refuse_other_version(workspace)
     task = partial(tasks.pull_server, is_dry_run, GenerateOptions())
@@ -113,7 +113,7 @@ def changelog(
     *,
     fail_on: Level | None = None,
 ) -> WorkspaceReport:
-    """Grade what changed in the tools of servers; all as `pipeline.changelog` does for one."""
+    """Grade the changes in the tools of servers, as `pipeline.changelog` does for one."""
     workspace = open_workspace(request.here)
     task = partial(tasks.compare_server, against, fail_on, options)
     servers, unaffected = _select_unchecked(workspace, request)
@@ -132,9 +132,9 @@ def test(request: Request, progress: Progress) -> WorkspaceReport:
 def upgrade(
     request: Request, to: str, options: GenerateOptions, progress: Progress
 ) -> WorkspaceReport:
-    """Regenerate servers with the mcpgen that runs; `to` is the new pin, "" keeps the old one.
+    """Regenerate servers with the running mcpgen; `to` is the new pin, "" keeps the old one.
 
-    A server's changes lie in its own folder, so that each can be reviewed and committed by itself.
+    The changes of each server are in its own folder, and can be reviewed and committed separately.
     """
     workspace = open_workspace(request.here)
     workspace = pinning.change_pin(workspace, to) if to else workspace
@@ -156,7 +156,7 @@ def _run(
     rules: str = "",
     jobs: int | None = None,
 ) -> tuple[tuple[ServerResult, ...], int]:
-    """Give the results, and how many servers were known to need nothing."""
+    """Return the results, and the number of servers that did not change."""
     servers = workspace.select(request.names, request.here)
     jobs = jobs or request.jobs or usable_cores()
     if not request.only_affected:
@@ -168,14 +168,14 @@ def _run(
     for server, result in zip(affected, results, strict=True):
         if result.outcome is Outcome.DONE and not result.problems:
             after = stamps.stamp(server.target)
-            # What changed under a command that only reads was not seen by it as it is now.
+            # A read-only command did not see files that changed while it ran.
             if command == "generate" or after == before[server.path]:
                 stamps.note(after)
     return results, len(servers) - len(affected)
 
 
 def _select_unchecked(workspace: Workspace, request: Request) -> tuple[Sequence[Server], int]:
-    """Give the servers that were asked for, and how many of them a clean `check` has left out."""
+    """Return the selected servers, and the number that a clean `check` omits."""
     servers = workspace.select(request.names, request.here)
     if not request.only_affected:
         return servers, 0
@@ -207,20 +207,19 @@ def _worst(results: Sequence[ServerResult]) -> Outcome:
 
 
 def _refuse_other_version(workspace: Workspace) -> None:
-    """Refuse to work with an mcpgen that the workspace does not pin.
+    """Check that the workspace's pin allows the running mcpgen.
 
     Raises:
-        WorkspaceRefusedError: this one is outside the pin.
+        WorkspaceRefusedError: the pin does not allow it.
     """
     version = importlib.metadata.version("mcpgen")
     pin = workspace.settings.mcpgen
     if not pin.allows(version):
-        problems = Problems()
-        problems.error(
+        raise WorkspaceRefusedError.because(
             "outside-pin",
-            f"this is mcpgen {version}, and the workspace pins {pin.text}",
+            f"this is mcpgen {version}, but the workspace pins {pin.text}",
+            Outcome.USAGE,
             at=workspace.settings.at(("mcpgen",)),
-            why="a workspace is generated by one version, so that its servers behave alike",
+            why="one version generates all servers of a workspace, so that they behave alike",
             help=f"run an mcpgen that the pin allows, or `mcpgen ws upgrade --to {version}`",
         )
-        raise WorkspaceRefusedError(problems, Outcome.USAGE)

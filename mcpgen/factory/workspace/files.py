@@ -1,4 +1,4 @@
-"""Writing one file of the workspace's root."""
+"""Replacement of one file at the root of a workspace."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mcpgen.pipeline.project.system_faults import report_system_fault
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all; its mode stays, and a link stays one.
+    """Replace a file atomically; its mode is kept, and a link remains a link.
 
     Raises:
-        WorkspaceRefusedError: the system refused; nothing was written.
+        WorkspaceRefusedError: a system error; nothing was written.
     """
     try:
         place = path.resolve()

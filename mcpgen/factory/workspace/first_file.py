@@ -1,4 +1,4 @@
-"""The first `mcpgen-workspace.yaml` of a repository, for the servers that it has."""
+"""Creation of `mcpgen-workspace.yaml` for the servers of a repository."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from packaging.version import Version
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Location
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import WorkspaceRefusedError
 from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS
@@ -33,48 +33,47 @@ servers: {patterns}
 
 
 class FirstFile(Struct, frozen=True):
-    """What the file says, and the servers that it is about."""
+    """The text of the file, and its servers."""
 
     root: Path
     text: str
     servers: tuple[str, ...]
 
     def write(self) -> None:
-        """Write it.
+        """Write the file.
 
         Raises:
-            WorkspaceRefusedError: the disk refused.
+            WorkspaceRefusedError: the file cannot be written.
         """
         replace_file(self.root / WORKSPACE_FILE, self.text.encode())
 
 
-def first_file(here: Path) -> FirstFile:
-    """Make the file for the servers below `here`; nothing is written.
+def make_first_file(here: Path) -> FirstFile:
+    """Make the file for the servers below `here`, without writing it.
 
     Raises:
-        WorkspaceRefusedError: `here` lies in a workspace already, or has no servers below it.
+        WorkspaceRefusedError: `here` is in a workspace already, or there are no servers below it.
     """
     here = here.resolve()
-    problems = Problems()
     for folder in (here, *here.parents):
         if (folder / WORKSPACE_FILE).exists():
-            problems.error(
+            raise WorkspaceRefusedError.because(
                 "workspace-exists",
-                f"{folder} is a workspace already",
+                f"{folder} is already a workspace",
+                Outcome.USAGE,
                 at=Location((folder / WORKSPACE_FILE).as_posix()),
-                why="a server belongs to one workspace, whose pin and owners count",
-                help="add what is missing to `servers` there; `mcpgen ws list` shows what it has",
+                why="a server belongs to one workspace, which defines its pin and owners",
+                help="add missing servers to its `servers`; `mcpgen ws list` shows the others",
             )
-            raise WorkspaceRefusedError(problems, Outcome.USAGE)
     servers = tuple(sorted(_servers(here)))
     if not servers:
-        problems.error(
+        raise WorkspaceRefusedError.because(
             "no-servers",
             f"no mcpgen server below {here}",
-            why=f"the file says which servers there are, each a folder with {MANIFEST_FILE}",
+            Outcome.USAGE,
+            why=f"a server is a folder with {MANIFEST_FILE}",
             help="change to the repository's root, or make a server with `mcpgen new SOURCE`",
         )
-        raise WorkspaceRefusedError(problems, Outcome.USAGE)
     parents = {PurePosixPath(server).parent.as_posix() for server in servers}
     patterns = [f"{glob.escape(each)}/*" if each != "." else "*" for each in sorted(parents)]
     release = Version(importlib.metadata.version("mcpgen")).release
@@ -85,7 +84,7 @@ def first_file(here: Path) -> FirstFile:
 
 
 def _servers(here: Path) -> Iterator[str]:
-    """Give the servers below a folder, none inside another, by their paths from there."""
+    """Yield the relative paths of the servers below a folder, without nested ones."""
     for folder, subfolders, files in os.walk(here):
         inside = Path(folder).relative_to(here).as_posix()
         if inside != "." and {MANIFEST_FILE, LOCK_FILE} <= set(files):

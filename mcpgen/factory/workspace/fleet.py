@@ -1,4 +1,4 @@
-"""Doing one thing to many servers: side by side, and each failing by itself."""
+"""Parallel execution of one task for many servers; failures are independent."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from mcpgen.pipeline.outcome import Outcome
 
 
 class ServerResult(Struct, frozen=True):
-    """How a command ended for one server."""
+    """The result of a command for one server."""
 
     server: str
     outcome: Outcome
     summary: str
     problems: tuple[Diagnostic, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)  # more of it, for `--json`
-    text: str = ""  # to be shown as it stands: a diff, a report of tests
+    facts: Mapping[str, Any] = field(default_factory=dict)  # further fields for `--json`
+    text: str = ""  # a diff or a test report, printed unchanged
     traceback: str = ""  # of a bug in mcpgen
-    changelog: ChangelogReport | None = None  # what changes in its tools
+    changelog: ChangelogReport | None = None  # changes in its tools
 
 
 Task = Callable[[Server], ServerResult]
-"""What is done to a server; a function that another process can import, or a `partial` of one."""
+"""A function that another process can import, or a `partial` of one."""
 
 
 def run_fleet(
     task: Task, servers: Sequence[Server], jobs: int, progress: Progress
 ) -> tuple[ServerResult, ...]:
-    """Do `task` to each server, `jobs` at a time; return the results in the servers' order.
+    """Run `task` for each server, `jobs` at a time; return the results in the servers' order.
 
-    A server that fails, for whatever reason, has a result like any other.
+    A failure, for whatever reason, is a result too.
     """
     done: dict[str, ServerResult] = {}
 
@@ -56,7 +56,7 @@ def run_fleet(
     else:
         _run_pool(task, servers, min(jobs, len(servers)), note)
         for server in servers:
-            if server.path not in done:  # whose process died, or that had no turn after that
+            if server.path not in done:  # its process died, or it was waiting then
                 _run_pool(task, [server], 1, note)
                 if server.path not in done:
                     note(_report_dead_process(server))
@@ -66,10 +66,10 @@ def run_fleet(
 def _run_pool(
     task: Task, servers: Sequence[Server], processes: int, note: Callable[[ServerResult], None]
 ) -> None:
-    """Run in processes of their own; ends early, without a word, when one of them dies."""
+    """Run in a process pool; return early if one of the processes dies."""
     with ProcessPoolExecutor(processes, mp_context=context()) as pool:
         waiting: list[Future[ServerResult]] = [
-            pool.submit(_attempt, task, each) for each in longest_first(servers)
+            pool.submit(_attempt, task, each) for each in sort_longest_first(servers)
         ]
         try:
             for finished in as_completed(waiting):
@@ -81,10 +81,10 @@ def _run_pool(
             raise
 
 
-def longest_first(servers: Sequence[Server]) -> list[Server]:
-    """Order servers by what they hold, so that no long one is begun when the others are done.
+def sort_longest_first(servers: Sequence[Server]) -> list[Server]:
+    """Sort servers by size, so that no long task starts last.
 
-    A lock names every file and operation, so its size tells about how much there is to do.
+    A lock names every file and operation, so its size is an estimate of the work.
     """
     return sorted(servers, key=_lock_size, reverse=True)
 

@@ -1,4 +1,4 @@
-"""Which servers a workspace has, and whose they are."""
+"""The servers of a workspace, and their owners."""
 
 from __future__ import annotations
 
@@ -14,26 +14,44 @@ from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, list_owners
 from mcpgen.pipeline.outcome import Outcome
 from mcpgen.pipeline.project.workspace import apart_because, read_workspace
 
+_ONE_WORKSPACE = "a server belongs to one workspace, which defines its pin and owners"
+
 
 class WorkspaceRefusedError(Exception):
-    """There is no workspace to work in; `problems` say why."""
+    """A workspace that cannot be used; `problems` contains the reasons."""
 
     def __init__(self, problems: Problems, outcome: Outcome) -> None:
         super().__init__()
         self.problems = problems
         self.outcome = outcome
 
+    @classmethod
+    def because(
+        cls,
+        rule: str,
+        message: str,
+        outcome: Outcome,
+        *,
+        at: Location | None = None,
+        why: str = "",
+        help: str = "",
+    ) -> WorkspaceRefusedError:
+        """Return the error for one problem."""
+        problems = Problems()
+        problems.error(rule, message, at=at, why=why, help=help)
+        return cls(problems, outcome)
+
 
 class Server(Struct, frozen=True):
     """A member of the workspace."""
 
-    path: str  # from the workspace's folder, with "/"
+    path: str  # relative to the workspace, with "/"
     target: Path
     owners: tuple[str, ...] = ()
 
 
 class Apart(Struct, frozen=True):
-    """A server that lies in the workspace's folders and is no member, and why."""
+    """A server in the folders of the workspace that is not a member, and the reason."""
 
     path: str
     reason: str
@@ -48,11 +66,12 @@ class Workspace(Struct, frozen=True):
     apart: tuple[Apart, ...] = ()
 
     def select(self, names: Sequence[str], here: Path) -> tuple[Server, ...]:
-        """Give the servers with these names, or all; a name is a path from here or from the root,
-        or what the folder is called.
+        """Return the servers with these names, or all.
+
+        A name is a path, relative to `here` or the root, or the name of the folder.
 
         Raises:
-            WorkspaceRefusedError: there is no such server, or several.
+            WorkspaceRefusedError: a name matches no server, or several.
         """
         if not names:
             return self.servers
@@ -77,8 +96,8 @@ class Workspace(Struct, frozen=True):
         if len(found) > 1:
             problems.error(
                 "unknown-server",
-                f"`{name}` is the name of {len(found)} servers",
-                help=f"name one by its path: {', '.join(server.path for server in found)}",
+                f"`{name}` matches {len(found)} servers",
+                help=f"use a path: {', '.join(server.path for server in found)}",
             )
         if not found:
             names = [server.path.rpartition("/")[2] for server in self.servers]
@@ -86,19 +105,19 @@ class Workspace(Struct, frozen=True):
             problems.error(
                 "unknown-server",
                 f"the workspace has no server `{name}`",
-                why=f"{apart[0].path} is left out: {apart[0].reason}" if apart else "",
+                why=f"{apart[0].path} is not a member: {apart[0].reason}" if apart else "",
                 help=did_you_mean(
-                    path.rpartition("/")[2], names, "`mcpgen ws list` names them all"
+                    path.rpartition("/")[2], names, "`mcpgen ws list` shows all of them"
                 ),
             )
         return found
 
 
 def default_answers(target: Path) -> dict[str, str]:
-    """Give what the workspace around a new server's folder answers to the skeleton's questions.
+    """Return the answers to the skeleton's questions from the workspace around a new server.
 
     Raises:
-        WorkspaceRefusedError: its file cannot be followed.
+        WorkspaceRefusedError: its file is invalid.
     """
     for folder in target.resolve().parents:
         if (folder / WORKSPACE_FILE).is_file():
@@ -111,32 +130,32 @@ def default_answers(target: Path) -> dict[str, str]:
 
 
 def open_workspace(here: Path) -> Workspace:
-    """Find the workspace that the folder `here` lies in, and its servers.
+    """Find the workspace that contains the folder `here`, and its servers.
 
     Raises:
-        WorkspaceRefusedError: there is none, or its file cannot be followed.
+        WorkspaceRefusedError: there is none, or its file is invalid.
     """
     problems = Problems()
     here = here.resolve()
     roots = [folder for folder in (here, *here.parents) if (folder / WORKSPACE_FILE).is_file()]
     if not roots:
-        problems.error(
+        raise WorkspaceRefusedError.because(
             "no-workspace",
             f"there is no {WORKSPACE_FILE} in {here} or above it",
-            why="it lists the servers of the workspace",
-            help="change into the workspace, or `mcpgen ws init` at the repository's root",
+            Outcome.USAGE,
+            why="it lists the servers of a workspace",
+            help="change into the workspace, or run `mcpgen ws init` at the repository's root",
         )
-        raise WorkspaceRefusedError(problems, Outcome.USAGE)
     root = roots[0]
     if len(roots) > 1:
-        problems.error(
+        raise WorkspaceRefusedError.because(
             "nested-workspace",
-            f"the workspace {root} lies inside the workspace {roots[1]}",
+            f"the workspace {root} is inside the workspace {roots[1]}",
+            Outcome.REJECTED,
             at=Location(WORKSPACE_FILE),
-            why="a server belongs to one workspace, whose pin and owners count",
-            help=f"delete one {WORKSPACE_FILE} of the two",
+            why=_ONE_WORKSPACE,
+            help=f"delete one of the two {WORKSPACE_FILE}",
         )
-        raise WorkspaceRefusedError(problems, Outcome.REJECTED)
     settings = read_workspace(root, problems)
     if settings is None:
         raise WorkspaceRefusedError(problems, Outcome.REJECTED)
@@ -174,9 +193,9 @@ def _build_workspace(root: Path, settings: WorkspaceSettings, problems: Problems
 
 
 def _find_links(root: Path, paths: Set[str]) -> dict[str, str]:
-    """Say why a path is no member that leads to another one, or out of the workspace.
+    """Return the links to other members or out of the workspace, with the reason for each.
 
-    Of several that lead to one folder, the one that lies there is the member, or the first.
+    Of several paths to one folder, the folder itself is the member, else the first link.
     """
     members: dict[Path, str] = {}
     links: dict[str, str] = {}
@@ -184,7 +203,7 @@ def _find_links(root: Path, paths: Set[str]) -> dict[str, str]:
         folder = (root / path).resolve()
         member = members.setdefault(folder, path)
         if not folder.is_relative_to(root):
-            links[path] = f"it is a link that leads out of the workspace, to {folder}"
+            links[path] = f"it is a link to {folder}, outside the workspace"
         elif member != path:
             links[path] = f"it is a link to {member}"
     return links
@@ -201,7 +220,7 @@ def _report_unmatched(pattern: str, what: str, at: Location, problems: Problems)
 
 
 def _refuse_nested(root: Path, paths: set[str], problems: Problems) -> None:
-    """Tell of workspaces inside this one that claim some of its servers."""
+    """Report workspaces inside this one that contain some of its servers."""
     inner = {
         folder.as_posix()
         for path in paths
@@ -211,10 +230,10 @@ def _refuse_nested(root: Path, paths: set[str], problems: Problems) -> None:
     for folder in sorted(inner):
         problems.error(
             "nested-workspace",
-            f"the workspace {folder} lies inside this one",
+            f"the workspace {folder} is inside this one",
             at=Location(f"{folder}/{WORKSPACE_FILE}"),
-            why="a server belongs to one workspace, whose pin and owners count",
-            help=f"delete one {WORKSPACE_FILE} of the two",
+            why=_ONE_WORKSPACE,
+            help=f"delete one of the two {WORKSPACE_FILE}",
         )
 
 

@@ -1,10 +1,10 @@
-"""Changing a workspace's pin: one word of its file, and nothing else of it."""
+"""Change of the version pin in a workspace file; the rest of the file stays as it is."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from mcpgen.diagnostics import Location, Problems
+from mcpgen.diagnostics import Location
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import Workspace, WorkspaceRefusedError
 from mcpgen.ir.version_pin import VersionPin
@@ -14,7 +14,7 @@ from mcpgen.text.lines import text_lines
 
 
 def change_pin(workspace: Workspace, to: str) -> Workspace:
-    """Give the workspace with another pin; nothing is written.
+    """Return the workspace with another pin, without writing it.
 
     Raises:
         WorkspaceRefusedError: invalid version range `to`.
@@ -22,22 +22,21 @@ def change_pin(workspace: Workspace, to: str) -> Workspace:
     try:
         pin = VersionPin.parse(to)
     except ValueError:
-        problems = Problems()
-        problems.error(
+        raise WorkspaceRefusedError.because(
             "usage",
             f"invalid version range `{to}`",
-            help='give one version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
-        )
-        raise WorkspaceRefusedError(problems, Outcome.USAGE) from None
+            Outcome.USAGE,
+            help='use a version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
+        ) from None
     settings = replace(workspace.settings, mcpgen=pin)
     return replace(workspace, settings=settings)
 
 
 def write_pin(workspace: Workspace) -> None:
-    """Write the workspace's pin where the file has its old one.
+    """Replace the old pin in the file with the workspace's pin.
 
     Raises:
-        WorkspaceRefusedError: the disk refused.
+        WorkspaceRefusedError: the file cannot be written.
     """
     path = workspace.root / WORKSPACE_FILE
     at = workspace.settings.at(("mcpgen",))

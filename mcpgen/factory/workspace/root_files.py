@@ -24,7 +24,7 @@ _UNKNOWN = "-"
 
 
 class Block(Struct, frozen=True):
-    """A part of a file that mcpgen writes: the lines between two markers."""
+    """The lines between two markers of a file, which mcpgen writes."""
 
     file: str
     begin: str
@@ -32,16 +32,16 @@ class Block(Struct, frozen=True):
     text: str
 
     def lines(self, newline: str) -> str:
-        """Give the whole block, markers included."""
+        """Return the whole block with its markers."""
         return newline.join([self.begin, *self.text.splitlines(), self.end])
 
 
 class MarkersError(Exception):
-    """A file has no place for its block; says what is wrong with its markers."""
+    """A file whose markers are missing or invalid."""
 
 
 def inventory(servers: Sequence[Server], columns: Sequence[str]) -> list[dict[str, str]]:
-    """Give one row a server, with these columns."""
+    """Return one row per server, with these columns."""
     rows = []
     for server in servers:
         cells = _make_cells(server, read_server_facts(server.target))
@@ -62,7 +62,7 @@ def _make_cells(server: Server, facts: ServerFacts) -> dict[str, str]:
 
 
 def blocks(workspace: Workspace) -> Iterator[Block]:
-    """Give what belongs into the files at the root today."""
+    """Yield the current blocks of the files at the root."""
     file = workspace.settings.file
     if file.inventory:
         columns = file.inventory.columns
@@ -91,7 +91,7 @@ def _make_block(file: str, name: str, lines: Sequence[str]) -> Block:
 
 
 def _quote(pattern: str) -> str:
-    """Spell a pattern of git's; one with a space is put into quotes, as C has them."""
+    """Quote a git pattern if it contains a space."""
     if not re.search(r"[\s\"]", pattern):
         return pattern
     text = pattern.replace("\\", "\\\\").replace('"', '\\"')
@@ -103,22 +103,22 @@ def _escape(path: str) -> str:
 
 
 def stale_files(workspace: Workspace, problems: Problems) -> list[str]:
-    """Give the files whose block is not what it should be; tell of those without a place for it."""
+    """Return the files with an outdated block; report files without markers."""
     stale = []
     for block in blocks(workspace):
         if _find_change(workspace.root, block, problems) is not None:
             stale.append(block.file)
             problems.warning(
                 "stale",
-                f"the block `{block.begin}` of {block.file} is not current",
+                f"the block `{block.begin}` of {block.file} is outdated",
                 at=Location(block.file),
-                help="`mcpgen ws generate` brings it up to date",
+                help="run `mcpgen ws generate`",
             )
     return stale
 
 
 def write_files(workspace: Workspace, problems: Problems) -> list[str]:
-    """Bring the blocks up to date; give the files that were written."""
+    """Update the blocks; return the written files."""
     written = []
     for block in blocks(workspace):
         content = _find_change(workspace.root, block, problems)
@@ -133,7 +133,7 @@ def write_files(workspace: Workspace, problems: Problems) -> list[str]:
 
 
 def _find_change(root: Path, block: Block, problems: Problems) -> bytes | None:
-    """Give what the file is to hold; None where it does already, or cannot."""
+    """Return the new content of a file; None if it is current or has no markers."""
     try:
         old = _read(root, block.file)
         new = with_block(old, block)
@@ -141,10 +141,10 @@ def _find_change(root: Path, block: Block, problems: Problems) -> bytes | None:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         problems.error(
             "no-markers",
-            f"{block.file} was left as it is: {reason}",
+            f"{block.file} was not changed: {reason}",
             at=Location(block.file),
-            why="mcpgen writes between its markers alone, so that your text stays yours",
-            help=f"put these two lines where it may write:\n{block.begin}\n{block.end}",
+            why="mcpgen writes only between its markers",
+            help=f"add these two lines where the block belongs:\n{block.begin}\n{block.end}",
         )
         return None
     return None if new == old else new
@@ -153,15 +153,15 @@ def _find_change(root: Path, block: Block, problems: Problems) -> bytes | None:
 def _read(root: Path, file: str) -> bytes | None:
     path = root / file
     if not path.resolve().is_relative_to(root):
-        raise MarkersError("it is a link that leads out of the workspace")
+        raise MarkersError("it is a link to a file outside the workspace")
     return path.read_bytes() if path.exists() else None
 
 
 def with_block(content: bytes | None, block: Block) -> bytes:
-    """Put the block into a file's content, between its markers; a file that is none is the block.
+    """Return the content with the block between its markers; the block for a missing file.
 
     Raises:
-        MarkersError: the markers are not there, once and in order.
+        MarkersError: the markers are not there exactly once and in order.
     """
     if content is None:
         return (block.lines("\n") + "\n").encode()
@@ -169,9 +169,9 @@ def with_block(content: bytes | None, block: Block) -> bytes:
     begin, end = block.begin.encode(), block.end.encode()
     found = (content.count(begin), content.count(end))
     if found == (0, 0):
-        raise MarkersError(f"it has no `{block.begin}`")
+        raise MarkersError(f"it does not contain `{block.begin}`")
     if found != (1, 1) or content.index(begin) > content.index(end):
-        raise MarkersError(f"it does not have `{block.begin}`, then `{block.end}`, once each")
+        raise MarkersError(f"it must contain `{block.begin}` and then `{block.end}`, once each")
     before, _, rest = content.partition(begin)
     after = rest.partition(end)[2]
     return before + block.lines(newline).encode() + after

@@ -1,9 +1,9 @@
-"""Which servers are as a clean run of a command left them, told by content.
+"""Detection of servers that have not changed after a clean run of a command, by content.
 
-A stamp is a hash of everything that a command reads of a server: what lies in its folder, what its
-lock names outside of it, and the mcpgen that runs. A clean run leaves the stamp in the user's cache
-(an empty file of that name). Nothing is asked of git, so that shallow clones and zip downloads are
-told as rightly; an empty cache costs a run, never an answer.
+A stamp is a hash of everything that a command reads of a server: its folder, the files outside it
+that its lock names, and the version of mcpgen. A clean run stores the stamp in the user's cache (as
+the name of an empty file). Git is not involved, so this works in shallow clones and zip downloads.
+An empty cache costs time, but never changes a result.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ LEFT_BY_TOOLS = frozenset(
         "__pycache__", "node_modules",
     }
 )  # fmt: skip
-# What runs leave in a server's own folder, and no command takes into account.
+# Files of runs in a server's folder, which no command reads.
 _LEFT_BY_RUNS = frozenset(
     {".mcpgen/evidence", ".mcpgen/rescued", ".mcpgen/stage", ".mcpgen/running", "build", "dist"}
 )
 
 
 class Stamps:
-    """The stamps of one command, asked for in one way (`rules`)."""
+    """The stamps of one command with certain `rules`."""
 
     def __init__(self, command: str, rules: str = "", cache: Path | None = None) -> None:
         self._folder = (cache or user_cache()) / "stamps"
@@ -44,7 +44,7 @@ class Stamps:
         self._salt = repr((command, rules, python, tools, code_digest())).encode()
 
     def stamp(self, target: Path) -> str:
-        """Hash all that the command reads of the server at `target`; "" where it cannot be read."""
+        """Hash all that the command reads of the server at `target`; "" if it cannot be read."""
         try:
             return self._stamp(target)
         except OSError:
@@ -63,25 +63,25 @@ class Stamps:
         return stamp.hexdigest()
 
     def knows(self, stamp: str) -> bool:
-        """Whether a clean run left a server with this stamp."""
+        """Return whether a clean run stored this stamp."""
         return bool(stamp) and (self._folder / stamp).exists()
 
     def note(self, stamp: str) -> None:
-        """Note that a clean run left a server with this stamp."""
+        """Store the stamp of a clean run."""
         if not stamp:
             return
-        with contextlib.suppress(OSError):  # a cache that cannot be written costs time alone
+        with contextlib.suppress(OSError):  # an unwritable cache only costs time
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / stamp).touch()
 
 
 def list_installed() -> str:
-    """Name all that is installed beside mcpgen, by version: what a test suite runs with."""
+    """Return all installed distributions with their versions, on which test results depend."""
     return repr(sorted(f"{each.name}=={each.version}" for each in distributions()))
 
 
 def _list_files(target: Path) -> Iterator[str]:
-    """Give the paths of the files below `target`, links followed, without what tools leave."""
+    """Yield the paths of the files below `target`, following links, without files of tools."""
     for folder, subfolders, files in os.walk(target, followlinks=True):
         inside = os.path.relpath(folder, target)
         prefix = "" if inside == "." else f"{inside.replace(os.sep, '/')}/"
@@ -97,16 +97,16 @@ def _list_files(target: Path) -> Iterator[str]:
 
 
 def _leads_back(folder: str) -> bool:
-    """Whether a link leads to a folder that it lies in, which a walk would never leave."""
+    """Return whether a folder is a link to one of its parents, an endless walk."""
     if not Path(folder).is_symlink():
         return False
     return Path(folder).parent.resolve().is_relative_to(Path(folder).resolve())
 
 
 def _find_outside_files(target: Path) -> list[str]:
-    """Give the files of the documents that the lock names and that lie outside the folder."""
+    """Return the document files in the lock that are outside the folder."""
     if b'"../' not in (read_file(target, LOCK_FILE) or b""):
         return []
-    found = find_lock(target, Problems())  # what is wrong with it, the command itself tells
+    found = find_lock(target, Problems())  # the command itself reports its problems
     inputs = found.lock.inputs if found else {}
     return sorted(path for path in inputs if path.startswith("../"))

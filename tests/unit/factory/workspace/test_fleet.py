@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.factory.workspace.fleet import ServerResult, longest_first, run_fleet
+from mcpgen.factory.workspace.fleet import ServerResult, run_fleet, sort_longest_first
 from mcpgen.factory.workspace.members import Server
 from mcpgen.pipeline.outcome import Outcome
 
@@ -58,4 +58,9 @@ def test_the_servers_that_hold_most_are_begun_first(tmp_path: Path) -> None:
         server.target.mkdir()
         if size is not None:
             (server.target / "mcpgen.lock").write_bytes(b"x" * size)
-    assert [each.path for each in longest_first(servers)] == ["large", "small", "as-small", "none"]
+    assert [each.path for each in sort_longest_first(servers)] == [
+        "large",
+        "small",
+        "as-small",
+        "none",
+    ]

@@ -49,7 +49,7 @@ def test_a_server_that_is_left_out_is_said_to_be(
     with (workspace / "servers/cat/mcpgen.yaml").open("a") as manifest:
         manifest.write("workspace: {member: false, reason: on leave}\n")
     code, finding = refused(capsys, "cat")
-    assert (code, finding["why"]) == (2, "servers/cat is left out: on leave")
+    assert (code, finding["why"]) == (2, "servers/cat is not a member: on leave")
 
 
 def test_a_name_that_two_servers_have_is_refused(
@@ -60,7 +60,7 @@ def test_a_name_that_two_servers_have_is_refused(
     file = workspace / "mcpgen-workspace.yaml"
     file.write_text(SETTINGS.replace('["servers/*"]', '["servers/*", "more/*"]'))
     code, finding = refused(capsys, "cat")
-    assert (code, finding["help"]) == (2, "name one by its path: more/cat, servers/cat")
+    assert (code, finding["help"]) == (2, "use a path: more/cat, servers/cat")
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_a_server_is_a_member_once_however_many_links_lead_to_it(
     assert [each["server"] for each in report["servers"]] == names
     aaa, zoo = report["left_out"]
     assert aaa == {"server": "servers/aaa", "reason": "it is a link to servers/bee"}
-    assert (zoo["server"], "out of the workspace" in zoo["reason"]) == ("servers/zoo", True)
+    assert (zoo["server"], "outside the workspace" in zoo["reason"]) == ("servers/zoo", True)

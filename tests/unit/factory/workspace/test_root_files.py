@@ -92,7 +92,7 @@ def test_a_link_out_of_the_workspace_is_not_followed(
     assert run(["ws", "generate", "--jobs", "1"]) == 1
 
     assert outside.read_bytes() == before
-    assert "leads out of the workspace" in capsys.readouterr().err
+    assert "outside the workspace" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
