@@ -1,1 +1,1 @@
-"""What is done around generation: a workspace of servers, looked after together."""
+"""Commands beyond generation: tests, mutation tests, and workspaces of several servers."""

@@ -1,4 +1,4 @@
-"""The settings of one tool, each with its value and the file and line that decide it."""
+"""The settings of one tool, each with its value and its source (file and line)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Setting(Struct, frozen=True):
     value: JsonValue
     source: str  # "manifest", "document", "lock" or "default"
     at: Location | None = None
-    entry: str = ""  # the key under `operations` that states it
+    entry: str = ""  # its key below `operations`
 
 
 class ExplainedTool(Struct, frozen=True):
-    """A tool, and all its settings."""
+    """A tool and all its settings."""
 
     name: str
     operation: str
@@ -46,12 +46,12 @@ class ExplainedTool(Struct, frozen=True):
 def explain(
     target: Path, name: str, problems: Problems, progress: Progress
 ) -> ExplainedTool | tuple[str, ...]:
-    """Plan the project in `target` and explain one of its tools, named as clients call it.
+    """Plan the project in `target` and explain the settings of one of its tools.
 
-    Returns the names of the tools that there are if there is none of this name.
+    Return the names of all tools if none has this name.
 
     Raises:
-        RejectedError: the project cannot be planned; `problems` says why.
+        RejectedError: the project cannot be planned; `problems` contains the reasons.
     """
     found = find_lock(target, problems)
     if found is None:
@@ -68,7 +68,7 @@ def explain(
 
 
 class _Explainer:
-    """Explains one tool."""
+    """Derivation of the settings of one tool."""
 
     def __init__(self, tool: ToolPlan, intent: LocatedManifest, *, is_published: bool) -> None:
         self._tool = tool
@@ -120,7 +120,7 @@ class _Explainer:
                 yield explained
 
     def _explain_parameters(self) -> Iterator[Setting]:
-        """What becomes of each parameter: an argument, a value, or nothing."""
+        """Explain whether each parameter is an argument, a fixed value, or hidden."""
         entries = self._tool.stated.entry.parameters
         for name in entries:
             yield self._explain_entry(("parameters", name), self._describe_outcome(name))
@@ -140,7 +140,7 @@ class _Explainer:
                 yield Setting(shown, _describe_argument(argument), "document", at)
 
     def _explain_headers(self) -> Iterator[Setting]:
-        """The default headers that the requests of the tool carry."""
+        """Explain the default headers of the tool's requests."""
         for header in self._tool.fixed:
             if header.is_default_header:
                 setting = header.setting
@@ -161,13 +161,13 @@ class _Explainer:
         return ", ".join(words)
 
     def _explain_text(self, setting: str, value: JsonValue) -> Setting:
-        """Explain what the document says unless the manifest does."""
+        """Explain a setting from the document unless it is in the manifest."""
         if self._is_stated(setting):
             return self._explain_entry((setting,), value)
         return Setting(setting, value, "document", self._tool.operation.at.location())
 
     def _explain_policy(self, name: str, value: JsonValue) -> Setting:
-        """Explain what has a default unless the manifest states it."""
+        """Explain a setting with a default unless it is in the manifest."""
         inside = tuple(name.split("."))
         is_decided = value is not None and self._intent.value_at(self._tokens(*inside)) is not None
         return self._explain_entry(inside, value) if is_decided else Setting(name, value, "default")

@@ -1,4 +1,4 @@
-"""Finding a generated package on disk, and how to start its server."""
+"""Discovery of a generated package on disk, and the settings to start its server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 
 class NoPackageError(Exception):
-    """A folder holds no generated package, or not the part of one that is needed."""
+    """A folder without a generated package, or without a required part of it."""
 
     def __init__(self, message: str, help: str = "") -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class NoPackageError(Exception):
 
 
 class GeneratedPackage(Struct, frozen=True):
-    """A server package: where it lies, what it is called, and what it needs to run."""
+    """A server package: its folder, its name and its contract."""
 
     directory: Path
     name: str  # of the Python package: "petstore_mcp"
@@ -29,11 +29,11 @@ class GeneratedPackage(Struct, frozen=True):
 
     @property
     def command(self) -> tuple[str, ...]:
-        """How its server is started, installed or not; add `--http` and the like."""
+        """The command that starts its server, installed or not."""
         return (sys.executable, "-m", self.name)
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Give this process's environment with the package importable, and `extra` on top."""
+        """Return this process's environment with the package on `PYTHONPATH`, and `extra`."""
         source = str((self.directory / "src").resolve())
         path = os.environ.get("PYTHONPATH")
         return {
@@ -43,9 +43,9 @@ class GeneratedPackage(Struct, frozen=True):
         }
 
     def mock_environment(self, base_url: str) -> dict[str, str]:
-        """Point the server at a mock API, with placeholders for unset credentials and settings.
+        """Return settings for a mock API, with placeholders for unset credentials and settings.
 
-        A file has none: a server does not start with one that it cannot read.
+        Files have no placeholder: a server does not start with a file that it cannot read.
         """
         from mcpgen.contract.placeholders import sample_text
 
@@ -59,7 +59,7 @@ class GeneratedPackage(Struct, frozen=True):
         return {**stand_ins, **self.base_urls(base_url)}
 
     def base_urls(self, mock: str) -> dict[str, str]:
-        """Give the settings that put each API of the server where the mock at `mock` has it."""
+        """Return the base URL settings of each API of the server, for the mock at `mock`."""
         from mcpgen.testing.mock.upstream import mount_url
 
         sources = self.contract.get("sources", {})
@@ -75,14 +75,14 @@ class GeneratedPackage(Struct, frozen=True):
         return settings
 
     def read_tools(self) -> list[dict[str, Any]]:
-        """Give the Tool objects of all its generated tools, listed or not."""
+        """Return the Tool objects of all generated tools, listed or not."""
         listing = self.directory / "src" / self.name / "_generated" / "listing.jsonl"
         return [json.loads(line) for line in listing.read_bytes().splitlines()]
 
     def list_unlisted_tools(self) -> list[dict[str, Any]]:
-        """Give the Tool objects that a client can call without being told of them.
+        """Return the Tool objects that a client can call although they are not listed.
 
-        They are the generated tools by their former names and, where tools are searched, all.
+        They are the generated tools by their former names and, with search tools, all tools.
         """
         tools = {tool["name"]: tool for tool in self.read_tools()}
         former: dict[str, str] = self.contract.get("aliases", {})
@@ -93,19 +93,19 @@ class GeneratedPackage(Struct, frozen=True):
 
     @property
     def search_tools(self) -> tuple[str, ...]:
-        """The names of the tools that find and call the others; () where all are listed."""
+        """The names of the search tools; () if all tools are listed."""
         names = self.contract.get("search", {})
         return tuple(names[role] for role in ("search", "describe", "call") if role in names)
 
     def upstream(self) -> dict[str, Any]:
-        """Read what the mock upstream knows of the API.
+        """Read the description of the API for the mock.
 
         Raises:
-            NoPackageError: the package came without its tests.
+            NoPackageError: the package has no tests.
         """
         file = self.directory / "tests" / "generated" / "upstream.json"
         if not file.is_file():
-            raise NoPackageError(f"`{file}` is missing, from which the API is mocked")
+            raise NoPackageError(f"`{file}` is missing, which describes the API to mock")
         description: dict[str, Any] = json.loads(file.read_bytes())
         return description
 
@@ -119,8 +119,8 @@ def find_package(directory: Path) -> GeneratedPackage:
     contracts = sorted(directory.glob("src/*/_generated/contract.json"))
     if len(contracts) != 1:
         raise NoPackageError(
-            f"`{directory}` holds no package that `mcpgen new` made",
-            help="name its folder, or make one with `mcpgen new SOURCE DIR`",
+            f"`{directory}` contains no generated package",
+            help="give the folder of a package, or run `mcpgen new SOURCE DIR`",
         )
     contract = json.loads(contracts[0].read_bytes())
     return GeneratedPackage(directory, contracts[0].parents[1].name, contract)

@@ -49,7 +49,7 @@ class Cassette(Struct):
         try:
             whole = json.loads(content)
             if whole["version"] != _VERSION:
-                raise CassetteError(f"{file} is of the version {whole['version']}, not {_VERSION}")
+                raise CassetteError(f"{file} has version {whole['version']}, expected {_VERSION}")
             return cls(list(whole["exchanges"]))
         except (ValueError, KeyError, TypeError) as error:
             raise CassetteError(f"{file} is not a cassette: {error}") from None

@@ -1,7 +1,7 @@
-"""The tools that a server has from `handlers/`, held against what was recorded of them.
+"""Comparison of the tools in `handlers/` with their record, `tests/tools.json`.
 
-What is generated is held by `tests/generated/tools.json`, which `mcpgen generate` writes. What a
-person adds stands in `tests/tools.json`, once `mcpgen test --update` has recorded it.
+`mcpgen test --update` writes the record. For generated tools, `mcpgen generate` writes
+`tests/generated/tools.json`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.client.client import Client
 
 TOOLS_FILE = "tests/tools.json"
-_NOWHERE = "http://127.0.0.1:9"  # no API is called, and settings must be complete
+_NOWHERE = "http://127.0.0.1:9"  # no API is called, but settings must be complete
 
 
 def list_custom_tools(package: GeneratedPackage) -> list[JsonObject]:
-    """Give the snapshot of each listed tool that was not generated, in the order of the list.
+    """Return the snapshot of each listed tool that is not generated, in the listed order.
 
     Raises:
         RpcError, NoAnswerError, ConnectionLostError: the server does not list its tools.
@@ -41,10 +41,10 @@ async def _list_tools(package: GeneratedPackage) -> list[JsonObject]:
 
 
 def read_record(content: bytes) -> list[JsonObject]:
-    """Read a record.
+    """Parse a record.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is invalid.
     """
     try:
         return [{**entry, "name": str(entry["name"])} for entry in json.loads(content)["tools"]]
@@ -53,27 +53,27 @@ def read_record(content: bytes) -> list[JsonObject]:
 
 
 def format_record(tools: Sequence[JsonObject]) -> bytes:
-    """Write a record, a line a tool."""
+    """Return a record with one line per tool."""
     lines = ",\n".join(json.dumps(tool, sort_keys=True, ensure_ascii=False) for tool in tools)
     return f'{{"tools": [\n{lines}\n]}}\n'.encode()
 
 
 def compare_tools(tools: Sequence[JsonObject], recorded: Sequence[JsonObject]) -> Group:
-    """Tell of each tool whether it is as it was recorded."""
+    """Compare each tool with its record."""
     group = Group(TOOLS_FILE)
     found = {tool["name"]: tool for tool in tools}
     expected = {tool["name"]: tool for tool in recorded}
     for name in {**expected, **found}:
         if name not in found:
-            group.failed.append((name, "it was recorded, and is not listed"))
+            group.failed.append((name, "recorded, but not listed"))
         elif name not in expected:
-            group.failed.append((name, "it is listed, and was not recorded"))
+            group.failed.append((name, "listed, but not recorded"))
         elif changed := sorted(
             key
             for key in found[name].keys() | expected[name].keys()
             if found[name].get(key) != expected[name].get(key)
         ):
-            group.failed.append((name, f"not as it was recorded: {', '.join(changed)}"))
+            group.failed.append((name, f"differs from its record: {', '.join(changed)}"))
         else:
             group.passed.append(name)
     return group

@@ -1,4 +1,4 @@
-"""Reports in JUnit's XML: read as pytest writes them, and written for what pytest does not run."""
+"""JUnit XML reports: reading those of pytest, and adding tests that pytest does not run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U
 
 
 def read_report(report: Path) -> tuple[Group, ...]:
-    """Read a report of pytest's: the groups in the order of their first tests.
+    """Read a report of pytest; return its groups in the order of their first tests.
 
     Raises:
-        FileNotFoundError: pytest wrote none.
-        ElementTree.ParseError: it is cut off.
+        FileNotFoundError: there is no report.
+        ElementTree.ParseError: it is incomplete.
     """
     groups: dict[str, Group] = {}
     root = ElementTree.parse(report).getroot()  # noqa: S314  (the pytest that we started wrote it)
@@ -40,7 +40,7 @@ def read_report(report: Path) -> tuple[Group, ...]:
 
 
 def _name_test(module: str, test: str) -> tuple[str, str]:
-    """Give a test's group, and what it is called there."""
+    """Return the group of a test, and its name there."""
     if module == _CALLS and test.startswith("test_call["):
         tool, _, what = test.removeprefix("test_call[").removesuffix("]").partition(": ")
         return tool, what
@@ -50,17 +50,17 @@ def _name_test(module: str, test: str) -> tuple[str, str]:
 
 
 def _read_reason(failure: ElementTree.Element) -> str:
-    """Say why a test failed, without what only a debugger of the test wants to see."""
+    """Return the reason for a failure, without details of the assertion."""
     message = failure.get("message", "").removeprefix("AssertionError: ")
     lines = [line for line in message.splitlines() if not line.startswith("assert ")]
     return "\n".join(lines or [message]).strip()
 
 
 def add_to_report(junit: Path, groups: Sequence[Group]) -> None:
-    """Write groups into a report, after what it has; it need not be there yet.
+    """Append groups to a report; create it if it does not exist.
 
     Raises:
-        OSError: the disk refused.
+        OSError: the report cannot be written.
     """
     if junit.is_file():
         root = ElementTree.parse(junit).getroot()  # noqa: S314  (the pytest that we started wrote it)
@@ -88,5 +88,5 @@ def add_to_report(junit: Path, groups: Sequence[Group]) -> None:
 
 
 def _replace_illegal(text: str) -> str:
-    """Give a text without the characters that no XML document can have (XML 1.0, `Char`)."""
+    """Replace characters that are invalid in XML (XML 1.0, `Char`)."""
     return _NOT_IN_XML.sub("\ufffd", text)

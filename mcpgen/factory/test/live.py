@@ -17,7 +17,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.factory.packages import GeneratedPackage, NoPackageError
 from mcpgen.factory.test.cassettes import Cassette, Player, Recorder
-from mcpgen.factory.test.own_cases import result_problems
+from mcpgen.factory.test.own_cases import compare_expected_result
 from mcpgen.factory.test.results import Group
 from mcpgen.ir.tests_file import CallEntry, CaseEntry, ExpectEntry
 from mcpgen.runtime.content import JsonObject
@@ -29,21 +29,20 @@ _GROUP = "the API"
 
 
 class Live(Struct, frozen=True):
-    """What is called, and whether it is written down or read from what was."""
+    """The tools to call, and the cassette to record or replay."""
 
     with_writes: bool = False
-    tools: Collection[str] = ()  # none: all that may be called
+    tools: Collection[str] = ()  # empty: all that may be called
     record: Path | None = None
     replay: Path | None = None
 
 
 def run_live(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live) -> Group:
-    """Call the API through the server's tools, or what a cassette has of it.
+    """Call the API, or a recording of it, with the server's tools.
 
     Raises:
-        NoPackageError: the package does not say where its API is, and that is needed; or it has
-            not every tool that was asked for.
-        CassetteError: the file to replay is no cassette.
+        NoPackageError: the base URL of the API is required and unknown, or a tool is unknown.
+        CassetteError: the file to replay is not a valid cassette.
         OSError: the cassette cannot be read or written.
     """
     return asyncio.run(_run(package, cases, live))
@@ -68,7 +67,7 @@ async def _run(package: GeneratedPackage, cases: Sequence[CaseEntry], live: Live
         for case in _with_simple_calls(cases, tools):
             if live.tools and case.call.tool not in live.tools:
                 continue
-            if reason := _why_not(case, tools.get(case.call.tool), live):
+            if reason := _find_obstacle(case, tools.get(case.call.tool), live):
                 group.untested.append((case.id, reason))
                 continue
             problems = [redactor.clean(problem) for problem in await _problems(client, case)]
@@ -89,7 +88,7 @@ def _refuse_unknown(asked: Collection[str], tools: Collection[str]) -> None:
 
 
 def _with_simple_calls(cases: Sequence[CaseEntry], tools: dict[str, JsonObject]) -> list[CaseEntry]:
-    """The cases that do not make up what the API says, and a call of each tool without any."""
+    """Return the cases without mocked replies, and a call of each tool that has no case."""
     chosen = [case for case in cases if not case.upstream]
     called = {case.call.tool for case in chosen}
     succeeds = ExpectEntry(is_error=False)
@@ -100,16 +99,16 @@ def _with_simple_calls(cases: Sequence[CaseEntry], tools: dict[str, JsonObject])
     ]
 
 
-def _why_not(case: CaseEntry, tool: JsonObject | None, live: Live) -> str:
+def _find_obstacle(case: CaseEntry, tool: JsonObject | None, live: Live) -> str:
     name = case.call.tool
     if tool is None:
-        return ""  # calling it says so
+        return ""  # the call reports it
     only_reads = tool.get("annotations", {}).get("readOnlyHint", False)
     if not only_reads and not live.with_writes and name not in live.tools:
-        return "it may change something: name it with --tool, or use --live-writes"
+        return "it may change data: use --tool with its name, or --live-writes"
     missing = set(tool["inputSchema"].get("required", ())) - case.call.arguments.keys()
     if missing and not case.expect.is_error:
-        return f"it needs {', '.join(sorted(missing))}: write a case in mcpgen.tests.yaml"
+        return f"it requires {', '.join(sorted(missing))}: write a case in mcpgen.tests.yaml"
     return ""
 
 
@@ -118,29 +117,29 @@ async def _problems(client: Client, case: CaseEntry) -> list[str]:
         result = await client.call_tool(case.call.tool, case.call.arguments)
     except (RpcError, NoAnswerError, ConnectionLostError) as error:
         return [f"the call was not answered: {error}"]
-    return list(result_problems(case, result))
+    return list(compare_expected_result(case, result))
 
 
 def _secrets(package: GeneratedPackage) -> tuple[str, ...]:
-    """What the environment has of the server's settings that must not be shown."""
+    """Return the values of the server's secret settings in the environment."""
     names = (item["name"] for item in package.contract.get("environment", ()) if item.get("secret"))
     return tuple(os.environ[name] for name in names if os.environ.get(name))
 
 
 def _base_url(package: GeneratedPackage) -> str:
-    """Where the API is: as it is configured, else as its document says.
+    """Return the configured base URL of the API, else that of its document.
 
     Raises:
-        NoPackageError: neither says so, or there are several.
+        NoPackageError: there is none, or the server has several APIs.
     """
     if package.contract.get("sources"):
-        raise NoPackageError("a cassette is of one API, and this server has several")
+        raise NoPackageError("a cassette supports one API, but this server has several")
     variable = f"{package.contract['env_prefix']}BASE_URL"
     servers = package.contract.get("servers", ())
     if os.environ.get(variable):
         return os.environ[variable]
     if not servers:
-        raise NoPackageError("the document says no address of its API", help=f"set {variable}")
+        raise NoPackageError("the document has no base URL", help=f"set {variable}")
     url: str = servers[0]["url"]
     for name, described in servers[0].get("variables", {}).items():
         url = url.replace(f"{{{name}}}", described["default"])

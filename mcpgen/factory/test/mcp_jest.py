@@ -1,7 +1,7 @@
-"""Cases out of a configuration of mcp-jest: `{"server": ..., "tests": {"tools": {...}}}`.
+"""Conversion of a mcp-jest configuration: `{"server": ..., "tests": {"tools": {...}}}`.
 
-Its expectations are JavaScript. Those that compare the text of the result are carried over; of the
-others it is told that they are not, and the case then demands no more than success.
+Its expectations are JavaScript. Comparisons with the text of the result are converted; all others
+are reported, and their cases only require success.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _SAYS_NOTHING = re.compile(r"exists|(?:content && )?content\.length > 0")
 
 
 class NoConfigurationError(Exception):
-    """What was read is no configuration of mcp-jest; says why."""
+    """An invalid configuration of mcp-jest."""
 
 
 class ImportedCases(Struct, frozen=True):
-    """The file that holds the cases, and what of the configuration is not in it."""
+    """The converted file, and the parts of the configuration that were not converted."""
 
     content: bytes
     count: int
@@ -34,22 +34,22 @@ class ImportedCases(Struct, frozen=True):
 
 
 def convert_mcp_jest(content: bytes) -> ImportedCases:
-    """Make a `mcpgen.tests.yaml` of a configuration.
+    """Convert a configuration to `mcpgen.tests.yaml`.
 
     Raises:
-        NoConfigurationError: it is no JSON, or names no tests.
+        NoConfigurationError: it is not JSON, or has no tests.
     """
     try:
         configuration = json.loads(content)
         tests = configuration["tests"]
         tools = tests.get("tools", {})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NoConfigurationError(f"it has no `tests` of mcp-jest's ({error})") from None
+        raise NoConfigurationError(f"it has no `tests` for mcp-jest ({error})") from None
     named: dict[str, Any] = {name: {} for name in tools} if isinstance(tools, list) else tools
     left_out: list[str] = []
     cases = [_case(name, entry, left_out) for name, entry in named.items()]
     for kind in ("resources", "prompts"):
-        left_out += [f"{kind}: `{name}` is no tool" for name in tests.get(kind, ())]
+        left_out += [f"{kind}: `{name}` is not a tool" for name in tests.get(kind, ())]
     text = yaml.safe_dump({"version": 1, "cases": cases}, sort_keys=False, allow_unicode=True)
     return ImportedCases(text.encode(), len(cases), tuple(left_out))
 

@@ -1,4 +1,4 @@
-"""Importing a package whose files differ from those on the disk, which stay as they are."""
+"""Import of a package with modified files, without writing them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from types import CodeType, ModuleType
 
 
 class Overlay(MetaPathFinder):
-    """Finds the modules of one package below a folder, with other content for some files.
+    """A finder for the modules of one package, with replaced content for some files.
 
-    While it is installed, each `import_with` begins with no module of the package loaded.
+    `import_with` starts without loaded modules of the package.
     """
 
     def __init__(self, package: str, project: Path) -> None:
         self._package = package
         self._project = project
         self.replaced: Mapping[str, bytes] = {}  # by absolute path
-        self._compiled: dict[str, CodeType] = {}  # of what is not replaced
+        self._compiled: dict[str, CodeType] = {}  # files that are not replaced
 
     @contextmanager
     def import_with(self, files: Mapping[str, bytes]) -> Iterator[None]:
-        """Have imports see these contents, by path below the project, instead of the disk's."""
+        """Replace the content of files, by path in the project, for imports."""
         self.replaced = {str(self._project / path): data for path, data in files.items()}
         self._forget()
         sys.meta_path.insert(0, self)
@@ -45,7 +45,7 @@ class Overlay(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of the package; None for any other."""
+        """Find a module of the package; return None for other modules."""
         if fullname.partition(".")[0] != self._package:
             return None
         folders = [str(self._project / "src")] if path is None else path
@@ -61,7 +61,7 @@ class Overlay(MetaPathFinder):
         )
 
     def code_of(self, path: str) -> CodeType:
-        """Compile a module's source; what is as on the disk only once."""
+        """Compile a module's source; cache the code of files that are not replaced."""
         replaced = self.replaced.get(path)
         if replaced is not None:
             return compile(replaced, path, "exec", dont_inherit=True)
@@ -73,7 +73,7 @@ class Overlay(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module, and the files beside it, as an overlay has them."""
+    """A loader of modules and data files with the content of an overlay."""
 
     def __init__(self, fullname: str, path: str, overlay: Overlay) -> None:
         super().__init__(fullname, path)

@@ -1,7 +1,7 @@
-"""The cases of `mcpgen.tests.yaml`, run against the server as it is started for a client.
+"""Execution of the cases in `mcpgen.tests.yaml` against a started server.
 
-Over stdio and with the API's stand-in behind a socket, so that overrides, features and the HTTP
-client take part.
+The server uses stdio and the mock API a socket, so that overrides, features and the HTTP client are
+tested too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mcpgen.testing.suite.compare import compare_request, compare_text, is_same,
 
 
 class Observed(Struct, frozen=True):
-    """What came of the call of a case."""
+    """The requests and the result of a case's call."""
 
     case: CaseEntry
     requests: tuple[RecordedRequest, ...]
@@ -32,17 +32,17 @@ class Observed(Struct, frozen=True):
     problem: str = ""  # why there is no result
 
     def differences(self) -> list[str]:
-        """Say what is not as the case has it."""
+        """Return the differences from the expectations."""
         if self.problem:
             return [self.problem]
         return [
             *_check_requests(self.case, self.requests),
-            *result_problems(self.case, self.result),
+            *compare_expected_result(self.case, self.result),
         ]
 
 
-def group_of(observed: Sequence[Observed]) -> Group:
-    """Tell which cases are as they must be."""
+def summarize(observed: Sequence[Observed]) -> Group:
+    """Return the passed and failed cases."""
     group = Group(TESTS_FILE)
     for each in observed:
         if differences := each.differences():
@@ -53,7 +53,7 @@ def group_of(observed: Sequence[Observed]) -> Group:
 
 
 def observe(package: GeneratedPackage, cases: Sequence[CaseEntry]) -> tuple[Observed, ...]:
-    """Run cases one after the other on one server; where it does not start, each says so."""
+    """Run cases one after the other on one server."""
     try:
         return asyncio.run(_observe(package, cases))
     except (RpcError, NoAnswerError, ConnectionLostError) as error:
@@ -93,19 +93,19 @@ def _check_requests(case: CaseEntry, requests: Sequence[RecordedRequest]) -> Ite
     elif len(requests) != 1:
         yield f"{len(requests)} requests were sent, expected one"
     else:
-        yield from request_problems(expected, requests[0])
+        yield from compare_expected_request(expected, requests[0])
 
 
-def request_problems(expected: RequestEntry, sent: RecordedRequest) -> Iterator[str]:
-    """Say what of a request is not as a case has it."""
+def compare_expected_request(expected: RequestEntry, sent: RecordedRequest) -> Iterator[str]:
+    """Yield the differences between a request and the expected one."""
     if expected.operation and expected.operation != sent.operation:
         yield f"`{sent.operation or sent}` was called, expected `{expected.operation}`"
-    # What the case does not speak of is taken as it was sent.
+    # What the case does not mention may have any value.
     yield from compare_request({**decode_values(sent), **to_builtins(expected)}, sent)
 
 
 def decode_values(sent: RecordedRequest) -> JsonObject:
-    """Give what a request says by the names of the API, place by place, as a case has it."""
+    """Return the values of a request by place and name, as in a case."""
     decoded = sent.decoded
     found: JsonObject = {
         place: {name: reading.value for name, reading in getattr(decoded, place).items()}
@@ -117,8 +117,8 @@ def decode_values(sent: RecordedRequest) -> JsonObject:
     return found
 
 
-def result_problems(case: CaseEntry, result: JsonObject) -> Iterator[str]:
-    """Say what of a result is not as a case has it."""
+def compare_expected_result(case: CaseEntry, result: JsonObject) -> Iterator[str]:
+    """Yield the differences between a result and the expected one."""
     expect, text = case.expect, text_of(result)
     if result.get("isError", False) is not expect.is_error:
         yield f"isError is {not expect.is_error}, expected {expect.is_error}; it says: {text[:500]}"

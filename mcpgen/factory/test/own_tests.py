@@ -1,6 +1,6 @@
-"""What the owner of a server expects of it: the cases and the tools that were recorded.
+"""The user's expectations of a server: test cases and recorded tools.
 
-Both are the owner's files, so `mcpgen test --update` may rewrite them; it rewrites no others.
+`mcpgen test --update` rewrites these two files, and no others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mcpgen.factory.test.custom_tools import (
     list_custom_tools,
     read_record,
 )
-from mcpgen.factory.test.own_cases import group_of, observe
+from mcpgen.factory.test.own_cases import observe, summarize
 from mcpgen.factory.test.recording import renew, rewrite, update_case
 from mcpgen.factory.test.results import Group
 from mcpgen.factory.test.selection import Selection
@@ -32,7 +32,7 @@ from mcpgen.testing.client.connections import ConnectionLostError
 
 
 class Updated(Struct, frozen=True):
-    """A file that was rewritten to say what the server does now."""
+    """A rewritten file."""
 
     path: str
     before: bytes
@@ -40,7 +40,7 @@ class Updated(Struct, frozen=True):
 
 
 class OwnTests(Struct, frozen=True):
-    """What came of the owner's expectations, and which files say something else now."""
+    """The results of the user's expectations, and the rewritten files."""
 
     groups: tuple[Group, ...] = ()
     updated: tuple[Updated, ...] = ()
@@ -51,26 +51,26 @@ def run_own_tests(
     cases: Sequence[CaseEntry],
     problems: Problems,
     *,
-    meant: Selection,
+    selection: Selection,
     update: bool,
 ) -> OwnTests:
-    """Run the cases that are `meant`, and compare the tools of `handlers/` with their record.
+    """Run the selected cases, and compare the tools of `handlers/` with their record.
 
-    With `update` what they expect is recorded anew, where they say it and a person need not decide
-    it; nothing is written. A record that cannot be read is an error among the `problems`.
+    `update` returns rewritten files with the observed values, without writing them. An invalid
+    record is reported to `problems`.
     """
-    found = _run_cases(package, cases, problems, meant=meant, update=update)
-    if not meant([TOOLS_FILE]):
+    found = _run_cases(package, cases, problems, selection=selection, update=update)
+    if not selection([TOOLS_FILE]):
         return found
     tools = _compare_tools(package, problems, update=update)
     return OwnTests((*found.groups, *tools.groups), (*found.updated, *tools.updated))
 
 
 def write_updated(target: Path, updated: Sequence[Updated]) -> None:
-    """Write what was recorded.
+    """Write rewritten files.
 
     Raises:
-        OSError: the disk refused.
+        OSError: a file cannot be written.
     """
     for file in updated:
         (target / file.path).write_bytes(file.after)
@@ -81,16 +81,16 @@ def _run_cases(
     cases: Sequence[CaseEntry],
     problems: Problems,
     *,
-    meant: Selection,
+    selection: Selection,
     update: bool,
 ) -> OwnTests:
-    chosen = [case for case in cases if meant([case.id, case.call.tool, TESTS_FILE])]
+    chosen = [case for case in cases if selection([case.id, case.call.tool, TESTS_FILE])]
     if not chosen:
         return OwnTests()
     observed = observe(package, chosen)
     recorded = {each.case.id: [*renew(each)] for each in observed} if update else {}
     if not any(recorded.values()):
-        return OwnTests((group_of(observed),))
+        return OwnTests((summarize(observed),))
     before = read_file(package.directory, TESTS_FILE) or b""
     after = rewrite(
         before,
@@ -107,12 +107,12 @@ def _run_cases(
             "not-rewritten",
             f"{TESTS_FILE} was not changed: some cases share an expectation",
             at=Location(TESTS_FILE),
-            why="an alias or a merge key shares one with other cases",
-            help="write it out in its case, or change it by hand",
+            why="an alias or a merge key refers to it",
+            help="copy it into each case, or change it by hand",
         )
-        return OwnTests((group_of(observed),))
+        return OwnTests((summarize(observed),))
     now = [replace(each, case=update_case(each.case, recorded[each.case.id])) for each in observed]
-    return OwnTests((group_of(now),), (Updated(TESTS_FILE, before, after),))
+    return OwnTests((summarize(now),), (Updated(TESTS_FILE, before, after),))
 
 
 def _compare_tools(package: GeneratedPackage, problems: Problems, *, update: bool) -> OwnTests:
@@ -127,13 +127,15 @@ def _compare_tools(package: GeneratedPackage, problems: Problems, *, update: boo
             f"{TOOLS_FILE} is not a record of tools: {error}",
             at=Location(TOOLS_FILE),
             why="the tools of `handlers/` are compared with it",
-            help="bring it back, or delete it and let `mcpgen test --update` record them",
+            help="restore it, or delete it and run `mcpgen test --update`",
         )
         return OwnTests()
     try:
         found = list_custom_tools(package)
     except (RpcError, NoAnswerError, ConnectionLostError) as error:
-        return OwnTests((Group(TOOLS_FILE, failed=[("tools/list", f"it failed: {error}")]),))
+        return OwnTests(
+            (Group(TOOLS_FILE, failed=[("tools/list", f"the request failed: {error}")]),)
+        )
     if not update or found == recorded:
         return OwnTests((compare_tools(found, recorded),) if recorded or found else ())
     after = format_record(found)

@@ -18,7 +18,7 @@ from mcpgen.factory.test.mutation.campaign import Campaign, run_campaign
 from mcpgen.factory.test.own_tests import Updated, run_own_tests, write_updated
 from mcpgen.factory.test.results import SuiteResult
 from mcpgen.factory.test.run import check_packages, run_suite
-from mcpgen.factory.test.selection import selection
+from mcpgen.factory.test.selection import parse_selection
 from mcpgen.pipeline.project.evidence import (
     describe_tools,
     is_evidence_current,
@@ -32,23 +32,23 @@ _CHECK = "tests"
 
 
 class Mutating(Struct, frozen=True):
-    """How many mutants are tried, and how many at a time."""
+    """The number of mutants to test, and of parallel jobs."""
 
     most: int  # 0: all
     jobs: int
 
 
 class Proof(Struct, frozen=True):
-    """What came of the tests and, where it was asked for, of the mutants."""
+    """The results of the tests and, if requested, of the mutation tests."""
 
     suite: SuiteResult
     campaign: Campaign | None = None
-    problems: Problems = field(default_factory=Problems)  # with the files of the owner
-    updated: tuple[Updated, ...] = ()  # the files that were rewritten
+    problems: Problems = field(default_factory=Problems)  # in the user's files
+    updated: tuple[Updated, ...] = ()  # rewritten files
 
     @property
     def passed(self) -> bool:
-        """Whether every test passed, and all could be read."""
+        """Whether every test passed and every file could be read."""
         return self.suite.passed and not self.problems.has_errors
 
 
@@ -61,18 +61,18 @@ def prove(
     mutating: Mutating | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Proof:
-    """Run the tests of the server at `target`, and mutants if they pass; leave the evidence.
+    """Run the tests of the server at `target`, then mutation tests; store the evidence.
 
-    A run of some of the tests (`select`) is evidence of nothing and leaves none. With `update` the
-    files of the owner that record what the server does are rewritten where it does something else.
+    A run with `select` stores no evidence. `update` rewrites differing expectations in the user's
+    files.
 
     Raises:
-        SelectionError: `select` cannot be read.
+        SelectionError: `select` is invalid.
         MissingPackagesError: the tests need a package that is not installed.
-        NoPackageError, UnsoundSuiteError: mutants are asked for and cannot be judged.
+        NoPackageError, UnsoundSuiteError: mutation tests are impossible.
         OSError: the evidence cannot be written.
     """
-    meant = selection(select)
+    selected = parse_selection(select)
     problems = Problems()
     cases = read_own_cases(target, problems)
     if problems.has_errors:
@@ -80,9 +80,13 @@ def prove(
     check_packages(target, also_here=mutating is not None)
     progress("the tests")
     suite = run_suite(target, select=select, junit=junit)
-    progress("your expectations")
+    progress("your test cases")
     own = run_own_tests(
-        find_package(target), cases.cases if cases else (), problems, meant=meant, update=update
+        find_package(target),
+        cases.cases if cases else (),
+        problems,
+        selection=selected,
+        update=update,
     )
     write_updated(target, own.updated)
     suite = suite.join(own.groups)
@@ -92,12 +96,12 @@ def prove(
     if mutating is not None and suite.passed:
         campaign = run_campaign(target, most=mutating.most, jobs=mutating.jobs, progress=progress)
     if not select and not problems.has_errors:
-        _leave_evidence(target, suite, campaign)
+        _store_evidence(target, suite, campaign)
     return Proof(suite, campaign, problems, own.updated)
 
 
-def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
-    """Write what was found; the score of an earlier run stays, where nothing changed since."""
+def _store_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None) -> None:
+    """Store the results; keep the mutation score of an earlier run if nothing changed since."""
     before = read_evidence(target, _CHECK)
     mutation = (
         None if campaign is None else collect_campaign_facts(campaign) | describe_tools(target)
@@ -121,7 +125,7 @@ def _leave_evidence(target: Path, suite: SuiteResult, campaign: Campaign | None)
 
 
 def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
-    """Call the real API, or what a cassette has of it; leaves no evidence.
+    """Call the real API, or a recording of it; store no evidence.
 
     Raises:
         NoPackageError, CassetteError, OSError: as `run_live`.
@@ -141,7 +145,7 @@ def prove_live(target: Path, live: Live, *, junit: Path | None = None) -> Proof:
 
 
 def collect_campaign_facts(campaign: Campaign) -> dict[str, Any]:
-    """Give a campaign's figures, and every survivor with its place, as JSON carries them."""
+    """Return the figures of a campaign and its survivors, for JSON."""
     killed, survived = campaign.those("killed"), campaign.those("survived")
     return {
         "possible": campaign.possible,

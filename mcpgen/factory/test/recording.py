@@ -1,7 +1,7 @@
-"""`mcpgen test --update`: what the cases of `mcpgen.tests.yaml` expect, recorded anew.
+"""`mcpgen test --update`: rewrites the expectations in `mcpgen.tests.yaml` with observed values.
 
-Recorded is what a call sends and gives back. What a person decides stays as it is written: whether
-a call fails, which operation it calls, that nothing is sent, and what the text must say.
+Requests and structured results are rewritten. Decisions of the user are not: whether a call fails,
+which operation it calls, that no request is sent, and what the text contains.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 import yaml
 from msgspec import UNSET
 
-from mcpgen.factory.test.own_cases import Observed, decode_values, request_problems
+from mcpgen.factory.test.own_cases import Observed, compare_expected_request, decode_values
 from mcpgen.ir.tests_file import CaseEntry, RequestEntry
 from mcpgen.testing.suite.compare import is_same
 
@@ -22,14 +22,13 @@ _PLACES: Final = ("path", "query", "header", "cookie", "body")
 _LONGEST_LINE: Final = 100
 
 Place = tuple[str, ...]
-"""Where a value stands below `expect`: ("request", "query")."""
+"""The path of a value below `expect`: ("request", "query")."""
 
 
 def renew(observed: Observed) -> Iterator[tuple[Place, Any]]:
-    """Give what a case should expect by what was observed, place by place, where that differs.
+    """Yield the observed values that differ from the expectations of a case.
 
-    Nothing of a call whose outcome is another one than the case has, nor of a request that the API
-    would not have understood: that a server does so is no reason to expect it.
+    Nothing is yielded if the call had the wrong outcome, or if a request was invalid.
     """
     expect = observed.case.expect
     if observed.problem or observed.result.get("isError", False) is not expect.is_error:
@@ -50,12 +49,12 @@ def _renew_request(expected: RequestEntry, observed: Observed) -> Iterator[tuple
     found = decode_values(sent)
     for place in _PLACES:
         alone = RequestEntry(**{place: getattr(expected, place)})
-        if place in found and any(request_problems(alone, sent)):
+        if place in found and any(compare_expected_request(alone, sent)):
             yield ("request", place), found[place]
 
 
 def update_case(case: CaseEntry, recorded: Sequence[tuple[Place, Any]]) -> CaseEntry:
-    """Give a case with other expectations at some places."""
+    """Return a case with replaced expectations."""
     expect = case.expect
     for place, value in recorded:
         if place == ("structured",):
@@ -67,11 +66,10 @@ def update_case(case: CaseEntry, recorded: Sequence[tuple[Place, Any]]) -> CaseE
 
 
 def rewrite(content: bytes, recorded: Sequence[tuple[int, Place, Any]]) -> bytes:
-    """Give the file with some expectations exchanged, and all else of it as it was written.
+    """Return the file with replaced expectations; the rest of the text stays as it is.
 
-    `recorded` has the number of each case, the place in it and the value. One that does not stand
-    by itself, but is merged in or an alias, is not exchanged, or in another place than its own:
-    the caller reads the file again before it is kept.
+    `recorded` contains the number of a case, the path in it, and the value. Aliases and merge keys
+    are replaced in the wrong place or not at all: the caller must parse the result to check it.
     """
     text = content.decode("utf-8-sig")
     root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -80,8 +78,8 @@ def rewrite(content: bytes, recorded: Sequence[tuple[int, Place, Any]]) -> bytes
         if node := _find_node(root, ("cases", number, "expect", *place)):
             start = node.start_mark.index
             end = start + len(text[start : _find_end(node)].rstrip())
-            gap = " " if start == end else ""  # an empty value begins at its colon
-            spans.append((start, end, gap + _spell_value(text, start, value)))
+            gap = " " if start == end else ""  # an empty value starts at its colon
+            spans.append((start, end, gap + _format_value(text, start, value)))
     for start, end, spelled in sorted(spans, reverse=True):
         text = text[:start] + spelled + text[end:]
     return text.encode()
@@ -101,15 +99,15 @@ def _list_members(node: yaml.Node) -> Iterator[tuple[str, yaml.Node]]:
 
 
 def _find_end(node: yaml.Node) -> int:
-    """The end of a value; that of a block as it is marked takes in what stands below it."""
+    """Return the end of a value; the mark of a block includes the whitespace after it."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         last = node.value[-1]
         return _find_end(last[1] if isinstance(last, tuple) else last)
     return int(node.end_mark.index)
 
 
-def _spell_value(text: str, start: int, value: Any) -> str:
-    """Spell a value as JSON, which YAML reads: on one line, or on several where it is long."""
+def _format_value(text: str, start: int, value: Any) -> str:
+    """Format a value as JSON, which is YAML too, on several lines if it is long."""
     line = text[text.rfind("\n", 0, start) + 1 : start]
     short = _json(value)
     if len(line) + len(short) <= _LONGEST_LINE:
@@ -121,6 +119,6 @@ def _spell_value(text: str, start: int, value: Any) -> str:
 
 def _json(value: Any, indent: int | None = None) -> str:
     shown = json.dumps(value, ensure_ascii=False, indent=indent)
-    # What YAML wants escaped in a text, JSON does not.
+    # YAML requires escapes that JSON does not.
     is_plain = shown.replace("\n", "").isprintable()
     return shown if is_plain else json.dumps(value, indent=indent)

@@ -1,4 +1,4 @@
-"""What came of a server's tests."""
+"""Results of a server's tests."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ _NO_TEST = "no test was selected"
 
 
 class Group(Struct):
-    """The tests of one tool, of the server as a whole, or of one file of the user's."""
+    """The tests of one tool, of the whole server, or of one file of the user."""
 
     name: str
     passed: list[str] = field(default_factory=list)
-    failed: list[tuple[str, str]] = field(default_factory=list)  # the test, and why
-    untested: list[tuple[str, str]] = field(default_factory=list)  # what was skipped, and why
+    failed: list[tuple[str, str]] = field(default_factory=list)  # test and reason
+    untested: list[tuple[str, str]] = field(default_factory=list)  # test and reason
     is_tool: bool = False
 
     @property
     def ran(self) -> int:
-        """How many tests were run, whatever came of them."""
+        """The number of tests that were run."""
         return len(self.passed) + len(self.failed)
 
 
 class SuiteResult(Struct, frozen=True):
-    """How a run of a server's tests ended."""
+    """The result of a run of a server's tests."""
 
     passed: bool
     summary: str  # "124 passed, 2 failed, 3 untested"
-    output: str  # all that pytest said
+    output: str  # the output of pytest
     groups: tuple[Group, ...] = ()
 
     @classmethod
     def of(cls, groups: tuple[Group, ...], output: str = "") -> SuiteResult:
-        """Sum groups up."""
+        """Summarize groups."""
         counts = _counts(groups)
-        said = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
-        return cls(not counts["failed"], ", ".join(said), output, groups)
+        words = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
+        return cls(not counts["failed"], ", ".join(words), output, groups)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Count the tests by what came of them."""
+        """The number of tests by result."""
         return _counts(self.groups)
 
     def join(self, groups: Sequence[Group]) -> SuiteResult:
-        """Give the result with more groups; what did not pass without them does not with them."""
+        """Return the result with more groups; a failed result stays failed."""
         whole = SuiteResult.of((*self.groups, *groups), self.output)
         if self.passed:
             return whole if whole.groups else replace(whole, passed=False, summary=_NO_TEST)
-        # Where no test could be run, what says so comes first.
-        said = [] if self.groups else [self.summary]
-        summary = "; ".join([*said, *([whole.summary] if whole.groups else [])])
+        # If no test could be run, the summary says so.
+        words = [] if self.groups else [self.summary]
+        summary = "; ".join([*words, *([whole.summary] if whole.groups else [])])
         return replace(whole, passed=False, summary=summary)
 
 

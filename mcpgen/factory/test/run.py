@@ -1,4 +1,4 @@
-"""A server's own tests, run as its owner would: by pytest, in a process of their own."""
+"""Execution of a server's own tests with pytest, in a process of its own."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from mcpgen.factory.test.junit import read_report
 from mcpgen.factory.test.results import SuiteResult
 from mcpgen.factory.test.selection import SelectionError
 
-MOST_SECONDS = 600
-_LOOKING_SECONDS = 60
+MAX_SECONDS = 600
+_CHECK_SECONDS = 60
 _FIND_MISSING = """
 import sys
 from importlib.util import find_spec
@@ -29,7 +29,7 @@ _MISUSED, _NOTHING_SELECTED = 4, 5  # pytest's exit codes
 
 
 class MissingPackagesError(Exception):
-    """The Python that runs the tests lacks packages that they need."""
+    """Packages that the tests need are not installed in the Python that runs them."""
 
     def __init__(self, packages: Sequence[str], python: str, help: str) -> None:
         named = " and ".join(packages)
@@ -40,13 +40,13 @@ class MissingPackagesError(Exception):
 
 
 def check_packages(target: Path, *, also_here: bool = False) -> None:
-    """Check that the tests of the server at `target` find the packages that they import.
+    """Check that the packages that a server's tests import are installed.
 
-    With `also_here` they run in the process of mcpgen as well, as for mutants.
+    `also_here` includes the Python of mcpgen, in which mutants are tested.
 
     Raises:
         NoPackageError: there is no server.
-        MissingPackagesError: one is not installed; names the command that installs it.
+        MissingPackagesError: one is not installed.
     """
     needed = {"pytest": "pytest", "mcpgen": "mcpgen"}
     for extra in find_package(target).contract.get("extras", {}):
@@ -58,7 +58,7 @@ def check_packages(target: Path, *, also_here: bool = False) -> None:
             raise MissingPackagesError(
                 missing,
                 "the Python of mcpgen",
-                "run `pip install 'mcpgen[cli]'`, which installs all that its commands need",
+                "run `pip install 'mcpgen[cli]'`, which installs what its commands need",
             )
         if missing:
             shown = Path(python).relative_to(target.resolve()).as_posix()
@@ -73,10 +73,10 @@ def _find_missing_modules(python: str, target: Path, modules: Iterable[str]) -> 
     done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
         [python, "-c", _FIND_MISSING, *modules],
         cwd=target,
-        env=_make_environment(target),
+        env=find_package(target).environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=_LOOKING_SECONDS,
+        timeout=_CHECK_SECONDS,
         check=False,
     )
     return done.stdout.decode("utf-8", "replace").split()
@@ -85,14 +85,14 @@ def _find_missing_modules(python: str, target: Path, modules: Iterable[str]) -> 
 def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> SuiteResult:
     """Run the tests of the server at `target`, in its own environment if it has one.
 
-    `select` is an expression of pytest's `-k`; `junit` gets a report in JUnit's XML.
+    `select` is an expression for pytest's `-k`; `junit` is the file for a JUnit XML report.
 
     Raises:
         SelectionError: pytest cannot read `select`.
     """
     with tempfile.TemporaryDirectory() as folder:
         report = junit.resolve() if junit else Path(folder, "junit.xml")
-        report.unlink(missing_ok=True)  # an older one says nothing of this run
+        report.unlink(missing_ok=True)  # from an earlier run
         chosen = ["-k", select] if select else []
         try:
             done = subprocess.run(  # noqa: S603  (the interpreter, and words of our own)
@@ -101,32 +101,27 @@ def run_suite(target: Path, *, select: str = "", junit: Path | None = None) -> S
                     *("-p", "no:cacheprovider", f"--junitxml={report}", *chosen),
                 ],
                 cwd=target,
-                env=_make_environment(target),
+                env=find_package(target).environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=MOST_SECONDS,
+                timeout=MAX_SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired as late:
-            said = (late.stdout or b"").decode("utf-8", "replace")
-            return SuiteResult(False, f"not done after {MOST_SECONDS} s", said)
+            output = (late.stdout or b"").decode("utf-8", "replace")
+            return SuiteResult(False, f"stopped after {MAX_SECONDS} s", output)
         output = done.stdout.decode("utf-8", "replace")
         if select and done.returncode == _MISUSED:
             raise SelectionError(output.strip().splitlines()[-1])
         try:
             groups = read_report(report)
-        except (FileNotFoundError, ElementTree.ParseError):  # pytest could not finish it
+        except (FileNotFoundError, ElementTree.ParseError):  # pytest did not finish
             lines = output.strip().splitlines()
             return SuiteResult(False, lines[-1].strip("= ") if lines else "no tests", output)
     if done.returncode == _NOTHING_SELECTED:
         return SuiteResult.of((), output)
     return replace(SuiteResult.of(groups, output), passed=done.returncode == 0)
-
-
-def _make_environment(target: Path) -> dict[str, str]:
-    source, path = str(target.resolve() / "src"), os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([source, path]) if path else source}
 
 
 def _find_interpreter(target: Path) -> str:

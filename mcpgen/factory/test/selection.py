@@ -1,4 +1,4 @@
-"""Which tests `-k` means, told as pytest tells it, for those that pytest does not run."""
+"""Selection of tests by pytest's `-k` expressions, for tests that pytest does not run."""
 
 from __future__ import annotations
 
@@ -6,63 +6,63 @@ import re
 from collections.abc import Callable, Iterable
 
 Selection = Callable[[Iterable[str]], bool]
-"""Whether a test that has these names is meant."""
+"""Returns whether a test with these names is selected."""
 
 _TOKEN = re.compile(r"\s*([()]|[\w:+.\[\]\\/-]+)")
 
 
 class SelectionError(Exception):
-    """An expression cannot be read; says where."""
+    """An invalid expression."""
 
 
-def selection(expression: str) -> Selection:
-    """Read words, `and`, `or`, `not` and parentheses; a word means every name that it is part of.
+def parse_selection(expression: str) -> Selection:
+    """Parse words, `and`, `or`, `not` and parentheses; a word selects all names that contain it.
 
-    Nothing but space means every test.
+    An empty expression selects every test.
 
     Raises:
-        SelectionError: it is no such expression.
+        SelectionError: the expression is invalid.
     """
     if not expression.strip():
         return lambda _: True
-    meant = _Reader(expression).whole()
-    return lambda names: meant([name.lower() for name in names])
+    selects = _Parser(expression).parse()
+    return lambda names: selects([name.lower() for name in names])
 
 
-class _Reader:
-    """Reads an expression from left to right; each method reads one rule of its grammar."""
+class _Parser:
+    """A parser with one method for each rule of the grammar."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression
         self._at = 0
 
-    def whole(self) -> Selection:
-        meant = self._any_of()
+    def parse(self) -> Selection:
+        selects = self._any_of()
         if self._expression[self._at :].strip():
             raise self._error("`and`, `or` or the end")
-        return meant
+        return selects
 
     def _any_of(self) -> Selection:
-        meant = [self._all_of()]
+        selects = [self._all_of()]
         while self._takes("or"):
-            meant.append(self._all_of())
-        return lambda names: any(each(names) for each in meant)
+            selects.append(self._all_of())
+        return lambda names: any(each(names) for each in selects)
 
     def _all_of(self) -> Selection:
-        meant = [self._one()]
+        selects = [self._one()]
         while self._takes("and"):
-            meant.append(self._one())
-        return lambda names: all(each(names) for each in meant)
+            selects.append(self._one())
+        return lambda names: all(each(names) for each in selects)
 
     def _one(self) -> Selection:
         if self._takes("not"):
-            unmeant = self._one()
-            return lambda names: not unmeant(names)
+            other = self._one()
+            return lambda names: not other(names)
         if self._takes("("):
-            meant = self._any_of()
+            selects = self._any_of()
             if not self._takes(")"):
                 raise self._error("`)`")
-            return meant
+            return selects
         word = self._next()
         if word in {"", ")", "and", "or"}:
             raise self._error("a word, `not` or `(`")

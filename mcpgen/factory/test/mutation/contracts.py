@@ -8,8 +8,9 @@ from typing import Any
 
 from mcpgen.factory.test.mutation import equivalence
 from mcpgen.factory.test.mutation.handlers import OTHER_VERB
-from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, Tokens, pointer
+from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, Tokens
 from mcpgen.factory.test.mutation.package import JsonObject, PackageFiles
+from mcpgen.text.json_pointer import json_pointer
 
 _OTHER_STYLE = {
     "cookie": "form",
@@ -64,7 +65,7 @@ class Contract:
             listing = f"{self.package.generated}/listing.jsonl"
             line = self.package.listed[self.tool]
             changes.append(JsonChange(listing, (*line, *tokens[1:]), value))
-        place = f"{self.file}#{pointer(whole)}"
+        place = f"{self.file}#{json_pointer(whole)}"
         return Mutant(operator, self.tool, place, what, tuple(changes), equivalent)
 
 

@@ -84,11 +84,6 @@ class Mutant(Struct, frozen=True):
         return changed
 
 
-def pointer(tokens: Sequence[str]) -> str:
-    """Spell a JSON Pointer (RFC 6901)."""
-    return "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in tokens)
-
-
 def at(value: Any, tokens: Sequence[str]) -> Any:
     """Give what stands at a JSON Pointer's tokens."""
     for token in tokens:

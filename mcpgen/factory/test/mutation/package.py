@@ -1,4 +1,4 @@
-"""A generated package as mutants are made of it: its files, read once."""
+"""The files of a generated package, from which mutants are made."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from mcpgen.factory.packages import NoPackageError
+from mcpgen.factory.packages import NoPackageError, find_package
 from mcpgen.factory.test.mutation.mutants import Tokens
 
 JsonObject = dict[str, Any]
 
 
 class PackageFiles(Struct, frozen=True, dict=True):
-    """The files of a package that decide what its tools do, by their paths below the project."""
+    """The files that determine the behaviour of a package's tools, by path in the project."""
 
     project: Path
     name: str  # of the Python package
@@ -27,22 +27,20 @@ class PackageFiles(Struct, frozen=True, dict=True):
         """Read the package of a project.
 
         Raises:
-            NoPackageError: there is none, or its handlers are all written by hand.
+            NoPackageError: there is none, or all its handlers are written by hand.
         """
-        contracts = sorted(project.glob("src/*/_generated/contract.json"))
-        if len(contracts) != 1:
-            raise NoPackageError(f"{project} holds no package that `mcpgen new` made")
-        generated = contracts[0].parent
+        name = find_package(project).name
+        generated = project / "src" / name / "_generated"
         if not (project / "tests" / "generated" / "cases.json").is_file():
-            raise NoPackageError(f"{project} has no generated cases that could be judged")
+            raise NoPackageError(f"{project} has no generated test cases")
         paths = [generated / "contract.json", generated / "listing.jsonl"]
         paths += sorted(generated.glob("tools/*.json")) + sorted(generated.glob("tools/*.py"))
         originals = {path.relative_to(project).as_posix(): path.read_bytes() for path in paths}
-        return cls(project, generated.parent.name, originals)
+        return cls(project, name, originals)
 
     @property
     def generated(self) -> str:
-        """The folder of what is generated, below the project."""
+        """The folder of the generated files, relative to the project."""
         return f"src/{self.name}/_generated"
 
     @cached_property
@@ -53,7 +51,7 @@ class PackageFiles(Struct, frozen=True, dict=True):
 
     @cached_property
     def tools(self) -> dict[str, tuple[str, JsonObject]]:
-        """The contract of each tool, and the file that holds it, by name."""
+        """The contract of each tool with its file, by name."""
         found: dict[str, tuple[str, JsonObject]] = {}
         for file, content in self.originals.items():
             if "/tools/" in file and file.endswith(".json"):
@@ -63,6 +61,6 @@ class PackageFiles(Struct, frozen=True, dict=True):
 
     @cached_property
     def listed(self) -> dict[str, Tokens]:
-        """The line of each tool in the prepared list, as the first token of a pointer."""
+        """The line of each tool in the prepared list, as the first token of a JSON Pointer."""
         lines = self.originals[f"{self.generated}/listing.jsonl"].splitlines()
         return {json.loads(line)["name"]: (str(number),) for number, line in enumerate(lines)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, Tokens, pointer
+from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, Tokens
 from mcpgen.factory.test.mutation.package import PackageFiles
+from mcpgen.text.json_pointer import json_pointer
 
 OPERATORS = {
     "credential-name": "a key under another name",
@@ -33,7 +34,7 @@ def make_server_mutants(package: PackageFiles) -> Iterator[Mutant]:
     }
 
     def mutant(operator: str, tokens: Tokens, value: Any, what: str) -> Mutant:
-        place = f"{file}#{pointer(tokens)}"
+        place = f"{file}#{json_pointer(tokens)}"
         return Mutant(operator, "", place, what, (JsonChange(file, tokens, value),))
 
     for name, scheme in package.server.get("security_schemes", {}).items():

@@ -59,7 +59,7 @@ def test_only_what_reads_is_called_and_the_rest_is_told(
     ]
     untested = {each["test"]: each["reason"] for each in report["groups"][0]["untested"]}
     assert "--live-writes" in untested["delete_pet: no arguments"]
-    assert "it needs pet_id" in untested["list_vaccinations: no arguments"]
+    assert "it requires pet_id" in untested["list_vaccinations: no arguments"]
     assert not (petstore_copy / ".mcpgen/evidence").exists()
 
 
@@ -142,4 +142,4 @@ def test_calling_nothing_is_no_success(
     assert run(asked) == 1
 
     assert "nothing was called" in capsys.readouterr().out
-    assert "it needs pet_id" in junit.read_text()
+    assert "it requires pet_id" in junit.read_text()

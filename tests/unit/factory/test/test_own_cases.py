@@ -129,7 +129,7 @@ def test_a_configuration_of_mcp_jest_becomes_cases(
     assert told["cases"] == 3
     assert told["left_out"] == [
         "`get_inventory`: `content[0].text.length < 9`",
-        "prompts: `p` is no tool",
+        "prompts: `p` is not a tool",
     ]
     text = (petstore_copy / "mcpgen.tests.yaml").read_text()
     code, report = run_cases(petstore_copy, text, capsys)

@@ -188,7 +188,7 @@ def test_a_folder_without_a_package_is_misuse(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["test", str(tmp_path)]) == 2
-    assert "holds no package" in capsys.readouterr().err
+    assert "contains no generated package" in capsys.readouterr().err
 
 
 def test_server_with_a_client_certificate_is_tested_without_one(

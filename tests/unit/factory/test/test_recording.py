@@ -167,11 +167,11 @@ def test_tools_of_handlers_are_held_to_their_record_once_there_is_one(
     by_hand.write_text(by_hand.read_text().replace("Greet somebody", "Greet someone"))
     capsys.readouterr()
     assert run(["test", str(petstore_copy), *only]) == 1
-    assert "not as it was recorded: description" in capsys.readouterr().out
+    assert "differs from its record: description" in capsys.readouterr().out
 
     by_hand.unlink()
     assert run(["test", str(petstore_copy), *only]) == 1
-    assert "it was recorded, and is not listed" in capsys.readouterr().out
+    assert "recorded, but not listed" in capsys.readouterr().out
 
 
 def test_a_record_that_is_none_is_rejected(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.factory.test.selection import SelectionError, selection
+from mcpgen.factory.test.selection import SelectionError, parse_selection
 
 NAMES = ["A sold pet", "get_pet", "mcpgen.tests.yaml"]
 
@@ -27,7 +27,7 @@ NAMES = ["A sold pet", "get_pet", "mcpgen.tests.yaml"]
     ],
 )
 def test_an_expression_means_what_it_means_to_pytest(expression: str, is_meant: bool) -> None:
-    assert selection(expression)(NAMES) is is_meant
+    assert parse_selection(expression)(NAMES) is is_meant
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_an_expression_means_what_it_means_to_pytest(expression: str, is_meant: 
 )
 def test_what_is_no_expression_is_told_with_its_place(expression: str, found: str) -> None:
     with pytest.raises(SelectionError) as refused:
-        selection(expression)
+        parse_selection(expression)
     assert str(refused.value) == f"`{expression}`: {found}"
