@@ -36,14 +36,14 @@ def format_change(change: Change) -> str:
 
 
 def format_github_annotations(
-    changelog: Changelog, file: str, surface: bytes, *, fail_on: Level | None = None
+    changelog: Changelog, file: str, listing: bytes, *, fail_on: Level | None = None
 ) -> str:
     """Return a workflow command of GitHub Actions for each change, at its tool's line of `file`.
 
-    `surface` is the content of `file`. A change of the level `fail_on` or above is an error, any
-    other major change is a warning, and all others are notices.
+    `listing` is the content of `file`. What is at or over `fail_on` is an error, else a major
+    change is a warning, and all others are notices.
     """
-    lines = _find_tool_lines(surface)
+    lines = _find_tool_lines(listing)
     commands = []
     for change in changelog.changes:
         is_over = fail_on is not None and change.level >= fail_on
@@ -54,10 +54,10 @@ def format_github_annotations(
     return "".join(commands)
 
 
-def _find_tool_lines(surface: bytes) -> dict[str, int]:
+def _find_tool_lines(listing: bytes) -> dict[str, int]:
     found = (
-        (re.match(rb'"([a-z0-9_]+)": \{$', line), number)
-        for number, line in enumerate(surface.splitlines(), 1)
+        (re.match(rb'\t"name":"([^"]+)",?\}?,?$', line), number)
+        for number, line in enumerate(listing.splitlines(), 1)
     )
     return {match[1].decode(): number for match, number in found if match}
 

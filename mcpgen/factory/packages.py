@@ -76,8 +76,13 @@ class GeneratedPackage(Struct, frozen=True):
 
     def read_tools(self) -> list[dict[str, Any]]:
         """Return the Tool objects of all generated tools, listed or not."""
-        listing = self.directory / "src" / self.name / "_generated" / "listing.jsonl"
-        return [json.loads(line) for line in listing.read_bytes().splitlines()]
+        generated = self.directory / "src" / self.name / "_generated"
+        listing = generated / "listing.json"
+        if not listing.is_file():  # an earlier mcpgen wrote JSON Lines
+            lines = (generated / "listing.jsonl").read_bytes().splitlines()
+            return [json.loads(line) for line in lines]
+        tools: list[dict[str, Any]] = json.loads(listing.read_bytes())
+        return tools
 
     def list_unlisted_tools(self) -> list[dict[str, Any]]:
         """Return the Tool objects that a client can call although they are not listed.

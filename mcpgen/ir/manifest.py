@@ -95,7 +95,7 @@ __all__ = [
     "is_bulk_key",
 ]
 
-MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # for editors; the manifest names it
+MANIFEST_SCHEMA_FILE = ".mcpgen/manifest.schema.json"  # written where the manifest names it
 DEFAULT_BUDGET = 20_000  # tokens
 
 
@@ -447,6 +447,8 @@ class LocatedManifest(Struct, frozen=True):
     locate: Callable[[tuple[str, ...]], Location]
     stated: Mapping[str, Any] = field(default_factory=dict)
     """The file as JSON, which distinguishes its values from defaults."""
+    schema_file: str = ""
+    """The JSON Schema that its comment for editors names: a path relative to it, or a URL."""
 
     def value_at(self, tokens: Tokens) -> Any:
         """Return the value of the file at some keys; None if there is none."""

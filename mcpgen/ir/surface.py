@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from mcpgen.jsonschema.types import JsonObject
 
+SURFACE_FILE = ".mcpgen/surface.json"  # in which earlier versions of mcpgen stored the surface
 SURFACE_VERSION = 1
 
 

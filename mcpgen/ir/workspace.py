@@ -67,6 +67,14 @@ class FileEntry(_Entry, frozen=True):
     file: Annotated[Text, key("The path of the file, relative to the workspace file.", "README.md")]
 
 
+class SchemaEntry(_Entry, frozen=True):
+    """The file with the JSON Schema of `mcpgen.yaml`, for editors. New servers refer to it."""
+
+    file: Annotated[
+        Text, key("The path of the file, relative to the workspace file.", "mcpgen.schema.json")
+    ]
+
+
 class InventoryEntry(FileEntry, frozen=True):
     """The file with the table of servers, and its columns."""
 
@@ -117,6 +125,13 @@ class WorkspaceFile(_Entry, frozen=True):
     gitattributes: Annotated[
         FileEntry | None,
         key("The file in which mcpgen marks generated files.", {"file": ".gitattributes"}),
+    ] = None
+    schema: Annotated[
+        SchemaEntry | None,
+        key(
+            "The file in which mcpgen keeps the JSON Schema of `mcpgen.yaml`, for editors.",
+            {"file": "mcpgen.schema.json"},
+        ),
     ] = None
 
 

@@ -11,6 +11,7 @@ from mcpgen.manifest.headers import check_headers, check_idempotency_headers
 from mcpgen.manifest.typed_file import TypedFile, read_typed
 
 SERVER_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+_SCHEMA_COMMENT = re.compile(rb"^#[ \t]*yaml-language-server:[ \t]*\$schema=(\S+)", re.MULTILINE)
 _MAX_NAME = 60
 _OF_ONE_OPERATION = (
     ("name",),
@@ -44,7 +45,14 @@ def read_manifest(
     check_idempotency_headers(file, problems)
     if len(problems) > before:
         raise RejectedError
-    return LocatedManifest(file.value, lambda tokens: file.at(*tokens), file.stated)
+    return LocatedManifest(
+        file.value, lambda tokens: file.at(*tokens), file.stated, _find_schema_file(content)
+    )
+
+
+def _find_schema_file(content: bytes) -> str:
+    found = _SCHEMA_COMMENT.search(content)
+    return "" if found is None else found[1].decode("utf-8", "replace").removeprefix("./")
 
 
 def is_server_name(text: str) -> bool:

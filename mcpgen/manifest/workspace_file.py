@@ -79,6 +79,7 @@ def _iterate_paths(file: WorkspaceFile) -> Iterator[tuple[tuple[str, ...], str]]
         ("inventory", file.inventory),
         ("codeowners", file.codeowners),
         ("gitattributes", file.gitattributes),
+        ("schema", file.schema),
     ):
         if entry is not None:
             yield (key, "file"), entry.file

@@ -55,6 +55,7 @@ class Inputs(Struct, frozen=True):
     documents: Mapping[str, Document] = field(default_factory=dict)  # replace files, by path
     parsed: Mapping[str, ParsedDocument] = field(default_factory=dict)  # likewise, parsed already
     first: FirstManifest | None = None  # of a project that has no manifest yet
+    schema_file: str = ""  # that a first manifest names for editors, relative to it
 
 
 class InputFiles(Struct, frozen=True):

@@ -19,12 +19,12 @@ from mcpgen.emit.output_checks import prove_contents, prove_paths
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
 from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
+from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.manifest.typed_file import json_schema
 from mcpgen.pipeline.forked import Forked, ForkedAhead
 from mcpgen.pipeline.inputs import Inputs, PlannedProject, Project
+from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.user_cache import user_cache
@@ -67,8 +67,9 @@ def render_project(
         facts=_describe_project(planned, inputs),
         answers={**answers, "name": plan.name},
     )
-    schema = json_text.pretty(json_schema(Manifest))
-    contents = {**planned.files.documents_by_path, MANIFEST_SCHEMA_FILE: schema}
+    contents = planned.files.documents_by_path
+    if inputs.manifest.schema_file == MANIFEST_SCHEMA_FILE:
+        contents[MANIFEST_SCHEMA_FILE] = render_manifest_schema()
     files = tuple(PlannedFile(path, text, Owner.GENERATED) for path, text in contents.items())
     prove_contents(files, plan.package)
     if answers.get("vendor_runtime") == "yes":
@@ -104,7 +105,9 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
     plan, first = planned.plan, inputs.first
     root = next(iter(planned.files.documents_by_path), "")
     if first is None:
-        return skeleton_facts(plan, root, has_models=plan.has_models)
+        return skeleton_facts(
+            plan, root, has_models=plan.has_models, schema_file=inputs.schema_file
+        )
     decided = {name for credential in planned.credentials for name in credential.parameters}
     return skeleton_facts(
         plan,
@@ -114,6 +117,7 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
         has_models=plan.has_models,
         credentials=planned.credentials,
         steps=first_steps(plan, decided),
+        schema_file=inputs.schema_file,
     )
 
 

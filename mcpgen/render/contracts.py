@@ -118,7 +118,7 @@ def toolsets(plan: ServerPlan) -> JsonObject:
 
 
 def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
-    """Give the Tool objects of `_generated/search_listing.jsonl`, by name."""
+    """Give the Tool objects of `_generated/search_listing.json`, by name."""
     also = [tool for tool in listing(plan) if tool["name"] in search.also_listed]
     return sorted([*search.tools, *also], key=lambda tool: tool["name"])
 
@@ -129,7 +129,7 @@ def search_index(entries: Iterable[IndexEntry]) -> list[JsonObject]:
 
 
 def listing(plan: ServerPlan) -> list[JsonObject]:
-    """Give the Tool objects of `_generated/listing.jsonl`, by name."""
+    """Give the Tool objects of `_generated/listing.json`, by name."""
     tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
     return [
         {"name": tool.name, **_listed(tool)} for tool in sorted(tools, key=lambda tool: tool.name)
@@ -137,7 +137,10 @@ def listing(plan: ServerPlan) -> list[JsonObject]:
 
 
 def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
-    """Give `_generated/tools/<module>.json`: the tools of one tag."""
+    """Give `_generated/tools/<module>.json`: the tools of one tag.
+
+    What clients see of a tool is in `listing.json`, and here only where it is not a listed tool.
+    """
     return {"tag": group.tag, "tools": {tool.name: _tool(plan, tool) for tool in group.tools}}
 
 
@@ -152,7 +155,6 @@ def workflows_contract(plan: ServerPlan) -> JsonObject:
 def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     entry: JsonObject = {
         "operation": tool.operation.key,
-        "listing": _listed(tool),
         "arguments": _keywords(tool.arguments),
         "result_key": tool.result_key,
         "request": request_contract(plan, tool),
@@ -169,7 +171,9 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     if tool.members:
         entry["members"] = {"body": dict(tool.members)}
     if tool.exposed_as != "tool":
-        entry["exposed_as"] = tool.exposed_as
+        entry |= {"exposed_as": tool.exposed_as, "listing": _listed(tool)}
+    if tool.document_name:
+        entry["document_name"] = tool.document_name
     if policies := _shaping(tool.policies):
         entry["shaping"] = policies
     if tool.wire_names:
@@ -201,7 +205,6 @@ def _shaping(policies: ResultPolicies) -> JsonObject:
 def _workflow(workflow: WorkflowPlan) -> JsonObject:
     entry: JsonObject = {
         "operation": workflow.key,
-        "listing": _listed(workflow),
         "arguments": _keywords(workflow.arguments),
         "result_key": workflow.result_key,
         "steps": [{"id": step.id, "operation": step.operation} for step in workflow.steps],

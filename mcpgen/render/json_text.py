@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from mcpgen.jsonschema.types import JsonValue
+from mcpgen.jsonschema.types import JsonObject, JsonValue
 
+_SHORT_BYTES = 80  # of an array or object that stays on one line
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -23,6 +24,24 @@ def compact(value: JsonValue) -> bytes:
 def pretty(value: JsonValue) -> bytes:
     """Encode a value to be reviewed: two spaces of indent, a final newline."""
     return msgspec.json.format(compact(value), indent=2) + b"\n"
+
+
+def wrapped(value: JsonValue) -> bytes:
+    """Encode a value for review: each member on a line of its own, unless the whole is short.
+
+    Lines are indented by tabs. Without its tabs and line ends the text is that of `compact`.
+    """
+    return _wrap(_as_unicode(value)) + b"\n"
+
+
+def tool_list(tools: Iterable[JsonObject]) -> bytes:
+    """Encode tools as `wrapped`, in an array from which a server cuts each tool as compact JSON.
+
+    The line that begins a tool is not indented and every other line of a tool is.
+    """
+    wrapped_tools = (b"{" + b",\n\t".join(_members(_as_unicode(tool), 1)) + b"}" for tool in tools)
+    text = b",\n".join(wrapped_tools)
+    return b"[\n" + text + b"\n]\n" if text else b"[]\n"
 
 
 def lines(values: Iterable[JsonValue]) -> bytes:
@@ -59,6 +78,21 @@ def _items(value: JsonValue) -> bytes:
     return b"[\n" + b",\n".join(b"  " + compact(item) for item in value) + b"\n ]"
 
 
+def _wrap(value: JsonValue, depth: int = 0) -> bytes:
+    text = _encoder.encode(value)
+    if len(text) <= _SHORT_BYTES or not isinstance(value, dict | list | tuple):
+        return text
+    line = b"\n" + b"\t" * (depth + 1)
+    members = (b"," + line).join(_members(value, depth + 1))
+    return text[:1] + line + members + line[:-1] + text[-1:]
+
+
+def _members(value: Any, depth: int) -> list[bytes]:
+    if isinstance(value, dict):
+        return [compact(key) + b":" + _wrap(value[key], depth) for key in sorted(value)]
+    return [_wrap(item, depth) for item in value]
+
+
 def _section(value: Any) -> bytes:
     if isinstance(value, dict) and value:
         entries = [compact(key) + b": " + compact(item) for key, item in sorted(value.items())]
@@ -66,6 +100,14 @@ def _section(value: Any) -> bytes:
     if isinstance(value, list | tuple) and value:
         return b"[\n" + b",\n".join(compact(item) for item in value) + b"\n]"
     return compact(value)
+
+
+def _as_unicode(value: Any) -> Any:
+    try:
+        _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _without_surrogates(value)
+    return value
 
 
 def _without_surrogates(value: Any) -> Any:

@@ -15,7 +15,6 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.render import contracts, json_text
 from mcpgen.render.call_types import calls_module
 from mcpgen.render.environment import code_environment
-from mcpgen.render.surface import surface_file, surface_of
 from mcpgen.render.upstream_file import upstream_file
 from mcpgen.render.views import handler_module, package_view, tests_view
 from mcpgen.render.workflow_views import workflows_module
@@ -28,11 +27,10 @@ def render(plan: ServerPlan) -> FileSet:
     texts = {
         f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
     }
-    listing = json_text.lines(contracts.listing(plan))
+    listing = contracts.listing(plan)
     data = {
         f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
-        f"{package}/listing.jsonl": listing,
-        ".mcpgen/surface.json": surface_file(surface_of(plan)),
+        f"{package}/listing.json": json_text.tool_list(listing),
     }
     if plan.resources or plan.prompts:
         for kind, declared in (("resources", plan.resources), ("prompts", plan.prompts)):
@@ -88,7 +86,7 @@ def _make_files(contents: Mapping[str, bytes]) -> FileSet:
 
 
 def _add_tools(
-    plan: ServerPlan, listing: bytes, texts: dict[str, str], data: dict[str, bytes]
+    plan: ServerPlan, listing: Sequence[JsonObject], texts: dict[str, str], data: dict[str, bytes]
 ) -> None:
     """Add what only a server has that calls an API."""
     package = f"src/{plan.package}/_generated"
@@ -107,14 +105,14 @@ def _add_tools(
     data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
     if plan.search is not None:
         listed = contracts.search_listing(plan, plan.search)
-        data[f"{package}/search_listing.jsonl"] = json_text.lines(listed)
+        data[f"{package}/search_listing.json"] = json_text.tool_list(listed)
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
         texts[f"{package}/tools/{module}.py"] = _template(
             "_generated/tools/group.py", module=handler_module(plan, group)
         )
         contract = contracts.group_contract(plan, group)
-        data[f"{package}/tools/{module}.json"] = json_text.pretty(contract)
+        data[f"{package}/tools/{module}.json"] = json_text.wrapped(contract)
 
 
 def _add_workflows(plan: ServerPlan, texts: dict[str, str], data: dict[str, bytes]) -> None:
@@ -128,15 +126,15 @@ def _add_workflows(plan: ServerPlan, texts: dict[str, str], data: dict[str, byte
             "tests/generated/test_workflows.py", tests=tests_view(plan)
         ),
     }
-    data[f"{package}/workflows.json"] = json_text.pretty(contracts.workflows_contract(plan))
+    data[f"{package}/workflows.json"] = json_text.wrapped(contracts.workflows_contract(plan))
 
 
-def _snapshot(plan: ServerPlan, listing: bytes) -> list[JsonObject]:
+def _snapshot(plan: ServerPlan, listing: Iterable[JsonObject]) -> list[JsonObject]:
     """Every tool as it is listed; `departs` are the annotations that a manifest decided."""
     methods = {tool.name: tool.operation.method for tool in plan.tools}
     entries = []
     # As a server reads them: text that is no Unicode has been replaced by then.
-    for listed in map(msgspec.json.decode, listing.splitlines()):
+    for listed in map(msgspec.json.decode, map(json_text.compact, listing)):
         entry = snapshot_entry(listed)
         if listed["name"] in methods:
             departing = find_contradicting_hints(methods[listed["name"]], entry["annotations"])

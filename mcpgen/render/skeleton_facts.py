@@ -43,12 +43,13 @@ def skeleton_facts(
     has_models: bool = True,
     credentials: Sequence[HiddenCredential] = (),
     steps: FirstSteps = _NO_STEPS,
+    schema_file: str = "",
 ) -> dict[str, SafeText]:
     """Return everything of the plan that the skeleton's templates show, by name.
 
     `document` is the vendored document's path, "" for none; `include`, `exclude`, `has_models`,
-    `credentials` and `steps` are what the first manifest records of the command line and of the
-    document.
+    `credentials`, `steps` and `schema_file` are what the first manifest records of the command
+    line, of the document and of the workspace.
     """
     title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
     description = one_line(plan.description) or f"{title}, as MCP tools"
@@ -71,10 +72,18 @@ def skeleton_facts(
         "steps_yaml": comment_operations(
             steps, has_operations=any(credential.parameters for credential in credentials)
         ),
+        "schema_comment": _schema_comment(schema_file),
         "security_yaml": SafeText(source_entries(credentials) + origin_entries(_to_confirm(plan))),
         "selection_yaml": _selection(include, exclude, has_models, steps),
         "tools_markdown": _about_tools(plan),
     }
+
+
+def _schema_comment(schema_file: str) -> SafeText:
+    """Return the comment by which editors find the JSON Schema of the manifest."""
+    if schema_file:
+        return SafeText(f"# yaml-language-server: $schema={one_line(schema_file)}")
+    return SafeText("# `mcpgen schema --help` states how an editor completes and checks this file.")
 
 
 def _to_confirm(plan: ServerPlan) -> list[CredentialDestination]:

@@ -1,14 +1,9 @@
-"""`.mcpgen/surface.json`: the tool surface as a file that is committed and compared."""
+"""The tool surface of a planned server."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import msgspec
-
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
-from mcpgen.render.json_text import compact, entry_a_line
 
 
 def surface_of(plan: ServerPlan) -> Surface:
@@ -17,21 +12,6 @@ def surface_of(plan: ServerPlan) -> Surface:
     tools |= {workflow.name: _workflow(workflow) for workflow in plan.workflows}
     exposed = {tool.name: _tool(tool) for tool in plan.tools if tool.exposed_as != "tool"}
     return Surface(tools, plan.instructions, exposed=exposed)
-
-
-def surface_file(surface: Surface) -> bytes:
-    """Write a surface: a block for each tool, a line for each thing that is said of it."""
-    exposed = b'"exposed": %s,\n' % _blocks(surface.exposed) if surface.exposed else b""
-    return b'{\n%s"instructions": %s,\n"surface_version": %d,\n"tools": %s}\n' % (
-        exposed,
-        compact(surface.instructions),
-        surface.surface_version,
-        _blocks(surface.tools),
-    )
-
-
-def _blocks(tools: Mapping[str, SurfaceTool]) -> bytes:
-    return entry_a_line({name: _members(tool) for name, tool in sorted(tools.items())})
 
 
 def _tool(tool: ToolPlan) -> SurfaceTool:
@@ -60,12 +40,3 @@ def _workflow(workflow: WorkflowPlan) -> SurfaceTool:
         annotations=workflow.annotations,
         output_schema=workflow.output_schema,
     )
-
-
-def _members(tool: SurfaceTool) -> dict[str, object]:
-    """Leave out what the tool does not have."""
-    return {
-        name: value
-        for name, value in msgspec.structs.asdict(tool).items()
-        if value not in (None, (), "")
-    }

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.process.log import hide_in_log, locate_error
-from mcpgen.runtime.protocol.prepared_list import PreparedList
+from mcpgen.runtime.protocol.prepared_list import PreparedList, split_tools
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import REVISIONS
 
@@ -45,8 +45,7 @@ class ServerPackage:
         self.version = str(getattr(module, "__version__", "0"))
         self._module = module
         self.contract = self._read_contract()
-        listing = "search_listing.jsonl" if self.has_search else "listing.jsonl"
-        self._listing = self._read(f"_generated/{listing}").splitlines()
+        self._listing = self._read_list("search_listing" if self.has_search else "listing")
         self.features = self._load_features()
         self.declared = self._load_declared()
         self.definition = self._make_definition()
@@ -74,8 +73,7 @@ class ServerPackage:
         from mcpgen.runtime.tools.toolsets import select_lines
 
         toolsets = json.loads(self._read("_generated/toolsets.json"))
-        lines = self._read("_generated/listing.jsonl").splitlines()
-        self._listing = select_lines(names, toolsets, lines)
+        self._listing = select_lines(names, toolsets, self._read_list("listing"))
         self.definition = self._make_definition()
 
     @property
@@ -174,11 +172,10 @@ class ServerPackage:
             return registry
         from mcpgen.runtime.tools.search import ToolSearch
 
-        lines = self._read("_generated/search_listing.jsonl").splitlines()
         return ToolSearch(
             registry,
             registry.features,
-            PreparedList("tools", lines).items,
+            PreparedList("tools", self._read_list("search_listing")).items,
             self.contract["search"],
             read_index=lambda: self._read("_generated/search_index.jsonl"),
         )
@@ -240,6 +237,22 @@ class ServerPackage:
         if not isinstance(contract, dict) or "name" not in contract:
             raise ConfigurationError(f"`{name}` of `{self.name}` is damaged: it names no server")
         return contract
+
+    def _read_list(self, name: str) -> list[bytes]:
+        """Read the Tool objects of a generated list, each as compact JSON.
+
+        Packages of earlier versions have a file of JSON Lines instead.
+        """
+        path = f"_generated/{name}.json"
+        try:
+            return split_tools(self._read(path))
+        except ValueError as error:
+            raise ConfigurationError(f"`{path}` of `{self.name}` is damaged: {error}") from None
+        except ConfigurationError as missing:
+            try:
+                return self._read(f"{path}l").splitlines()
+            except ConfigurationError:
+                raise missing from None
 
     def _read(self, name: str) -> bytes:
         spec = self._module.__spec__

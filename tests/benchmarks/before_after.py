@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -18,7 +19,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import measures
-from own_package import write_package
 from processes import Candidate, pin
 from proxy import proxied_calls, write_proxy
 
@@ -53,6 +53,22 @@ def server_of(tree: Path, folder: Path, *, is_proxy: bool) -> Candidate:
     return Candidate(str(tree), command, command)
 
 
+_WRITE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from own_package import write_package
+write_package(Path(sys.argv[2]), 1)
+"""
+
+
+def write_own_package(tree: Path, folder: Path) -> None:
+    """Write the package without an API in the layout that the tree's own mcpgen reads."""
+    python = str(tree / ".venv" / "bin" / "python")
+    benchmarks = str(tree / "tests" / "benchmarks")
+    subprocess.run([python, "-c", _WRITE, benchmarks, str(folder)], check=True)
+
+
 def ratios_of(measure: Measure, own: Candidate, base: Candidate, rounds: int) -> list[float]:
     """The ratio of each round."""
     for candidate in (own, base):
@@ -79,7 +95,7 @@ def main() -> None:
         trees = {ROOT: Path(temporary, "own"), options.base.resolve(): Path(temporary, "base")}
         for tree, folder in trees.items():
             folder.mkdir()
-            write_package(folder, 1)
+            write_own_package(tree, folder)
             write_proxy(folder, str(tree / ".venv" / "bin" / "python"))
         for measure in MEASURES:
             if options.only not in measure.label:

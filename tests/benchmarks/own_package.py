@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from mcpgen.render.json_text import tool_list
+
 PACKAGE = "bench_mcp"
 
 INPUT_SCHEMA = {
@@ -54,7 +56,6 @@ def write_package(root: Path, count: int) -> Path:
         "tools": {
             name: {
                 "operation": f"GET /{name}",
-                "listing": listing,
                 "arguments": {"text": "text", "times": "times"},
                 "result_key": "",
                 "request": {
@@ -84,8 +85,8 @@ def write_package(root: Path, count: int) -> Path:
         'if __name__ == "__main__":\n    sys.exit(serve("bench_mcp"))\n'
     )
     (package / "_generated" / "contract.json").write_text(json.dumps(contract))
-    lines = [json.dumps({"name": name, **listing}, separators=(",", ":")) for name in names]
-    (package / "_generated" / "listing.jsonl").write_text("\n".join(lines) + "\n")
+    listed = tool_list({"name": name, **listing} for name in names)
+    (package / "_generated" / "listing.json").write_bytes(listed)
     (tools / "notes.json").write_text(json.dumps(group))
     (tools / "notes.py").write_text(
         MODULE_HEAD + "".join(HANDLER.format(name=name) for name in names)

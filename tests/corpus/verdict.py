@@ -124,9 +124,8 @@ def _check_package(target: Path, package: str, found: _Findings) -> None:
         module = ".".join(path.relative_to(target / "src").with_suffix("").parts)
         if not module.endswith("__main__"):
             import_module(module.removesuffix(".__init__"))
-    listing = target / "src" / package / "_generated" / "listing.jsonl"
-    for line in listing.read_bytes().splitlines():
-        tool = json.loads(line)
+    listing = target / "src" / package / "_generated" / "listing.json"
+    for tool in json.loads(listing.read_bytes()):
         found.faults += [f"`{tool['name']}`: {text}" for text in departures(tool)]
     suite = Suite(package, target / "tests" / "generated")
     found.faults += _failures(suite)

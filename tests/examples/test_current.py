@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.diagnostics import Problems
+from mcpgen.pipeline.build import plan_project
+from mcpgen.pipeline.options import GenerateOptions
 from mcpgen.pipeline.project.evidence import read_evidence
+from mcpgen.pipeline.project.project_folder import find_lock
+from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
+from mcpgen.pipeline.project.surface_files import load_surface
+from mcpgen.render.contracts import listing
+from mcpgen.render.json_text import compact
+from mcpgen.render.surface import surface_of
+from mcpgen.runtime.protocol.prepared_list import split_tools
 from tests.support.examples import (
     BY_HAND,
     NAMES,
@@ -33,6 +43,21 @@ def tree(root: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_files_state_the_tools_and_the_surface_of_the_plan(name: str) -> None:
+    folder, problems = EXAMPLES / f"{name}-mcp", Problems()
+    intent = read_intent(folder, problems)
+    found = find_lock(folder, problems)
+    assert found is not None
+    inputs = read_inputs(folder, intent, GenerateOptions(), lock=found.lock)
+    plan = plan_project(inputs, problems, lambda _: None).plan
+    assert surface_of(plan) == load_surface(folder)
+
+    (package,) = folder.glob("src/*/_generated")
+    tools = split_tools((package / "listing.json").read_bytes())
+    assert tools == [compact(tool) for tool in listing(plan)]
+
+
 def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a tool in a generated package as its owner would, but leave no cache behind."""
     path = os.pathsep.join([str(directory / "src"), str(REPOSITORY)])
@@ -52,6 +77,7 @@ def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def test_the_committed_server_is_what_the_generator_writes_today(name: str, tmp_path: Path) -> None:
     made = tmp_path / "elsewhere" / f"{name}-mcp"
     made.parent.mkdir()
+    shutil.copy(EXAMPLES / "mcpgen-workspace.yaml", made.parent)  # whose schema a manifest names
     make(name, made, not_generated(name))
 
     today, committed = tree(made), tree(EXAMPLES / f"{name}-mcp")

@@ -27,6 +27,7 @@ from tests.support.attack.server import (
     generate,
     serve_http,
 )
+from tests.support.generated_files import listed_tools
 
 FREE = {"type": "object", "additionalProperties": True}
 TEXT = {"type": "string"}
@@ -274,6 +275,5 @@ def test_headers_that_steer_servers_are_no_arguments(tmp_path: Path, api: Hostil
 
 
 def arguments_of(target: Path, tool: str) -> set[str]:
-    listing = (target / "src/attacked_mcp/_generated/listing.jsonl").read_text()
-    listed = {entry["name"]: entry for entry in map(json.loads, listing.splitlines())}
+    listed = {entry["name"]: entry for entry in listed_tools(target)}
     return set(listed[tool]["inputSchema"]["properties"])

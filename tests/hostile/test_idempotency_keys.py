@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -14,6 +12,7 @@ from mcpgen.cli.app import run
 from tests.support.attack.api import Exchange, HostileApi
 from tests.support.attack.documents import api_document, operation
 from tests.support.attack.server import PREFIX, Bystander, HttpClient, generate, serve_http
+from tests.support.generated_files import tool_contracts
 
 KEY = "Idempotency-Key"
 ANSWER = {"type": "object", "properties": {"id": {"type": "string"}}}
@@ -57,14 +56,8 @@ class FlakyApi:
             await exchange.answer({"title": "Busy"}, status=self.failure)
 
 
-def tools_of(project: Path) -> dict[str, Any]:
-    path = next(project.glob("src/*/_generated/tools/*.json"))
-    tools: dict[str, Any] = json.loads(path.read_text())["tools"]
-    return tools
-
-
 def test_the_model_has_no_argument_for_the_key(project: Path) -> None:
-    for name, tool in tools_of(project).items():
+    for name, tool in tool_contracts(project).items():
         assert tool["listing"]["inputSchema"].get("required", []) in ([], ["id"]), name
         header = KEY if name in {"declared", "named"} else None
         assert tool["request"].get("idempotency_header") == header

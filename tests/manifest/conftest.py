@@ -21,6 +21,7 @@ from mcpgen.testing import LEGACY, Client, MockUpstream
 from mcpgen.testing.client.client import Answer
 from mcpgen.testing.mock.replies import Reply
 from tests.manifest.fleet import Fleet
+from tests.support.generated_files import tool_contracts
 from tests.support.paths import SPECS
 
 HEAD = "server: {name: bookshop}\nsources: [{document: openapi.yaml}]\nmodels: false\n"
@@ -40,8 +41,8 @@ class Shop:
 
     def contract(self, tag: str) -> dict[str, Any]:
         path = self.folder / f"src/bookshop_mcp/_generated/tools/{tag}.json"
-        tools: dict[str, Any] = json.loads(path.read_bytes())["tools"]
-        return tools
+        tools: dict[str, Any] = tool_contracts(self.folder)
+        return {name: tools[name] for name in json.loads(path.read_bytes())["tools"]}
 
     def talk(
         self,

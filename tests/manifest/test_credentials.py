@@ -25,6 +25,7 @@ from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client
 from mcpgen.testing.mock.upstream import RecordedRequest
+from tests.support.generated_files import tool_contracts
 
 OK = {"200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}}
 REFUSED = {**OK, "401": {"description": "Unauthorized"}}
@@ -101,8 +102,7 @@ class Zoo:
 
     @property
     def contract(self) -> Any:
-        path = self.project / "src/zoo_mcp/_generated/tools/default.json"
-        return json.loads(path.read_bytes())["tools"]
+        return tool_contracts(self.project)
 
     def arguments(self, tool: str) -> list[str]:
         return list(self.contract[tool]["arguments"])

@@ -14,6 +14,7 @@ from mcpgen.manifest.manifest import read_manifest
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.package import ServerPackage
 from tests.manifest.fleet import Fleet, texts
+from tests.support.generated_files import tool_contracts
 
 HEAD = "server: {name: fleet}\nsources:\n  - document: openapi.yaml\n"
 OPERATIONS = """
@@ -45,8 +46,8 @@ def test_default_headers_are_sent_with_every_request(fleet: Fleet) -> None:
     assert not sent.problems
     source = (fleet.folder / "src/fleet_mcp/_generated/tools/trucks.py").read_text()
     assert "X-Api-Version" not in source
-    tools = json.loads((fleet.folder / "src/fleet_mcp/_generated/tools/trucks.json").read_bytes())
-    assert "x_tenant" not in tools["tools"]["list_trucks"]["listing"]["inputSchema"]["properties"]
+    listed = tool_contracts(fleet.folder)["list_trucks"]["listing"]
+    assert "x_tenant" not in listed["inputSchema"]["properties"]
 
     result, sent_without = fleet.call("list_trucks", {}, {})
     assert not sent_without

@@ -10,6 +10,7 @@ from mcpgen.cli.app import run
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.package import ServerPackage
 from tests.manifest.fleet import SET, Fleet, texts
+from tests.support.generated_files import tool_contracts
 
 
 def test_settings_are_sent_from_every_place_and_offered_nowhere(fleet: Fleet) -> None:
@@ -24,9 +25,7 @@ def test_settings_are_sent_from_every_place_and_offered_nowhere(fleet: Fleet) ->
     assert json.loads(sent.body or b"") == {"plate": "B-1", "depot": 7, "tags": [1, 2]}
     assert not sent.problems
 
-    contract = json.loads(
-        (fleet.folder / "src/fleet_mcp/_generated/tools/trucks.json").read_bytes()
-    )["tools"]
+    contract = tool_contracts(fleet.folder)
     assert not contract["list_trucks"]["listing"]["inputSchema"]["properties"]
     offered = contract["add_truck"]["listing"]["inputSchema"]["properties"]
     assert list(offered) == ["body"]

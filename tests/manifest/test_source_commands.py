@@ -17,6 +17,7 @@ from mcpgen.pipeline.build import plan_project
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.project.project_folder import find_lock
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
+from tests.support.generated_files import tool_contracts
 
 IBAN: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -273,8 +274,7 @@ def test_a_renamed_source_keeps_its_tools_and_settings(
     assert "if it is `railway:GET /stations` now, name that" in said()
     assert tools(project) == before
     assert settings(project) == variables
-    surface = json.loads((project / ".mcpgen/surface.json").read_bytes())
-    assert surface["tools"]["rail_list_trips"]["operation"] == "railway:GET /trips"
+    assert tool_contracts(project)["rail_list_trips"]["operation"] == "railway:GET /trips"
 
 
 def test_a_source_called_as_its_server_does_not_repeat_the_name(folder: Path) -> None:

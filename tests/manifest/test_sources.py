@@ -19,6 +19,7 @@ from mcpgen.factory.packages import find_package
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client
 from mcpgen.testing.mock.upstream import RecordedRequest
+from tests.support.generated_files import tool_contracts
 
 DATA = Path(__file__).parent / "data"
 
@@ -163,10 +164,8 @@ def test_schemas_of_one_name_stay_apart(folder: Path) -> None:
 
 def test_entries_name_the_source(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "two.yaml"]) == 0
-    contract = json.loads(
-        (folder / "two-mcp/src/two_mcp/_generated/tools/shop_pets.json").read_bytes()
-    )
-    assert contract["tools"]["shop_list_pets"]["listing"]["title"] == "Pets of the shop"
+    listed = tool_contracts(folder / "two-mcp")["shop_list_pets"]["listing"]
+    assert listed["title"] == "Pets of the shop"
     manifest = folder / "two-mcp/mcpgen.yaml"
     manifest.write_text(manifest.read_text().replace('"shop:GET /pets"', '"GET /pets"'))
     capsys.readouterr()
@@ -219,10 +218,7 @@ def test_overlays_change_the_tools_and_leave_the_document(
     assert run(["new", "one.yaml"]) == 0
     project = folder / "one-mcp"
     assert (project / "shop.yaml").read_bytes() == (folder / "shop.yaml").read_bytes()
-    contract = project / "src/one_mcp/_generated/tools/pets.json"
-    assert json.loads(contract.read_bytes())["tools"]["list_pets"]["listing"]["title"] == (
-        "All pets of the shop"
-    )
+    assert tool_contracts(project)["list_pets"]["listing"]["title"] == "All pets of the shop"
     overlay = project / "mend.yaml"
     overlay.write_text(overlay.read_text().replace("All pets", "Each pet"))
     capsys.readouterr()
@@ -231,7 +227,7 @@ def test_overlays_change_the_tools_and_leave_the_document(
 
     assert run(["generate", "one-mcp"]) == 0
 
-    assert "Each pet of the shop" in contract.read_text()
+    assert tool_contracts(project)["list_pets"]["listing"]["title"] == "Each pet of the shop"
     assert run(["check", "one-mcp"]) == 0
 
 

@@ -25,8 +25,7 @@ def bench(server: str) -> Bench:
 
 
 def mutant(fault: dict[str, Any]) -> Mutant:
-    edits = [fault, *([fault["also"]] if "also" in fault else [])]
-    changes = tuple(change(fault["server"], edit) for edit in edits)
+    changes = (change(fault["server"], fault),)
     return Mutant("by-hand", fault["tool"], fault["file"], fault["id"], changes)
 
 

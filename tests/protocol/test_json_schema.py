@@ -72,12 +72,8 @@ def test_a_dialect_that_is_not_known_stops_the_server_with_an_error_that_tells_w
 def listed_schemas() -> list[Any]:
     """Every schema that the example servers list."""
     found = []
-    for path in sorted(EXAMPLES.glob("*/src/*/_generated/listing.jsonl")):
-        lines = path.read_bytes().splitlines()
-        if not lines:
-            continue
-        for line in lines:
-            tool = json.loads(line)
+    for path in sorted(EXAMPLES.glob("*/src/*/_generated/listing.json")):
+        for tool in json.loads(path.read_bytes()):
             found += [
                 pytest.param(tool[key], id=f"{path.parts[-5]} {tool['name']} {key}")
                 for key in ("inputSchema", "outputSchema")
@@ -160,9 +156,8 @@ def test_a_document_cannot_send_an_argument_into_a_header(tmp_path: Path) -> Non
 @pytest.mark.requirement("N094")
 def test_in_the_examples_only_what_is_no_secret_travels_in_a_header() -> None:
     in_headers = [
-        line
-        for path in EXAMPLES.glob("*/src/*/_generated/listing.jsonl")
-        for line in path.read_text("utf-8").splitlines()
-        if "x-mcp-header" in line
+        path
+        for path in EXAMPLES.glob("*/src/*/_generated/listing.json")
+        if "x-mcp-header" in path.read_text("utf-8")
     ]
     assert in_headers == []

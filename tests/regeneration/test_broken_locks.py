@@ -77,7 +77,7 @@ def test_a_lost_lock_keeps_the_names_that_tools_were_issued(project: Path, cache
 def test_with_lock_and_surface_lost_tools_are_named_anew(project: Path, cache: Path) -> None:
     projects.replace(project / "openapi.yaml", "getPet", "fetchThePet")
     (project / "mcpgen.lock").unlink()
-    (project / ".mcpgen/surface.json").write_text("{")
+    (project / "src/pet_shop_mcp/_generated/listing.json").write_text("[")
     report = projects.generate(project, cache)
     assert [tool.name for tool in report.plan.tools] == ["fetch_the_pet", "list_orders"]
 

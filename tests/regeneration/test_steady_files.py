@@ -41,7 +41,7 @@ def test_a_schema_that_a_second_tag_uses_changes_no_file_of_the_first(
     report = projects.generate(project, cache)
     assert report.outcome == "done", list(report.problems)
     assert {path for path in report.written if path.startswith(projects.GENERATED)} == {
-        f"{projects.GENERATED}/listing.jsonl",
+        f"{projects.GENERATED}/listing.json",
         f"{TOOLS}/orders.json",
         f"{TOOLS}/orders.py",
     }

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mcpgen.render.json_text import tool_list
 from tests.support.paths import REPOSITORY
 
 SECONDS = 20.0  # a bound on every wait, far above what any of them takes
@@ -122,12 +123,11 @@ def write_package(folder: Path, *, tools: Iterable[str] = NAMES, listed: int = 0
         },
     }
     names = [*tools, *(f"more_{number}" for number in range(listed))]
-    lines = [json.dumps({"name": name, **shape}, separators=(",", ":")) for name in names]
+    listing = tool_list({"name": name, **shape} for name in names)
     request: dict[str, Any] = {"method": "GET", "path": "/", "parameters": []}
     contract = {
         name: {
             "operation": f"GET /{name}",
-            "listing": shape,
             "arguments": {"text": "text"},
             "result_key": "",
             "request": request,
@@ -157,7 +157,7 @@ def write_package(folder: Path, *, tools: Iterable[str] = NAMES, listed: int = 0
         "_generated/tools/some.py": HANDLERS,
         "_generated/tools/some.json": json.dumps({"tag": "some", "tools": contract}),
         "_generated/contract.json": json.dumps(server),
-        "_generated/listing.jsonl": "\n".join(lines) + "\n",
+        "_generated/listing.json": listing.decode(),
     }.items():
         (package / path).write_text(text)
     return folder

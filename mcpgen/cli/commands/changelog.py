@@ -31,9 +31,9 @@ def changelog(
         str | None,
         typer.Option(
             metavar="REF|FILE|DIR",
-            help="A git revision, a surface.json or another server's folder; what lies on the disk"
-            " wins. By default what is committed at HEAD or, where git has nothing of it, what"
-            " `generate` wrote last.",
+            help="A git revision, another server's folder or a surface.json of an earlier mcpgen;"
+            " what lies on the disk wins. By default what is committed at HEAD or, where git has"
+            " nothing of it, what `generate` wrote last.",
         ),
     ] = None,
     markdown: Annotated[
@@ -95,12 +95,11 @@ def _show(printer: Printer, report: ChangelogReport) -> None:
 def _annotations(report: ChangelogReport, fail_on: Level | None) -> str:
     from mcpgen.changelog import Changelog, formats
     from mcpgen.cli.output.summary import display_path
-    from mcpgen.emit.write.ownership import SURFACE_FILE
-    from mcpgen.pipeline.project.project_folder import read_file
 
+    found = sorted(report.target.glob("src/*/_generated/listing.json"))
     return formats.format_github_annotations(
         report.changelog or Changelog(),
-        display_path(report.target / SURFACE_FILE),
-        read_file(report.target, SURFACE_FILE) or b"",
+        display_path(found[0] if found else report.target),
+        found[0].read_bytes() if found else b"",
         fail_on=fail_on,
     )

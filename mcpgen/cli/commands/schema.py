@@ -34,7 +34,15 @@ def schema(
         typer.Argument(metavar="manifest|tests", help="`mcpgen.yaml`, `mcpgen.tests.yaml`."),
     ],
 ) -> int:
-    """Print the JSON Schema of a file that mcpgen reads, for editors and for other programs."""
+    """Print the JSON Schema of a file that mcpgen reads, for editors and for other programs.
+
+    An editor with a YAML language server completes and checks `mcpgen.yaml` with one of these:
+    a user setting that maps `mcpgen.yaml` to a copy of the schema, which `mcpgen schema manifest >
+    FILE` writes; the key `schema` of `mcpgen-workspace.yaml`, one file for all servers of a
+    repository; or, in `mcpgen.yaml`, the line
+    `# yaml-language-server: $schema=.mcpgen/manifest.schema.json`, for which `mcpgen generate`
+    writes that file.
+    """
     from mcpgen.ir.manifest import Manifest
     from mcpgen.ir.tests_file import CasesFile
     from mcpgen.manifest.typed_file import json_schema

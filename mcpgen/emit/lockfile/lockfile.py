@@ -79,7 +79,6 @@ class Lock(Struct, frozen=True):
     files: Mapping[str, LockedFile] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)  # `parse_locked_key` -> tool name
     calls: Mapping[str, str] = field(default_factory=dict)  # types of calls that two competed for
-    surface: str = ""  # SHA-256 of the tool surface; "" where an older mcpgen recorded none
     overlays: Mapping[str, str] = field(default_factory=dict)  # SHA-256, by path
     arazzo: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of workflows' documents
 
@@ -143,10 +142,6 @@ class _ToolEntry(Struct, frozen=True):
     call: str = ""
 
 
-class _SurfaceEntry(Struct, frozen=True):
-    sha256: str = ""
-
-
 class _DocumentEntry(Struct, frozen=True):
     """A document in `documents`, by its root file."""
 
@@ -202,7 +197,6 @@ class _Sections(Struct, frozen=True):
     files: Mapping[str, _FileEntry]
     operations: Mapping[str, _ToolEntry]
     documents: Mapping[str, _DocumentEntry] = field(default_factory=dict)
-    surface: _SurfaceEntry = _SurfaceEntry()
 
     def lock(self) -> Lock:
         inputs = self.inputs
@@ -218,7 +212,6 @@ class _Sections(Struct, frozen=True):
             files={path: entry.file() for path, entry in self.files.items()},
             operations={key: entry.tool for key, entry in self.operations.items()},
             calls={key: entry.call for key, entry in self.operations.items() if entry.call},
-            surface=self.surface.sha256,
             overlays=inputs.overlays,
             arazzo=inputs.arazzo,
         )
@@ -285,7 +278,6 @@ def dump_lock(lock: Lock) -> bytes:
             key: {"tool": tool} | ({"call": lock.calls[key]} if key in lock.calls else {})
             for key, tool in lock.operations.items()
         },
-        "surface": {"sha256": lock.surface},
     }
     entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
     return ("{\n" + ",\n".join(entries) + "\n}\n").encode()

@@ -6,7 +6,6 @@ from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.text.identifiers import Identifier
 
 STATE_FOLDER = ".mcpgen"
-SURFACE_FILE = f"{STATE_FOLDER}/surface.json"
 CONFLICT_FOLDER = f"{STATE_FOLDER}/conflicts"
 RESCUE_FOLDER = f"{STATE_FOLDER}/rescued"
 VENDORED_WHEEL = "vendor/mcpgen-"  # what its path begins with; other wheels there are the user's

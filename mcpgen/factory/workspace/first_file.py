@@ -29,6 +29,7 @@ servers: {patterns}
 # defaults: {{owner: "@org/team"}}
 # codeowners: {{file: .github/CODEOWNERS}}
 # gitattributes: {{file: .gitattributes}}
+# schema: {{file: mcpgen.schema.json}}  # for editors; new servers refer to it
 """
 
 

@@ -1,7 +1,7 @@
-"""Generated blocks between markers in files at the root of a workspace.
+"""Files at a workspace's root: blocks between markers, and the JSON Schema of the manifests.
 
-The inventory of servers in the README, their owners in CODEOWNERS, and the generated paths in
-`.gitattributes`. Text outside the markers is the user's and stays unchanged.
+The blocks are the inventory of servers in the README, their owners in CODEOWNERS, and what is
+generated in `.gitattributes`. Text around the markers is the user's, and stays to the byte.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
+from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.project.workspace import ServerFacts, format_table, read_server_facts
 
 _GENERATED = (
@@ -103,33 +104,50 @@ def _escape(path: str) -> str:
 
 
 def stale_files(workspace: Workspace, problems: Problems) -> list[str]:
-    """Return the files with an outdated block; report files without markers."""
+    """Return the outdated files; report files without markers."""
     stale = []
-    for block in blocks(workspace):
-        if _find_change(workspace.root, block, problems) is not None:
-            stale.append(block.file)
-            problems.warning(
-                "stale",
-                f"the block `{block.begin}` of {block.file} is outdated",
-                at=Location(block.file),
-                help="run `mcpgen ws generate`",
-            )
+    for change in _find_changes(workspace, problems):
+        stale.append(change.file)
+        problems.warning(
+            "stale",
+            f"{change.what} is outdated",
+            at=Location(change.file),
+            help="run `mcpgen ws generate`",
+        )
     return stale
 
 
 def write_files(workspace: Workspace, problems: Problems) -> list[str]:
-    """Update the blocks; return the written files."""
+    """Update the files; return the written ones."""
     written = []
-    for block in blocks(workspace):
-        content = _find_change(workspace.root, block, problems)
-        if content is None:
-            continue
+    for change in _find_changes(workspace, problems):
         try:
-            replace_file(workspace.root / block.file, content)
-            written.append(block.file)
+            replace_file(workspace.root / change.file, change.content)
+            written.append(change.file)
         except WorkspaceRefusedError as refused:
             problems.extend(refused.problems)
     return written
+
+
+class _Change(Struct, frozen=True):
+    """An outdated file; `what` names the part of it."""
+
+    file: str
+    what: str
+    content: bytes
+
+
+def _find_changes(workspace: Workspace, problems: Problems) -> Iterator[_Change]:
+    for block in blocks(workspace):
+        content = _find_change(workspace.root, block, problems)
+        if content is not None:
+            yield _Change(block.file, f"the block `{block.begin}` of {block.file}", content)
+    schema = workspace.settings.file.schema
+    if schema is not None:
+        path = workspace.root / schema.file
+        new = render_manifest_schema()
+        if not path.is_file() or path.read_bytes().replace(b"\r\n", b"\n") != new:
+            yield _Change(schema.file, schema.file, new)
 
 
 def _find_change(root: Path, block: Block, problems: Problems) -> bytes | None:

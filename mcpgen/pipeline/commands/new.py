@@ -20,6 +20,7 @@ from mcpgen.pipeline.outcome import Outcome, StoppedError
 from mcpgen.pipeline.project.disk import report_refused
 from mcpgen.pipeline.project.origin import describe_source
 from mcpgen.pipeline.project.project_folder import commit, make_lock, refuse_target
+from mcpgen.pipeline.project.workspace import find_editor_schema
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.inputs import Project
@@ -68,7 +69,13 @@ def new(
         )
         manifest = first_manifest(name, path, options)
         inputs = Inputs(
-            target, manifest, options, options.answers, parsed={path: parsed}, first=first
+            target,
+            manifest,
+            options,
+            options.answers,
+            parsed={path: parsed},
+            first=first,
+            schema_file=find_editor_schema(target),
         )
         project = build(inputs, problems, progress)
     except StoppedError as stopped:
@@ -125,7 +132,9 @@ def new_by_hand(
 
     try:
         check_server_name(name, problems)
-        inputs = Inputs(target, first_manifest(name, "", Options()), answers=answers)
+        manifest = first_manifest(name, "", Options())
+        schema_file = find_editor_schema(target)
+        inputs = Inputs(target, manifest, answers=answers, schema_file=schema_file)
         project = build(inputs, problems, progress)
     except RejectedError:
         return Report(problems, Outcome.REJECTED, target)

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.emit.lockfile.lockfile import Lock, LockedFile, dump_lock, sha256, with_lf
 from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
-from mcpgen.emit.write.ownership import SURFACE_FILE
 from mcpgen.emit.write.project_lock import lock_project
 from mcpgen.emit.write.write import RefusedError, roll_forward, write
 from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
@@ -30,7 +29,6 @@ from mcpgen.pipeline.project.overrides import (
     handler_modules,
     read_generated_bodies,
     read_project_handlers,
-    read_project_surface,
     without_words,
 )
 from mcpgen.pipeline.project.project_folder import find_changed_inputs, read_file, require_lock
@@ -123,21 +121,35 @@ def _run(
                 stack.enter_context(lock_project(target))
                 roll_forward(target)  # which brings the lock up to date, too
             lock = require_lock(target, problems)
-            surface = read_project_surface(target)
+            surface = _load_surface(target, problems)
             if surface is None:
-                problems.error(
-                    "surface-lost",
-                    f"{SURFACE_FILE} is missing, or is not what mcpgen writes",
-                    at=Location(SURFACE_FILE),
-                    why="it says which tools the project has",
-                    help="run `mcpgen generate`",
-                )
                 return OverrideReport(problems, Outcome.FINDINGS)
             return work(_Run(target, lock, surface, options, problems, progress))
     except (StoppedError, RejectedError) as error:
         return OverrideReport(problems, report_stop(error, target, problems))
     except (OSError, RefusedError) as error:
         return OverrideReport(problems, report_refused(error, target, problems))
+
+
+def _load_surface(target: Path, problems: Problems) -> Surface | None:
+    from mcpgen.changelog import SurfaceUnreadableError
+    from mcpgen.pipeline.project.surface_files import find_listing, load_surface
+
+    try:
+        found = load_surface(target)
+        if found is not None:
+            return found
+        reason, path = "it is missing", find_listing(target)
+    except SurfaceUnreadableError as error:
+        reason, path = str(error), error.path
+    problems.error(
+        "surface-lost",
+        f"the record of the tools cannot be read: {reason}",
+        at=Location(path),
+        why="it states which tools the project has",
+        help="run `mcpgen generate`",
+    )
+    return None
 
 
 def _override(run: _Run, name: str, *, replaces: bool) -> OverrideReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 _TIMEOUT_SECONDS = 30
@@ -50,6 +51,35 @@ def read_at(folder: Path, commit: str, path: str) -> bytes | None:
     return _require_success(_git(folder, "show", f"{commit}:./{path}"))
 
 
+def read_tree_at(
+    folder: Path, commit: str, paths: Sequence[str], is_wanted: Callable[[str], bool]
+) -> dict[str, bytes]:
+    """Return the files below `paths` that are wanted as a commit has them, by path in `folder`.
+
+    Raises:
+        GitUnusableError: git cannot supply the content of one, as in a partial clone.
+    """
+    listed = _require_success(_git(folder, "ls-tree", "-r", "-z", commit, "--", *paths))
+    hashes: dict[str, bytes] = {}
+    for entry in listed.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+        about, _, path = entry.partition("\t")
+        if is_wanted(path):
+            hashes[path] = about.split(" ")[2].encode()
+    if not hashes:
+        return {}
+    content = _require_success(
+        _git(folder, "cat-file", "--batch", given=b"\n".join(hashes.values()))
+    )
+    found: dict[str, bytes] = {}
+    for path in hashes:
+        header, _, content = content.partition(b"\n")
+        if header.endswith(b" missing"):
+            raise GitUnusableError(f"git says: {header.decode()}")
+        size = int(header.split(b" ")[2])
+        found[path], content = content[:size], content[size + 1 :]
+    return found
+
+
 def _require_success(done: subprocess.CompletedProcess[bytes]) -> bytes:
     """Give what a git command printed.
 
@@ -62,7 +92,7 @@ def _require_success(done: subprocess.CompletedProcess[bytes]) -> bytes:
     raise GitUnusableError(f"git says: {said}")
 
 
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _git(folder: Path, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     program = shutil.which("git")
     if program is None:
         raise GitUnusableError("git is not installed")
@@ -74,7 +104,7 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
             capture_output=True,
             check=False,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            input=given,
             timeout=_TIMEOUT_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
-from mcpgen.emit.write.ownership import SURFACE_FILE
 from mcpgen.emit.write.reconcile import Changes
 from mcpgen.ir.hand_written import HandWritten, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
@@ -379,12 +378,24 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     remembered = parse_overridden(read_file(target, OVERRIDDEN_FILE))
     _report_missing_extra(target, written, problems)
     is_plain = not (written.hooks or written.tools or remembered)
-    surface = None if is_plain else read_project_surface(target)
+    surface = None if is_plain else _load_readable_surface(target)
     if surface is not None:
         review(written, surface, remembered, read_generated_bodies(target), problems)
         if not is_lost:
             _tell_unrecorded(written, remembered, problems)
     return len(problems) > before
+
+
+def _load_readable_surface(target: Path) -> Surface | None:
+    """Load the tool surface of a project; None if a file of it is lost, which is reported apart."""
+    # Imported here: `check` of a project without overrides compares no schemas.
+    from mcpgen.changelog import SurfaceUnreadableError
+    from mcpgen.pipeline.project.surface_files import load_surface
+
+    try:
+        return load_surface(target)
+    except SurfaceUnreadableError:
+        return None
 
 
 def _report_missing_extra(target: Path, written: HandWritten, problems: Problems) -> None:
@@ -416,16 +427,6 @@ def _lacks_seal(project: bytes) -> bool:
     except (ValueError, KeyError, TypeError, InvalidRequirement):
         return False  # it is the user's, and other tools report what is wrong with it
     return bool(runtimes) and not any("seal" in requirement.extras for requirement in runtimes)
-
-
-def read_project_surface(target: Path) -> Surface | None:
-    """Read the tool surface of the project at `target`; None where it is lost or damaged."""
-    from mcpgen.changelog import SurfaceUnreadableError, read_surface
-
-    try:
-        return read_surface(read_file(target, SURFACE_FILE) or b"")
-    except SurfaceUnreadableError:
-        return None
 
 
 def read_generated_bodies(target: Path) -> ReadBody:

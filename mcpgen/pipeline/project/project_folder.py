@@ -23,7 +23,7 @@ from mcpgen.emit.lockfile.lockfile import (
     recover_lock,
     sha256,
 )
-from mcpgen.emit.write.ownership import RESCUE_FOLDER, STATE_FOLDER, SURFACE_FILE
+from mcpgen.emit.write.ownership import RESCUE_FOLDER, STATE_FOLDER
 from mcpgen.emit.write.reconcile import Changes
 from mcpgen.emit.write.write import write
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
@@ -121,12 +121,14 @@ def read_published_arguments(target: Path) -> dict[str, frozenset[str]]:
 
 def _read_published_tools(target: Path) -> Mapping[str, SurfaceTool]:
     # Imported here: `check` does without.
-    from mcpgen.changelog import SurfaceUnreadableError, read_surface
+    from mcpgen.changelog import SurfaceUnreadableError
+    from mcpgen.pipeline.project.surface_files import load_surface
 
     try:
-        return read_surface(read_file(target, SURFACE_FILE) or b"").handled
+        found = load_surface(target)
     except SurfaceUnreadableError:
         return {}
+    return {} if found is None else found.handled
 
 
 def require_lock(target: Path, problems: Problems, *, if_lost: Outcome = Outcome.FINDINGS) -> Lock:
@@ -225,7 +227,6 @@ def make_lock(
             for key, tool in tools.items()
             if tool.call_type != derive_call_type(tool.operation)
         },
-        surface=sha256(made[SURFACE_FILE]),
         overlays={path: sha256(content) for path, content in project.inputs.overlays.items()},
         arazzo={path: sha256(content) for path, content in project.inputs.arazzo.items()},
     )

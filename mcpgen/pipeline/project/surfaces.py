@@ -8,18 +8,24 @@ import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from msgspec import Struct
 
 from mcpgen.changelog import SurfaceUnreadableError, read_surface
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile.lockfile import Lock, sha256
-from mcpgen.emit.write.ownership import SURFACE_FILE
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
-from mcpgen.ir.surface import Surface
+from mcpgen.ir.surface import SURFACE_FILE, Surface
 from mcpgen.pipeline.outcome import Outcome, StoppedError
 from mcpgen.pipeline.project.git import GitUnusableError, NoRepositoryError, find_commit, read_at
 from mcpgen.pipeline.project.project_folder import read_file
+from mcpgen.pipeline.project.surface_files import (
+    find_listing,
+    load_surface,
+    load_surface_at,
+    load_unedited_surface,
+)
 
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
 
@@ -38,9 +44,9 @@ class EarlierSurface(Struct, frozen=True):
 def find_earlier_surface(target: Path, against: str | None, problems: Problems) -> EarlierSurface:
     """Find the surface that a project had before.
 
-    `against` is a file that `generate` wrote as `.mcpgen/surface.json`, the folder of a server, or
-    a git revision; what lies on the disk wins. Without it, what is committed at HEAD is meant; and
-    where git has nothing of it, what `generate` wrote last.
+    `against` is the folder of a server, a git revision, or a copy of the `.mcpgen/surface.json`
+    that earlier versions of mcpgen wrote; what lies on the disk wins. Without it, what is
+    committed at HEAD is meant; and where git has nothing of it, what `generate` wrote last.
 
     Raises:
         StoppedError: there is none, or it cannot be read.
@@ -51,42 +57,41 @@ def find_earlier_surface(target: Path, against: str | None, problems: Problems) 
     if path.is_dir():
         return _read_on_disk(path, against, problems)
     if path.is_file():
-        surface = _parse(path.read_bytes(), against, problems)
-        return EarlierSurface(surface, against)
+        return EarlierSurface(_read_copy(path, against, problems), against)
     return _read_at_revision(target, against, problems)
 
 
 def read_unchanged_surface(target: Path, lock: Lock) -> Surface | None:
-    """Give the surface on the disk, if `generate` with what lies beside it would write the same.
+    """Return the surface on the disk if `generate` would write it again.
 
-    None where that is not certain.
+    None if that is not certain.
     """
-    inputs = {**lock.inputs, MANIFEST_FILE: lock.manifest, SURFACE_FILE: lock.surface}
+    inputs = {**lock.inputs, MANIFEST_FILE: lock.manifest}
     contents = {path: read_file(target, path) for path in inputs}
     if lock.mcpgen != importlib.metadata.version("mcpgen") or any(
         content is None or sha256(content) != inputs[path] for path, content in contents.items()
     ):
         return None
     try:
-        return read_surface(contents[SURFACE_FILE] or b"")
+        return load_unedited_surface(target, lock)
     except SurfaceUnreadableError:
         return None
 
 
 def read_last_surface(target: Path, problems: Problems) -> Surface | None:
-    """Give the surface that `generate` wrote last; None, and a note why, where there is none."""
-    content = read_file(target, SURFACE_FILE)
+    """Return the surface that `generate` wrote last; None, and a note why, if there is none."""
     try:
-        if content is not None:
-            return read_surface(content)
-        reason = "it is missing"
+        found = load_surface(target)
+        if found is not None:
+            return found
+        reason, path = "it is missing", find_listing(target)
     except SurfaceUnreadableError as error:
-        reason = str(error)
+        reason, path = str(error), error.path
     problems.note(
         "not-compared",
         f"cannot compare the tools: {reason}",
-        at=Location(SURFACE_FILE),
-        why="it holds the tools as they were",
+        at=Location(path),
+        why="it states the tools as they were",
         help="`mcpgen changelog --against REF` compares with an older state",
     )
     return None
@@ -121,7 +126,7 @@ def _find_committed_or_last(target: Path, problems: Problems) -> EarlierSurface:
             at=Location(target.as_posix()),
             why="compared with what `generate` wrote last, a change could seem to be none",
             help="mend that, or say what to compare with:"
-            f" `--against {(target / SURFACE_FILE).as_posix()}` is that of the last `generate`",
+            f" `--against {target.as_posix()}` is the state of the last `generate`",
         )
         raise StoppedError(Outcome.USAGE) from None
     return committed or _read_on_disk(target, "the last `generate`", problems)
@@ -131,11 +136,13 @@ def _read_at_commit(
     target: Path, commit: str, revision: str, problems: Problems
 ) -> EarlierSurface | None:
     """Give what a commit has, which is called `revision`; None where it has nothing."""
-    read = partial(read_at, target, commit)
-    content = read(SURFACE_FILE)
-    if content is None:
+    try:
+        surface = load_surface_at(target, commit)
+    except SurfaceUnreadableError as error:
+        _reject(error, f"{revision}:{error.path}", problems)
+    if surface is None:
         return None
-    surface = _parse(content, f"{revision}:{SURFACE_FILE}", problems)
+    read = partial(read_at, target, commit)
     return EarlierSurface(surface, revision, find_package_version(read))
 
 
@@ -150,7 +157,7 @@ def _read_at_revision(target: Path, revision: str, problems: Problems) -> Earlie
             "against",
             f"`{revision}` is not a file, a folder or a git revision: {error}",
             why=why,
-            help=f"name a folder with a server in it, or its {SURFACE_FILE}",
+            help="name the folder of a server, or commit this one",
         )
         raise StoppedError(Outcome.USAGE) from None
     if commit is None:
@@ -165,7 +172,7 @@ def _read_at_revision(target: Path, revision: str, problems: Problems) -> Earlie
     if found is None:
         problems.error(
             "against",
-            f"`{revision}` has no {SURFACE_FILE} in this folder",
+            f"`{revision}` has no generated tools in this folder",
             why=why,
             help="name a later revision: an older mcpgen generated the server there"
             if has_lock
@@ -176,30 +183,38 @@ def _read_at_revision(target: Path, revision: str, problems: Problems) -> Earlie
 
 
 def _read_on_disk(folder: Path, found_in: str, problems: Problems) -> EarlierSurface:
-    content = read_file(folder, SURFACE_FILE)
-    if content is None:
+    try:
+        surface = load_surface(folder)
+    except SurfaceUnreadableError as error:
+        _reject(error, (folder / error.path).as_posix(), problems)
+    if surface is None:
         problems.error(
             "against",
-            f"{folder} has no {SURFACE_FILE}",
+            f"{folder} has no generated tools",
             why="there is nothing to compare the tools with",
             help="run `mcpgen generate` there: an older mcpgen wrote the server"
             if read_file(folder, LOCK_FILE) is not None
             else "name the folder of a server that `mcpgen new` made",
         )
         raise StoppedError(Outcome.USAGE)
-    surface = _parse(content, (folder / SURFACE_FILE).as_posix(), problems)
     return EarlierSurface(surface, found_in, find_package_version(partial(read_file, folder)))
 
 
-def _parse(content: bytes, shown_as: str, problems: Problems) -> Surface:
+def _read_copy(path: Path, shown_as: str, problems: Problems) -> Surface:
+    """Read a copy of the file that earlier versions of mcpgen stored the surface in."""
     try:
-        return read_surface(content)
+        return read_surface(path.read_bytes())
     except SurfaceUnreadableError as error:
-        problems.error(
-            "surface-unreadable",
-            f"{shown_as} cannot be compared with: {error}",
-            at=Location(shown_as),
-            why="what cannot be read is not taken for unchanged",
-            help="name another revision, or run `mcpgen generate` to write it anew",
-        )
-        raise StoppedError(Outcome.REJECTED) from None
+        _reject(error, shown_as, problems)
+
+
+def _reject(error: SurfaceUnreadableError, shown_as: str, problems: Problems) -> NoReturn:
+    problems.error(
+        "surface-unreadable",
+        f"{shown_as} cannot be compared with: {error}",
+        at=Location(shown_as),
+        why="what cannot be read is not taken for unchanged",
+        help=f"name a git revision, the folder of a server, or a {SURFACE_FILE.rpartition('/')[2]}"
+        " of an earlier mcpgen",
+    )
+    raise StoppedError(Outcome.REJECTED) from None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
@@ -64,6 +66,21 @@ def apart_because(target: Path) -> str | None:
         return None
 
 
+def find_editor_schema(target: Path) -> str:
+    """Return the path of the schema file of the workspace around a new server, from its folder.
+
+    "" if it is in no workspace, or in one without a schema file.
+    """
+    for root in target.resolve().parents:
+        if (root / WORKSPACE_FILE).is_file():
+            settings = read_workspace(root, Problems())
+            if settings is None or settings.file.schema is None:
+                return ""
+            path = os.path.relpath(root / settings.file.schema.file, target.resolve())
+            return Path(path).as_posix()
+    return ""
+
+
 def read_server_facts(target: Path) -> ServerFacts:
     """Read what the generated server at `target` is."""
     contracts = sorted(target.glob("src/*/_generated/contract.json"))
@@ -71,16 +88,16 @@ def read_server_facts(target: Path) -> ServerFacts:
         return ServerFacts()
     contract = _read_json(contracts[0])
     has_api = bool(contract.get("groups"))
-    tools = (read_file(contracts[0].parent, "listing.jsonl") or b"").splitlines()
-    found = read_file(contracts[0].parent, "search_listing.jsonl")
-    listed = tools if found is None else found.splitlines()
+    tools = _read_tools(contracts[0].parent, "listing") or []
+    found = _read_tools(contracts[0].parent, "search_listing")
+    listed = tools if found is None else found
     init = (read_file(contracts[0].parents[1], "__init__.py") or b"").decode("utf-8", "replace")
     version = _VERSION.search(init)
     return ServerFacts(
         api=str(contract.get("title", "")),
         version=version[1] if version else "",
         tools=len(tools) if has_api else None,
-        tokens=sum(-(-len(line) // 4) for line in listed) if has_api else None,
+        tokens=sum(-(-len(tool) // 4) for tool in listed) if has_api else None,
         tests=_read_tests(target),
     )
 
@@ -93,6 +110,18 @@ def _read_tests(target: Path) -> str:
     return (
         str(evidence.get("result", "unknown")) if is_evidence_current(target, evidence) else "stale"
     )
+
+
+def _read_tools(folder: Path, name: str) -> list[bytes] | None:
+    """Read a prepared list of tools, each as compact JSON; None if there is none."""
+    content = read_file(folder, f"{name}.json")
+    if content is None:  # an earlier mcpgen wrote JSON Lines
+        lines = read_file(folder, f"{name}.jsonl")
+        return None if lines is None else lines.splitlines()
+    try:
+        return [msgspec.json.encode(tool) for tool in msgspec.json.decode(content, type=list)]
+    except msgspec.DecodeError:
+        return []
 
 
 def _read_json(path: Path) -> dict[str, Any]:

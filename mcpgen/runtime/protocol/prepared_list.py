@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, JsonObject, encode_json
-from mcpgen.runtime.protocol.routing_headers import HeaderRule, find_header_rules
 from mcpgen.runtime.protocol.versions import REVISION_2026_07_28, Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
+
+    from mcpgen.runtime.protocol.routing_headers import HeaderRule
 
 _POSITION_BYTES: Final = 4
 _TAG_BYTES: Final = 12
@@ -60,6 +61,8 @@ class PreparedList:
     def header_rules(self, name: str) -> dict[bytes, HeaderRule]:
         """Return the arguments of a tool that HTTP headers repeat, by header name."""
         if self._header_rules is None:
+            from mcpgen.runtime.protocol.routing_headers import find_header_rules  # HTTP only
+
             annotated = [json.loads(line) for line in self._lines if b'"x-mcp-header"' in line]
             self._header_rules = {
                 tool["name"]: find_header_rules(tool["inputSchema"]) for tool in annotated
@@ -130,6 +133,20 @@ class PreparedList:
         return blake2b(
             self.kind.encode() + position, digest_size=_TAG_BYTES, key=self._fingerprint
         ).digest()
+
+
+def split_tools(content: bytes) -> list[bytes]:
+    """Cut a generated array of tools into the tools, each as compact JSON.
+
+    In the layout that mcpgen writes, only a line end between two tools is not followed by a tab.
+    Compact JSON contains neither line ends nor tabs, so removing them leaves the bytes of the wire.
+
+    Raises:
+        ValueError: `content` is in another layout and is not a JSON array.
+    """
+    if content.startswith(b"[\n{"):
+        return content.replace(b"\n\t", b"").replace(b"\t", b"")[2:-3].split(b",\n")
+    return [encode_json(tool) for tool in json.loads(content)]
 
 
 _TO_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")

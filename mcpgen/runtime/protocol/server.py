@@ -33,7 +33,6 @@ from mcpgen.runtime.protocol.request_meta import (
     PROTOCOL_VERSION,
     SUBSCRIPTION_ID,
 )
-from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import (
     BY_NAME,
@@ -46,6 +45,8 @@ from mcpgen.runtime.protocol.versions import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
+
+    from mcpgen.runtime.protocol.routing_headers import RoutingHeaders
 
 MAX_BATCH: Final = 100
 _LIST_CHANGED: Final = {  # kind of change -> notification, key in the filter of a listen

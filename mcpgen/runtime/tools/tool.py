@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from inspect import CO_VARKEYWORDS
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
 
 _NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
+_LISTED_TOOLS: WeakKeyDictionary[ModuleType, dict[str, JsonObject]] = WeakKeyDictionary()
 Handler = Callable[..., Awaitable[Any]]
 HandlerT = TypeVar("HandlerT", bound=Handler)
 
@@ -214,21 +216,19 @@ class ToolGroup:
     def load(cls, module_name: str, file_name: str) -> ToolGroup:
         """Read the contract beside the module: `ToolGroup.load(__name__, "pets.json")`.
 
+        A tool that clients list has its schemas, title and description in `listing.json`.
+
         Raises:
-            ConfigurationError: the file is missing or damaged.
+            ConfigurationError: a file is missing or damaged, or `listing.json` lacks a tool.
         """
-        spec = sys.modules[module_name].__spec__
-        if spec is None or spec.origin is None:
-            raise ConfigurationError(f"`{module_name}` has no file, so none lies beside it")
-        path = str(Path(spec.origin).with_name(file_name))
+        contract = _read_json(module_name, file_name)
         try:
-            # The loader reads from a zip archive as well as from a folder.
-            contract = msgspec.json.decode(spec.loader.get_data(path))  # type: ignore[union-attr]
-            tools = {name: Tool(name, entry) for name, entry in contract["tools"].items()}
-            return cls(contract["tag"], tools)
-        except OSError:
-            raise ConfigurationError(f"`{file_name}` is missing beside `{module_name}`") from None
-        except (ValueError, KeyError, AttributeError, TypeError):
+            entries: dict[str, JsonObject] = contract["tools"]
+            for name, entry in entries.items():
+                if "listing" not in entry:
+                    entry["listing"] = _find_listed(name, module_name)
+            return cls(contract["tag"], {name: Tool(name, it) for name, it in entries.items()})
+        except (KeyError, AttributeError, TypeError):
             raise ConfigurationError(f"`{file_name}` of `{module_name}` is damaged") from None
 
     def handler(self, name: str) -> Callable[[HandlerT], HandlerT]:
@@ -255,6 +255,45 @@ class ToolGroup:
         """Raise ConfigurationError when a tool has no handler."""
         if missing := [name for name, tool in self.tools.items() if tool.handler is None]:
             raise ConfigurationError(f"no handler for {', '.join(f'`{name}`' for name in missing)}")
+
+
+def _read_json(module_name: str, file_name: str) -> Any:
+    """Read a file beside the module.
+
+    Raises:
+        ConfigurationError: it is missing or damaged.
+    """
+    spec = sys.modules[module_name].__spec__
+    if spec is None or spec.origin is None:
+        raise ConfigurationError(f"`{module_name}` has no file, so none lies beside it")
+    path = str(Path(spec.origin).with_name(file_name))
+    try:
+        # The loader reads from a zip archive as well as from a folder.
+        return msgspec.json.decode(spec.loader.get_data(path))  # type: ignore[union-attr]
+    except OSError:
+        raise ConfigurationError(f"`{file_name}` is missing beside `{module_name}`") from None
+    except ValueError:
+        raise ConfigurationError(f"`{file_name}` of `{module_name}` is damaged") from None
+
+
+def _find_listed(name: str, module_name: str) -> JsonObject:
+    """Return a tool as `_generated/listing.json` has it, decoded once for all groups.
+
+    Raises:
+        ConfigurationError: the file is missing or damaged, or lacks the tool.
+    """
+    package_name = module_name.partition("._generated")[0] + "._generated"
+    package = sys.modules[package_name]
+    if package not in _LISTED_TOOLS:
+        tools = _read_json(package_name, "listing.json")
+        try:
+            _LISTED_TOOLS[package] = {tool["name"]: tool for tool in tools}
+        except (KeyError, TypeError):
+            raise ConfigurationError(f"`listing.json` of `{package_name}` is damaged") from None
+    found = _LISTED_TOOLS[package].get(name)
+    if found is None:
+        raise ConfigurationError(f"`listing.json` of `{package_name}` has no tool `{name}`")
+    return found
 
 
 def _spell_parameter(keyword: str, is_optional: bool) -> str:

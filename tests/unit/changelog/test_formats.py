@@ -7,9 +7,17 @@ import pytest
 from mcpgen.changelog import Change, Changelog, Level, next_version
 from mcpgen.changelog.formats import format_github_annotations, format_markdown
 
-SURFACE = (
-    b'{\n"surface_version": 1,\n"tools": {\n"get_pet": {\n"title": "x"\n},\n"zap": {\n}\n}\n}\n'
-)
+LISTING = b"""[
+{"description":"x",
+\t"inputSchema":{
+\t\t"name":"not_a_tool"
+\t},
+\t"name":"get_pet",
+\t"title":"x"},
+{"inputSchema":{"type":"object"},
+\t"name":"zap"}
+]
+"""
 
 
 def change(level: Level, message: str, tool: str = "zap") -> Change:
@@ -43,12 +51,12 @@ def test_annotations_are_placed_and_escaped() -> None:
         change(Level.MINOR, "is new"),
         change(Level.PATCH, "is gone from the file", "removed"),
     )
-    assert format_github_annotations(Changelog(changes), "a,b:c.json", SURFACE).splitlines() == [
-        "::warning file=a%2Cb%3Ac.json,line=4,title=tool-removed::`get_pet`: 50 %25%0Aof ::error::",
-        "::notice file=a%2Cb%3Ac.json,line=7,title=tool-removed::`zap`: is new",
+    assert format_github_annotations(Changelog(changes), "a,b:c.json", LISTING).splitlines() == [
+        "::warning file=a%2Cb%3Ac.json,line=6,title=tool-removed::`get_pet`: 50 %25%0Aof ::error::",
+        "::notice file=a%2Cb%3Ac.json,line=9,title=tool-removed::`zap`: is new",
         "::notice file=a%2Cb%3Ac.json,line=1,title=tool-removed::`removed`: is gone from the file",
     ]
-    over = format_github_annotations(Changelog(changes), "a", SURFACE, fail_on=Level.MINOR)
+    over = format_github_annotations(Changelog(changes), "a", LISTING, fail_on=Level.MINOR)
     assert [line.split()[0] for line in over.splitlines()] == ["::error", "::error", "::notice"]
 
 

@@ -36,10 +36,9 @@ def test_the_files_are_those_of_the_layout_and_all_ours() -> None:
     plan = server_plan()
     files = render(plan) + render_cases(plan, [], [])
     assert sorted(file.path for file in files) == [
-        ".mcpgen/surface.json",
         f"{GENERATED}/__init__.py",
         f"{GENERATED}/contract.json",
-        f"{GENERATED}/listing.jsonl",
+        f"{GENERATED}/listing.json",
         f"{GENERATED}/tools/__init__.py",
         f"{GENERATED}/tools/pets.json",
         f"{GENERATED}/tools/pets.py",
@@ -145,10 +144,14 @@ async def list_pets(
     )
 
 
-def test_the_listing_is_one_tool_a_line_by_name() -> None:
-    lines = rendered(server_plan())[f"{GENERATED}/listing.jsonl"].splitlines()
-    assert [json.loads(line)["name"] for line in lines] == ["create_pet", "get_pet", "list_pets"]
-    assert ": " not in lines[0].replace("Do: ", "")
+def test_the_listing_has_the_tools_by_name() -> None:
+    tools = json.loads(rendered(server_plan())[f"{GENERATED}/listing.json"])
+    assert [tool["name"] for tool in tools] == ["create_pet", "get_pet", "list_pets"]
+
+
+def test_what_clients_see_of_a_tool_is_written_once() -> None:
+    contract = contract_of(server_plan(), "get_pet")
+    assert not contract.keys() & {"listing", "title", "description"}
 
 
 def test_a_parameter_says_how_it_travels_and_which_argument_it_takes() -> None:
@@ -234,5 +237,5 @@ def test_what_the_mock_knows_comes_from_the_api_and_not_from_the_tools() -> None
 
 def test_a_lone_surrogate_does_not_stop_the_run() -> None:
     plan = server_plan(tool("t", operation("GET", "/t"), description="bad \ud800 text"))
-    [line] = rendered(plan)[f"{GENERATED}/listing.jsonl"].splitlines()
-    assert json.loads(line)["description"] == "bad ? text"
+    [listed] = json.loads(rendered(plan)[f"{GENERATED}/listing.json"])
+    assert listed["description"] == "bad ? text"

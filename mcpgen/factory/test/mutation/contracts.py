@@ -58,15 +58,14 @@ class Contract:
     def mutant(
         self, operator: str, tokens: Tokens, value: Any, what: str, equivalent: str = ""
     ) -> Mutant:
-        """Change one value; where clients see it, in the prepared list as well."""
-        whole = ("tools", self.tool, *tokens)
-        changes = [JsonChange(self.file, whole, value)]
-        if tokens[0] == "listing":
-            listing = f"{self.package.generated}/listing.jsonl"
-            line = self.package.listed[self.tool]
-            changes.append(JsonChange(listing, (*line, *tokens[1:]), value))
-        place = f"{self.file}#{json_pointer(whole)}"
-        return Mutant(operator, self.tool, place, what, tuple(changes), equivalent)
+        """Change one value in the file that states it."""
+        file, whole = self.file, ("tools", self.tool, *tokens)
+        if tokens[0] == "listing" and self.tool in self.package.listed:
+            file, whole = self.package.listing_file, (self.package.listed[self.tool], *tokens[1:])
+        place = f"{file}#{json_pointer(whole)}"
+        return Mutant(
+            operator, self.tool, place, what, (JsonChange(file, whole, value),), equivalent
+        )
 
 
 def make_contract_mutants(package: PackageFiles) -> Iterator[Mutant]:

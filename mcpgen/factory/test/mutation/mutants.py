@@ -37,10 +37,7 @@ class TextChange(Struct, frozen=True):
 
 
 class JsonChange(Struct, frozen=True):
-    """Another value in place of the one at a JSON Pointer's tokens; `GONE` takes it away.
-
-    In a file of JSON lines the first token is the number of the line, from 0.
-    """
+    """Another value in place of the one at a JSON Pointer's tokens; `GONE` takes it away."""
 
     file: str
     tokens: Tokens
@@ -48,13 +45,7 @@ class JsonChange(Struct, frozen=True):
 
     def apply(self, content: bytes) -> bytes:
         """Give the file's content with the change."""
-        if not self.file.endswith(".jsonl"):
-            return json.dumps(_replace_value(json.loads(content), self.tokens, self.value)).encode()
-        lines = content.splitlines()
-        number = int(self.tokens[0])
-        changed = _replace_value(json.loads(lines[number]), self.tokens[1:], self.value)
-        lines[number] = json.dumps(changed, separators=(",", ":")).encode()
-        return b"\n".join(lines) + b"\n"
+        return json.dumps(_replace_value(json.loads(content), self.tokens, self.value)).encode()
 
 
 Change: TypeAlias = TextChange | JsonChange

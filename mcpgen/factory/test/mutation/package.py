@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import Struct
 
 from mcpgen.factory.packages import NoPackageError, find_package
-from mcpgen.factory.test.mutation.mutants import Tokens
 
 JsonObject = dict[str, Any]
 
@@ -33,7 +32,11 @@ class PackageFiles(Struct, frozen=True, dict=True):
         generated = project / "src" / name / "_generated"
         if not (project / "tests" / "generated" / "cases.json").is_file():
             raise NoPackageError(f"{project} has no generated test cases")
-        paths = [generated / "contract.json", generated / "listing.jsonl"]
+        if not (generated / "listing.json").is_file():
+            raise NoPackageError(
+                f"an earlier mcpgen generated {project}; run `mcpgen generate` there first"
+            )
+        paths = [generated / "contract.json", generated / "listing.json"]
         paths += sorted(generated.glob("tools/*.json")) + sorted(generated.glob("tools/*.py"))
         originals = {path.relative_to(project).as_posix(): path.read_bytes() for path in paths}
         return cls(project, name, originals)
@@ -51,16 +54,28 @@ class PackageFiles(Struct, frozen=True, dict=True):
 
     @cached_property
     def tools(self) -> dict[str, tuple[str, JsonObject]]:
-        """The contract of each tool with its file, by name."""
+        """The contract of each tool with its `listing`, and the file of the contract, by name."""
         found: dict[str, tuple[str, JsonObject]] = {}
         for file, content in self.originals.items():
             if "/tools/" in file and file.endswith(".json"):
                 contracts = json.loads(content)["tools"]
                 found |= {name: (file, contract) for name, contract in contracts.items()}
+        for tool in self._listing:
+            if tool["name"] in found:
+                found[tool["name"]][1]["listing"] = tool
         return dict(sorted(found.items()))
 
     @cached_property
-    def listed(self) -> dict[str, Tokens]:
-        """The line of each tool in the prepared list, as the first token of a JSON Pointer."""
-        lines = self.originals[f"{self.generated}/listing.jsonl"].splitlines()
-        return {json.loads(line)["name"]: (str(number),) for number, line in enumerate(lines)}
+    def listed(self) -> dict[str, str]:
+        """The index of each tool in the prepared list, which has what clients see of it."""
+        return {tool["name"]: str(number) for number, tool in enumerate(self._listing)}
+
+    @cached_property
+    def _listing(self) -> list[JsonObject]:
+        tools: list[JsonObject] = json.loads(self.originals[self.listing_file])
+        return tools
+
+    @property
+    def listing_file(self) -> str:
+        """The prepared list, below the project."""
+        return f"{self.generated}/listing.json"

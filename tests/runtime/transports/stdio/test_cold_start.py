@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpgen.render.json_text import compact
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.transports.stdio.server import serve_stdio
 from tests.support.stdio_process import (
@@ -197,8 +198,26 @@ def test_options_of_another_transport_are_refused(tmp_path: Path) -> None:
 
 def test_the_listing_is_written_as_it_was_prepared(tmp_path: Path) -> None:
     folder = write_package(tmp_path)
-    lines = (folder / "small_mcp/_generated/listing.jsonl").read_text().splitlines()
+    tools = json.loads((folder / "small_mcp/_generated/listing.json").read_bytes())
     with StdioProcess(folder) as server:
         server.send(request(1, "tools/list"))
-        assert f'"tools":[{",".join(lines)}]'.encode() in server.receive_line()
-        assert json.loads(lines[0])["name"] == "big"
+        assert b'"tools":%s' % compact(tools) in server.receive_line()
+        assert tools[0]["name"] == "big"
+
+
+@pytest.mark.parametrize("layout", ["earlier", "reformatted", "crlf"])
+def test_a_listing_in_another_layout_is_the_same_on_the_wire(tmp_path: Path, layout: str) -> None:
+    folder = write_package(tmp_path)
+    path = folder / "small_mcp/_generated/listing.json"
+    written = path.read_bytes()
+    tools = json.loads(written)
+    if layout == "earlier":
+        path.with_suffix(".jsonl").write_bytes(b"".join(compact(it) + b"\n" for it in tools))
+        path.unlink()
+    elif layout == "reformatted":
+        path.write_text(json.dumps(tools, indent=2))
+    else:
+        path.write_bytes(written.replace(b"\n", b"\r\n"))
+    with StdioProcess(folder) as server:
+        server.send(request(1, "tools/list"))
+        assert b'"tools":%s' % compact(tools) in server.receive_line()

@@ -138,7 +138,7 @@ def test_a_signal_ends_a_server_whose_client_reads_nothing(
     tmp_path: Path, is_repeated: bool
 ) -> None:
     folder = write_package(tmp_path, listed=1000)
-    listing = folder / "small_mcp/_generated/listing.jsonl"
+    listing = folder / "small_mcp/_generated/listing.json"
     long = "x" * (2 * MAX_PIPE_BYTES // 1000)  # so that no pipe can hold a page
     listing.write_text(listing.read_text().replace("A tool of a test.", long))
     with StdioProcess(folder, python=script(IMPATIENT)) as server:

@@ -32,17 +32,56 @@ def test_the_schema_tells_a_manifest_from_a_slip_of_the_pen(
         assert not validator.is_valid({**manifest, **slip}), slip
 
 
-def test_a_new_manifest_points_to_the_schema_in_its_project(
+MARK = "# yaml-language-server: $schema="
+
+
+def test_a_new_server_has_no_copy_of_the_schema(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "notes-mcp"
     assert run(["new", "--empty", "notes", str(target), "-q"]) == 0
     text = (target / "mcpgen.yaml").read_text()
-    mark = "# yaml-language-server: $schema="
-    assert text.startswith(mark)
-    schema = (target / text.splitlines()[0].removeprefix(mark)).read_text()
-    assert schema == printed(capsys)
-    jsonschema_rs.validate(json.loads(schema), yaml.safe_load(text))
+    assert "`mcpgen schema --help`" in text.splitlines()[0]
+    assert not list(target.rglob("*.schema.json"))
+    jsonschema_rs.validate(json.loads(printed(capsys)), yaml.safe_load(text))
+
+
+def test_generate_writes_the_schema_as_long_as_the_manifest_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "notes-mcp"
+    assert run(["new", "--empty", "notes", str(target), "-q"]) == 0
+    manifest, schema = target / "mcpgen.yaml", target / ".mcpgen/manifest.schema.json"
+    text = manifest.read_text()
+    manifest.write_text(f"{MARK}.mcpgen/manifest.schema.json\n{text}")
+    assert run(["generate", str(target), "-q"]) == 0
+    assert schema.read_text() == printed(capsys)
+    schema.write_text("{}")
+    assert run(["check", str(target), "-q"]) == 4
+    assert run(["generate", str(target), "-q", "--force"]) == 0
+    manifest.write_text(text)
+    assert run(["generate", str(target), "-q"]) == 0
+    assert not schema.exists()
+
+
+def test_servers_of_a_workspace_share_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mcpgen-workspace.yaml").write_text(
+        'version: 1\nmcpgen: ">=0"\nservers: ["servers/*"]\n'
+        "schema: {file: editor/mcpgen.schema.json}\n"
+    )
+    assert run(["new", "--empty", "notes", "servers/notes-mcp", "-q"]) == 0
+    assert run(["ws", "check", "-q"]) == 1
+    assert "editor/mcpgen.schema.json is outdated" in capsys.readouterr().err
+    assert run(["ws", "generate", "-q"]) == 0
+    assert run(["ws", "check", "-q"]) == 0
+    line = Path("servers/notes-mcp/mcpgen.yaml").read_text().splitlines()[0]
+    shared = Path("servers/notes-mcp", line.removeprefix(MARK))
+    assert shared.read_text() == printed(capsys)
+    shared.write_text("{}")
+    assert run(["ws", "check", "-q"]) == 1
 
 
 def test_json_carries_the_schema_too(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mcpgen.changelog import Level
 from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.project.surface_files import load_surface
 from tests.support.projects import silent
 
-SURFACE = ".mcpgen/surface.json"
+LISTING = "src/pet_shop_mcp/_generated/listing.json"
+STORED_SURFACE = ".mcpgen/surface.json"  # by an earlier mcpgen
 
 
 @pytest.fixture
@@ -122,15 +126,57 @@ def test_a_lower_level_does_not_fail_the_run(project: Path, compare: Compare) ->
     assert compare(fail_on=Level.MINOR).outcome == "done"
 
 
+def store_surface(project: Path, path: Path) -> None:
+    """Write the surface as an earlier mcpgen did, and remove what it did not write."""
+    surface = load_surface(project)
+    assert surface is not None
+    path.write_bytes(msgspec.json.encode(surface))
+    (project / LISTING).unlink()
+
+
 def test_a_folder_and_a_file_are_compared_with(
     project: Path, compare: Compare, tmp_path: Path
 ) -> None:
+    earlier = shutil.copytree(project, tmp_path / "earlier")
+    store_surface(earlier, earlier / STORED_SURFACE)
     old = tmp_path / "old.json"
-    old.write_bytes((project / SURFACE).read_bytes())
+    old.write_bytes((earlier / STORED_SURFACE).read_bytes())
     edit(project, "operationId: listOrders", "operationId: listOrders\n      description: All.")
-    for against in (str(old), str(project)):
+    for against in (str(old), str(project), str(earlier)):
         report = compare(against)
         assert (report.since, rules(report)) == (against, ["description"])
+
+
+def test_a_revision_with_a_stored_surface_is_compared_with(
+    project: Path, compare: Compare, regenerate: Callable[..., pipeline.Report]
+) -> None:
+    store_surface(project, project / STORED_SURFACE)
+    commit(project)
+    edit(project, "operationId: listOrders", "operationId: listOrders\n      description: All.")
+    report = regenerate()
+    assert report.outcome == "done"
+    assert report.changelog is not None
+    assert [change.rule for change in report.changelog.changes] == ["description"]
+    assert rules(compare("HEAD")) == ["description"]
+
+
+def test_a_file_that_is_no_surface_is_refused(project: Path, compare: Compare) -> None:
+    report = compare(str(project / LISTING))
+    assert (report.outcome, report.changelog) == ("rejected", None)
+    (problem,) = report.problems
+    assert problem.code == "surface-unreadable"
+    assert "the folder of a server" in problem.help
+
+
+@pytest.mark.parametrize("content", [b"[", b"[1]", b"[]", b"[\n<<<<<<< ours\n]\n"])
+def test_a_damaged_list_of_tools_is_never_unchanged(
+    project: Path, compare: Compare, content: bytes
+) -> None:
+    (project / LISTING).write_bytes(content)
+    commit(project)
+    report = compare("HEAD")
+    assert (report.outcome, report.changelog) == ("rejected", None)
+    assert [problem.code for problem in report.problems] == ["surface-unreadable"]
 
 
 @pytest.mark.parametrize("revision", ["no-such-branch", "--help", "HEAD:openapi.yaml"])
@@ -145,10 +191,10 @@ def test_a_revision_that_is_none_is_an_error(
 
 
 def test_a_revision_before_the_server_is_an_error(project: Path, compare: Compare) -> None:
-    surface = (project / SURFACE).read_bytes()
-    (project / SURFACE).unlink()
+    listing = (project / LISTING).read_bytes()
+    (project / LISTING).unlink()
     commit(project)
-    (project / SURFACE).write_bytes(surface)
+    (project / LISTING).write_bytes(listing)
     report = compare("HEAD")
     assert (report.outcome, report.changelog) == ("usage", None)
     assert "an older mcpgen generated the server there" in next(iter(report.problems)).help
@@ -172,7 +218,7 @@ def test_a_server_in_no_repository_is_compared_though_git_is_not_installed(
 
 def lose_the_committed_surface(project: Path) -> None:
     """As in a clone without all contents, or one that is damaged."""
-    name = ["git", "-C", str(project), "rev-parse", f"HEAD:{SURFACE}"]
+    name = ["git", "-C", str(project), "rev-parse", f"HEAD:{LISTING}"]
     digest = subprocess.run(name, check=True, capture_output=True, text=True).stdout.strip()
     (project / ".git/objects" / digest[:2] / digest[2:]).unlink()
 

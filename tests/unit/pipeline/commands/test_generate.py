@@ -69,7 +69,7 @@ def test_a_tag_that_went_takes_its_files_along(project: Path, regenerate: Regene
 def test_arguments_keep_the_spelling_of_an_earlier_rule_for_words(
     project: Path, regenerate: Regenerate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listed = project / "src/pet_shop_mcp/_generated/listing.jsonl"
+    listed = project / "src/pet_shop_mcp/_generated/listing.json"
     parameter = "parameters: [{name: floatingIPs, in: query, schema: {type: string}}]"
     change_document(
         project, "operationId: listOrders", f"operationId: listOrders\n      {parameter}"

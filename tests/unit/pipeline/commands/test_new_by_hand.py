@@ -34,7 +34,7 @@ def files(project: Path) -> dict[str, bytes]:
 def test_it_has_handlers_and_nothing_of_an_api(project: Path) -> None:
     made = files(project)
     assert "src/notes_mcp/handlers/greeting.py" in made
-    assert made["src/notes_mcp/_generated/listing.jsonl"] == b""
+    assert made["src/notes_mcp/_generated/listing.json"] == b"[]\n"
     assert [path for path in made if "openapi" in path or "upstream" in path] == []
     assert "src/notes_mcp/_generated/tools" not in {str(Path(path).parent) for path in made}
     assert b"OpenAPI" not in made["README.md"]

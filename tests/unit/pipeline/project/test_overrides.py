@@ -416,16 +416,16 @@ def test_a_clone_without_what_is_remembered_is_told_to_take_it_back(project, tak
     assert lost.help.startswith("take it back from version control")
 
 
-@pytest.mark.parametrize("content", [None, "{"])
+@pytest.mark.parametrize("content", [None, "["])
 def test_without_a_surface_nothing_is_taken_over(project, take_over, content) -> None:
-    surface = project / ".mcpgen/surface.json"
-    surface.unlink()
+    listing = project / "src/pet_shop_mcp/_generated/listing.json"
+    listing.unlink()
     if content:
-        surface.write_text(content)
+        listing.write_text(content)
     report = take_over()
     (problem,) = told(report)
     assert (report.outcome, problem.code) == ("findings", "surface-lost")
-    assert str(problem.at) == ".mcpgen/surface.json"
+    assert str(problem.at) == "src/pet_shop_mcp/_generated/listing.json"
 
 
 def test_what_is_remembered_survives_a_merge(project, take_over, regenerate) -> None:

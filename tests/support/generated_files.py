@@ -1,0 +1,24 @@
+"""What the files of a generated package state, read without the runtime."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def listed_tools(project: Path) -> list[dict[str, Any]]:
+    """Read the Tool objects of a project's prepared list."""
+    (path,) = project.glob("src/*/_generated/listing.json")
+    tools: list[dict[str, Any]] = json.loads(path.read_bytes())
+    return tools
+
+
+def tool_contracts(project: Path) -> dict[str, Any]:
+    """Read the contract of each tool, by name, with what clients see of it as `listing`."""
+    listed = {tool["name"]: tool for tool in listed_tools(project)}
+    return {
+        name: {"listing": listed.get(name), **entry}
+        for path in sorted(project.glob("src/*/_generated/tools/*.json"))
+        for name, entry in json.loads(path.read_bytes())["tools"].items()
+    }

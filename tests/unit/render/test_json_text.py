@@ -1,0 +1,50 @@
+"""JSON files for review: layout, and the bytes that a server cuts from them."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpgen.render.json_text import compact, tool_list, wrapped
+from mcpgen.runtime.protocol.prepared_list import split_tools
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXTS,
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(TEXTS, inner, max_size=6),
+    max_leaves=40,
+)
+
+
+def test_a_short_value_stays_on_its_line_and_a_long_one_has_a_line_for_each_member() -> None:
+    value = {"short": [1, 2], "long": {"a": "x" * 50, "b": "y" * 50}}
+    assert wrapped(value).decode().splitlines() == [
+        "{",
+        '\t"long":{',
+        f'\t\t"a":"{"x" * 50}",',
+        f'\t\t"b":"{"y" * 50}"',
+        "\t},",
+        '\t"short":[1,2]',
+        "}",
+    ]
+
+
+@given(VALUES)
+def test_only_line_ends_and_tabs_are_added(value: object) -> None:
+    assert wrapped(value).replace(b"\n", b"").replace(b"\t", b"") == compact(value)
+
+
+@given(st.lists(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=6), max_size=4))
+def test_a_server_cuts_each_tool_as_compact_json(tools: list[dict[str, object]]) -> None:
+    text = tool_list(tools)
+    assert json.loads(text) == tools
+    assert split_tools(text) == [compact(tool) for tool in tools]
+
+
+def test_a_list_that_something_formatted_has_the_same_tools() -> None:
+    tools = [{"name": "a", "description": "ü\t\n"}, {"name": "b"}]
+    for text in (json.dumps(tools), json.dumps(tools, indent=2), json.dumps(tools, indent="\t")):
+        assert list(map(json.loads, split_tools(text.encode()))) == tools
+        assert not any(b"\n" in line for line in split_tools(text.encode()))
