@@ -15,7 +15,7 @@ from mcpgen.runtime.transports.http.request_head import Header, RequestHead
 
 MAX_FIELDS: Final = 200
 _REQUEST_LINE: Final = re.compile(rb"([A-Z]{1,20}) ([\x21-\x7e]+) HTTP/1\.([01])")
-_ABSOLUTE_TARGET: Final = re.compile(r"https?://[^/?#]*(.*)", re.IGNORECASE)
+_ABSOLUTE_TARGET: Final = re.compile(r"https?://[a-z0-9._~:\[\]-]+(|[/?].*)", re.IGNORECASE)
 _REQUEST_START: Final = re.compile(rb"[A-Z]{1,20}(?: |\Z)|\r?\Z")
 _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 _MAX_LENGTH_DIGITS: Final = 15
