@@ -42,7 +42,7 @@ def test_commands_print_what_the_page_shows(path: Path, tmp_path: Path, updates:
         return
     lines = (page.splitlines(), seen.splitlines())
     names = (f"{path.name}, expected", f"{path.name}, seen")
-    assert seen == page, "\n" + "\n".join(difflib.format_diff(*lines, *names, lineterm=""))
+    assert seen == page, "\n" + "\n".join(difflib.unified_diff(*lines, *names, lineterm=""))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)

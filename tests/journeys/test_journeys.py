@@ -21,7 +21,7 @@ def test_journey(path: Path, tmp_path: Path, updates: bool) -> None:
         return
     names = (f"{path.name}, expected", f"{path.name}, seen")
     lines = (page.splitlines(), seen.splitlines())
-    assert seen == page, "\n" + "\n".join(difflib.format_diff(*lines, *names, lineterm=""))
+    assert seen == page, "\n" + "\n".join(difflib.unified_diff(*lines, *names, lineterm=""))
 
 
 @pytest.mark.parametrize(
