@@ -22,11 +22,11 @@ from mcpgen.ir.tool_plan import (
 )
 from mcpgen.ir.tool_search import IndexEntry, ToolSearch
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
-from mcpgen.render.request_contract import bundled, given, request_contract, server_object
+from mcpgen.render.request_contract import bundle, omit_empty, request_contract, server_object
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
-    """Give `_generated/contract.json`: about the server as a whole."""
+    """Return the content of `_generated/contract.json`: about the server as a whole."""
     aliases = {alias: tool.name for tool in plan.tools for alias in tool.aliases}
     return {
         "name": plan.name,
@@ -42,7 +42,7 @@ def server_contract(plan: ServerPlan) -> JsonObject:
             _environment_variable(variable, plan.api.schemas) for variable in plan.environment
         ],
         "groups": [str(group.module) for group in plan.groups],
-    } | given(
+    } | omit_empty(
         {
             "headers": _headers(plan, ""),
             "credential_origins": _credential_origins(plan, ""),
@@ -58,10 +58,10 @@ def server_contract(plan: ServerPlan) -> JsonObject:
     )
 
 
-def declared_contract(declared: Iterable[DeclaredPlan]) -> list[JsonObject]:
-    """Give `_generated/resources.json` or `prompts.json`."""
+def make_declared_contract(declared: Iterable[DeclaredPlan]) -> list[JsonObject]:
+    """Return the content of `_generated/resources.json` or `prompts.json`."""
     return [
-        {"listing": item.listing, **item.content, **given({"values": dict(item.values)})}
+        {"listing": item.listing, **item.content, **omit_empty({"values": dict(item.values)})}
         for item in declared
     ]
 
@@ -71,7 +71,7 @@ def _sources(plan: ServerPlan) -> JsonObject:
         source.name: {
             "env_prefix": source_prefix(plan.env_prefix, source),
             "servers": [server_object(server) for server in source.servers],
-            **given(
+            **omit_empty(
                 {
                     "headers": _headers(plan, source.name),
                     "credential_origins": _credential_origins(plan, source.name),
@@ -110,16 +110,17 @@ def _search_names(plan: ServerPlan) -> JsonObject:
 
 
 def toolsets(plan: ServerPlan) -> JsonObject:
-    """Give `_generated/toolsets.json`: what can be listed by itself."""
+    """Return the content of `_generated/toolsets.json`: what can be listed by itself."""
     return {
-        toolset.name: given({"description": toolset.description}) | {"tools": list(toolset.tools)}
+        toolset.name: omit_empty({"description": toolset.description})
+        | {"tools": list(toolset.tools)}
         for toolset in plan.toolsets
     }
 
 
 def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
-    """Give the Tool objects of `_generated/search_listing.json`, by name."""
-    also = [tool for tool in listing(plan) if tool["name"] in search.also_listed]
+    """Return the Tool objects of `_generated/search_listing.json`, by name."""
+    also = [tool for tool in list_tools(plan) if tool["name"] in search.also_listed]
     return sorted([*search.tools, *also], key=lambda tool: tool["name"])
 
 
@@ -128,16 +129,17 @@ def search_index(entries: Iterable[IndexEntry]) -> list[JsonObject]:
     return [msgspec.to_builtins(entry, str_keys=True) for entry in entries]
 
 
-def listing(plan: ServerPlan) -> list[JsonObject]:
-    """Give the Tool objects of `_generated/listing.json`, by name."""
+def list_tools(plan: ServerPlan) -> list[JsonObject]:
+    """Return the Tool objects of `_generated/listing.json`, by name."""
     tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
     return [
-        {"name": tool.name, **_listed(tool)} for tool in sorted(tools, key=lambda tool: tool.name)
+        {"name": tool.name, **_make_list_entry(tool)}
+        for tool in sorted(tools, key=lambda tool: tool.name)
     ]
 
 
 def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
-    """Give `_generated/tools/<module>.json`: the tools of one tag.
+    """Return the content of `_generated/tools/<module>.json`: the tools of one tag.
 
     What clients see of a tool is in `listing.json`, and here only where it is not a listed tool.
     """
@@ -145,7 +147,7 @@ def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
 
 
 def workflows_contract(plan: ServerPlan) -> JsonObject:
-    """Give `_generated/workflows.json`: the workflows, as the tools of one group."""
+    """Return the content of `_generated/workflows.json`: the workflows, as the tools of one group."""
     return {
         "tag": "workflows",
         "tools": {workflow.name: _workflow(workflow) for workflow in plan.workflows},
@@ -164,17 +166,17 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         del described["most"]  # the input schema says it
         entry["pagination"] = {
             "argument": "max_pages",
-            **given({**described, "cursor": list(tool.pagination.cursor)}),
+            **omit_empty({**described, "cursor": list(tool.pagination.cursor)}),
         }
     if defaults := _defaults(tool.arguments):
         entry["defaults"] = defaults
     if tool.members:
         entry["members"] = {"body": dict(tool.members)}
     if tool.exposed_as != "tool":
-        entry |= {"exposed_as": tool.exposed_as, "listing": _listed(tool)}
+        entry |= {"exposed_as": tool.exposed_as, "listing": _make_list_entry(tool)}
     if tool.document_name:
         entry["document_name"] = tool.document_name
-    if policies := _shaping(tool.policies):
+    if policies := _describe_shaping(tool.policies):
         entry["shaping"] = policies
     if tool.wire_names:
         entry["wire_names"] = dict(tool.wire_names)
@@ -183,8 +185,8 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     return entry
 
 
-def _shaping(policies: ResultPolicies) -> JsonObject:
-    """Say what is done around a handler; nothing for most."""
+def _describe_shaping(policies: ResultPolicies) -> JsonObject:
+    """Return the policies for calls and results that differ from the defaults."""
     bounds = {
         "max_items": policies.max_items,
         "max_bytes": policies.max_bytes,
@@ -193,11 +195,11 @@ def _shaping(policies: ResultPolicies) -> JsonObject:
     poll: JsonObject = {}
     if policies.poll is not None:
         poll = {**msgspec.to_builtins(policies.poll), "until": policies.poll.until.split(".")}
-    return given(
+    return omit_empty(
         {
             "confirm": policies.confirm,
             "poll": poll,
-            "result": given({"select": dict(policies.select), **bounds}),
+            "result": omit_empty({"select": dict(policies.select), **bounds}),
         }
     )
 
@@ -224,12 +226,12 @@ def _defaults(arguments: Iterable[Argument]) -> JsonObject:
     return {item.name: item.default for item in arguments if item.default is not UNSET}
 
 
-def _listed(tool: ToolPlan | WorkflowPlan) -> JsonObject:
-    return given(build_list_entry(tool))
+def _make_list_entry(tool: ToolPlan | WorkflowPlan) -> JsonObject:
+    return omit_empty(build_list_entry(tool))
 
 
 def _security_scheme(scheme: SecurityScheme) -> JsonObject:
-    return given(
+    return omit_empty(
         {
             "type": scheme.type,
             "in": scheme.location,
@@ -250,7 +252,7 @@ def _environment_variable(
         "description": variable.description,
         "required": variable.required,
         "secret": variable.secret,
-    } | given(
+    } | omit_empty(
         {
             "scheme": variable.scheme,
             "part": variable.part,
@@ -259,6 +261,6 @@ def _environment_variable(
         }
     )
     if variable.schema is not None:
-        entry["schema"] = bundled(variable.schema, schemas)
-        entry |= given({"reads_as": dict(variable.reads_as)})
+        entry["schema"] = bundle(variable.schema, schemas)
+        entry |= omit_empty({"reads_as": dict(variable.reads_as)})
     return entry

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mcpgen.ir.credential_destinations import CredentialDestination
 from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.jsonschema.types import JsonValue
-from mcpgen.render.filters import quoted
+from mcpgen.render.filters import quote
 from mcpgen.text.prose import one_line, shorten
 from mcpgen.text.safe_text import SafeText
 
@@ -29,7 +29,7 @@ def in_flow(value: JsonValue) -> str:
 
 
 def _text(text: str) -> str:
-    return text if _PLAIN.match(text) and text.lower() not in _WORDS else str(quoted(text))
+    return text if _PLAIN.match(text) and text.lower() not in _WORDS else str(quote(text))
 
 
 def source_entries(credentials: Sequence[HiddenCredential]) -> SafeText:
@@ -106,9 +106,9 @@ def _operations(credentials: Sequence[HiddenCredential]) -> Iterator[str]:
         for operation, parameters in credential.parameters.items():
             entries.setdefault(operation, {}).update(parameters)
     for operation, parameters in entries.items():
-        yield f"  {quoted(operation)}:"
+        yield f"  {quote(operation)}:"
         yield "    parameters:"
-        yield from (f"      {quoted(name)}: {in_flow(it)}" for name, it in parameters.items())
+        yield from (f"      {quote(name)}: {in_flow(it)}" for name, it in parameters.items())
 
 
 def join_security(

@@ -67,7 +67,7 @@ def _escape(character: str) -> str:
     return repr(character)[1:-1]
 
 
-def quoted(text: str) -> Quoted:
+def quote(text: str) -> Quoted:
     """Spell `text` in double quotes for TOML and YAML; what does not print is escaped.
 
     A lone surrogate, which neither can hold, becomes "?".

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.credentials_yaml import in_flow
-from mcpgen.render.filters import quoted
+from mcpgen.render.filters import quote
 from mcpgen.text.safe_text import SafeText
 
 _MEANINGS = {
@@ -22,7 +22,7 @@ def comment_exclude(steps: FirstSteps) -> list[str]:
     """Return the lines of a rule that leaves an operation out, to stand below `select:`."""
     if not steps.exclude:
         return []
-    return [f"#   - exclude: {quoted(steps.exclude)}  # no tool for this operation"]
+    return [f"#   - exclude: {quote(steps.exclude)}  # no tool for this operation"]
 
 
 def comment_operations(steps: FirstSteps, *, has_operations: bool) -> SafeText:
@@ -31,7 +31,7 @@ def comment_operations(steps: FirstSteps, *, has_operations: bool) -> SafeText:
         return SafeText("")
     lines = [] if has_operations else ["operations:"]
     for operation, entry in steps.operations.items():
-        lines.append(f"  {quoted(operation)}:")
+        lines.append(f"  {quote(operation)}:")
         lines += _settings(entry)
     start = "" if has_operations else "\n"
     return SafeText(start + "".join(f"# {line}\n" for line in lines))

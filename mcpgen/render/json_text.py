@@ -26,7 +26,7 @@ def pretty(value: JsonValue) -> bytes:
     return msgspec.json.format(compact(value), indent=2) + b"\n"
 
 
-def wrapped(value: JsonValue) -> bytes:
+def wrap(value: JsonValue) -> bytes:
     """Encode a value for review: each member on a line of its own, unless the whole is short.
 
     Lines are indented by tabs. Without its tabs and line ends the text is that of `compact`.
@@ -34,13 +34,13 @@ def wrapped(value: JsonValue) -> bytes:
     return _wrap(_as_unicode(value)) + b"\n"
 
 
-def tool_list(tools: Iterable[JsonObject]) -> bytes:
-    """Encode tools as `wrapped`, in an array from which a server cuts each tool as compact JSON.
+def wrap_tools(tools: Iterable[JsonObject]) -> bytes:
+    """Encode tools as `wrap`, in an array from which a server cuts each tool as compact JSON.
 
     The line that begins a tool is not indented and every other line of a tool is.
     """
-    wrapped_tools = (b"{" + b",\n\t".join(_members(_as_unicode(tool), 1)) + b"}" for tool in tools)
-    text = b",\n".join(wrapped_tools)
+    members = (b"{" + b",\n\t".join(_members(_as_unicode(tool), 1)) + b"}" for tool in tools)
+    text = b",\n".join(members)
     return b"[\n" + text + b"\n]\n" if text else b"[]\n"
 
 

@@ -27,14 +27,14 @@ def render(plan: ServerPlan) -> FileSet:
     texts = {
         f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
     }
-    listing = contracts.listing(plan)
+    listing = contracts.list_tools(plan)
     data = {
         f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
-        f"{package}/listing.json": json_text.tool_list(listing),
+        f"{package}/listing.json": json_text.wrap_tools(listing),
     }
     if plan.resources or plan.prompts:
         for kind, declared in (("resources", plan.resources), ("prompts", plan.prompts)):
-            contract = contracts.declared_contract(declared)
+            contract = contracts.make_declared_contract(declared)
             data[f"{package}/{kind}.json"] = json_text.pretty(contract)
     if plan.has_document:
         _add_tools(plan, listing, texts, data)
@@ -105,14 +105,14 @@ def _add_tools(
     data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
     if plan.search is not None:
         listed = contracts.search_listing(plan, plan.search)
-        data[f"{package}/search_listing.json"] = json_text.tool_list(listed)
+        data[f"{package}/search_listing.json"] = json_text.wrap_tools(listed)
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
         texts[f"{package}/tools/{module}.py"] = _template(
             "_generated/tools/group.py", module=handler_module(plan, group)
         )
         contract = contracts.group_contract(plan, group)
-        data[f"{package}/tools/{module}.json"] = json_text.wrapped(contract)
+        data[f"{package}/tools/{module}.json"] = json_text.wrap(contract)
 
 
 def _add_workflows(plan: ServerPlan, texts: dict[str, str], data: dict[str, bytes]) -> None:
@@ -126,7 +126,7 @@ def _add_workflows(plan: ServerPlan, texts: dict[str, str], data: dict[str, byte
             "tests/generated/test_workflows.py", tests=tests_view(plan)
         ),
     }
-    data[f"{package}/workflows.json"] = json_text.wrapped(contracts.workflows_contract(plan))
+    data[f"{package}/workflows.json"] = json_text.wrap(contracts.workflows_contract(plan))
 
 
 def _snapshot(plan: ServerPlan, listing: Iterable[JsonObject]) -> list[JsonObject]:

@@ -36,7 +36,9 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         "parameters": [
             {
                 **_travel(parameter),
-                **given({"argument": arguments.get(place, ""), "setting": settings.get(place, "")}),
+                **omit_empty(
+                    {"argument": arguments.get(place, ""), "setting": settings.get(place, "")}
+                ),
             }
             for parameter in operation.parameters
             if (place := (parameter.location, parameter.name)) in arguments or place in fixed
@@ -45,7 +47,7 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     }
     if tool.also_answered:
         request["also_answered"] = list(tool.also_answered)
-    request |= given(
+    request |= omit_empty(
         {
             "timeout_seconds": tool.policies.timeout_seconds,
             "attempts": tool.policies.attempts,
@@ -59,17 +61,17 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         if any(location == "body" for location, _ in settings):
             request["body"]["is_composed"] = True  # a setting that is not set is left out
     elif operation.declared is not None and tool.body:
-        request["body"] = _composed_body(operation, tool.body, plan.api.schemas)
-    if "body" in request and (members := _reserved_members(tool)):
+        request["body"] = _describe_composed_body(operation, tool.body, plan.api.schemas)
+    if "body" in request and (members := _find_reserved_members(tool)):
         request["body"]["reserved"] = members
     read = {item.setting.name: item.setting.required for item in tool.fixed if item.setting}
-    request |= given(
+    request |= omit_empty(
         {
             "needs_settings": sorted(name for name, is_needed in read.items() if is_needed),
             "uses_settings": sorted(name for name, is_needed in read.items() if not is_needed),
         }
     )
-    if reserved := _reserved_names(plan, tool):
+    if reserved := _find_reserved_names(plan, tool):
         request["reserved"] = reserved
     if tool.security:
         request["security"] = [_requirement(alternative) for alternative in tool.security]
@@ -80,13 +82,13 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     return request
 
 
-def _reserved_members(tool: ToolPlan) -> list[str]:
+def _find_reserved_members(tool: ToolPlan) -> list[str]:
     """Name the members of a body that no argument sets."""
     fixed = {item.wire_name for item in tool.fixed if item.location == "body"}
     return sorted(fixed | {name for location, name in tool.hidden if location == "body"})
 
 
-def _reserved_names(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
+def _find_reserved_names(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
     """Name hidden parameters and credentials where an exploded object could send them."""
     exploded = {
         "query" if parameter.location == "querystring" else parameter.location
@@ -130,7 +132,7 @@ def _travel(parameter: Parameter) -> JsonObject:
         "name": parameter.name,
         "style": parameter.style,
         "explode": parameter.explode,
-    } | given(
+    } | omit_empty(
         {
             "allow_reserved": parameter.allow_reserved,
             "allow_empty_value": parameter.allow_empty_value,
@@ -155,10 +157,10 @@ def _body(
     return entry
 
 
-def _composed_body(
+def _describe_composed_body(
     operation: Operation, media_types: Iterable[MediaType], schemas: Mapping[str, JsonSchema]
 ) -> JsonObject:
-    """Say how a body travels that the handler composes of several arguments."""
+    """Describe a body that the handler composes of several arguments."""
     return {
         "argument": "body",
         "required": operation.request_body is not None and operation.request_body.required,
@@ -170,12 +172,14 @@ def _composed_body(
 def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -> JsonObject:
     entry: JsonObject = {
         "media_type": media_type.media_type,
-        "encoding": {name: _encoding(value) for name, value in media_type.encoding.items()},
+        "encoding": {
+            name: _describe_encoding(value) for name, value in media_type.encoding.items()
+        },
     }
     if media_type.prefix_encoding:
-        entry["prefix_encoding"] = list(map(_encoding, media_type.prefix_encoding))
+        entry["prefix_encoding"] = list(map(_describe_encoding, media_type.prefix_encoding))
     if media_type.item_encoding is not None:
-        entry["item_encoding"] = _encoding(media_type.item_encoding)
+        entry["item_encoding"] = _describe_encoding(media_type.item_encoding)
     if media_type.root_part:
         entry["root_part"] = media_type.root_part
     if _is_message_of_bytes(media_type):
@@ -183,7 +187,7 @@ def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -
     if media_type.xml_root:
         entry["xml_root"] = media_type.xml_root
     if media_type.schema is not None and _serialiser_reads_schema(media_type):
-        entry["schema"] = bundled(media_type.schema, schemas)
+        entry["schema"] = bundle(media_type.schema, schemas)
     return entry
 
 
@@ -198,7 +202,7 @@ def _serialiser_reads_schema(media_type: MediaType) -> bool:
     return kind.startswith("multipart/") or bool(media_type.xml_root)
 
 
-def bundled(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
+def bundle(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
     """Return `schema` with every schema that it reaches under `$defs`."""
     needed: dict[str, JsonSchema] = {}
     to_read = [schema]
@@ -226,8 +230,8 @@ def _names_referred_to(schema: JsonValue) -> Iterable[str]:
             to_read.extend(node)
 
 
-def _encoding(encoding: Encoding) -> JsonObject:
-    entry = given(
+def _describe_encoding(encoding: Encoding) -> JsonObject:
+    entry = omit_empty(
         {
             "content_type": encoding.content_type,
             "style": encoding.style,
@@ -243,7 +247,7 @@ def server_object(server: Server) -> JsonObject:
     return {
         "url": server.url,
         "variables": {
-            variable.name: given(
+            variable.name: omit_empty(
                 {
                     "default": variable.default,
                     "enum": list(variable.enum),
@@ -259,8 +263,8 @@ def _requirement(alternative: SecurityRequirement) -> JsonObject:
     return {use.scheme: list(use.scopes) for use in alternative}
 
 
-def given(entry: JsonObject) -> JsonObject:
-    """Leave out what the document is silent about."""
+def omit_empty(entry: JsonObject) -> JsonObject:
+    """Omit the members that are empty, false or null."""
     return {
         key: value for key, value in entry.items() if value not in ("", None, False, [], {}, ())
     }

@@ -17,7 +17,7 @@ from mcpgen.render.filters import (
     markdown_code,
     markdown_paragraph,
     markdown_text,
-    quoted,
+    quote,
     scalar_text,
 )
 from mcpgen.render.first_steps_yaml import comment_exclude, comment_operations
@@ -59,10 +59,10 @@ def skeleton_facts(
         "title_docstring": short_title(plan),
         "title_json": _json(title),
         "description_markdown": markdown_paragraph(description),
-        "description_toml": quoted(shorten(summary, 200)),
+        "description_toml": quote(shorten(summary, 200)),
         "short_description_json": _json(shorten(summary, _REGISTRY_TEXT_LIMIT)),
         "api": SafeText("yes" if plan.has_document else ""),
-        "document": quoted(document) if document else SafeText(""),
+        "document": quote(document) if document else SafeText(""),
         "environment_file": _environment_file(plan.environment),
         "environment_json": _environment_json(plan.environment),
         "environment_markdown": _environment_table(plan),
@@ -176,8 +176,8 @@ def _selection(
         lines += ["", *_ABOUT_STEPS]
     if include or exclude:
         lines += ["", "select:", *commented]
-        lines += [f"  - exclude: {quoted(pattern)}" for pattern in exclude]
-        lines += [f"  - include: {quoted(pattern)}" for pattern in include]
+        lines += [f"  - exclude: {quote(pattern)}" for pattern in exclude]
+        lines += [f"  - include: {quote(pattern)}" for pattern in include]
     elif commented:
         lines += ["# select:", *commented]
     return SafeText("\n".join(lines))

@@ -195,7 +195,7 @@ def _handler(tool: ToolPlan, names: NamesUsed) -> HandlerView:
         function=function,
         signature=parameters(tool.arguments, names),
         returns=returns,
-        docstring=docstring(tool),
+        docstring=write_tool_docstring(tool),
         request=_request(tool, returns, names),
         statement=Source("await" if returns == "None" else "return await"),
     )
@@ -291,7 +291,7 @@ def _spell_fixed_value(fixed: Fixed, names: NamesUsed) -> Source:
     return Source(f"ctx.api.setting({literal(setting.name)}, {default})")
 
 
-def docstring(tool: ToolPlan) -> DocText:
+def write_tool_docstring(tool: ToolPlan) -> DocText:
     """Spell a handler's docstring: what its tool does, and the operation's key in backticks."""
     return write_docstring(purpose(tool), tool.operation.key)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mcpgen.render.json_text import tool_list
+from mcpgen.render.json_text import wrap_tools
 
 PACKAGE = "bench_mcp"
 
@@ -85,7 +85,7 @@ def write_package(root: Path, count: int) -> Path:
         'if __name__ == "__main__":\n    sys.exit(serve("bench_mcp"))\n'
     )
     (package / "_generated" / "contract.json").write_text(json.dumps(contract))
-    listed = tool_list({"name": name, **listing} for name in names)
+    listed = wrap_tools({"name": name, **listing} for name in names)
     (package / "_generated" / "listing.json").write_bytes(listed)
     (tools / "notes.json").write_text(json.dumps(group))
     (tools / "notes.py").write_text(

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mcpgen.render.json_text import tool_list
+from mcpgen.render.json_text import wrap_tools
 from tests.support.paths import REPOSITORY
 
 SECONDS = 20.0  # a bound on every wait, far above what any of them takes
@@ -123,7 +123,7 @@ def write_package(folder: Path, *, tools: Iterable[str] = NAMES, listed: int = 0
         },
     }
     names = [*tools, *(f"more_{number}" for number in range(listed))]
-    listing = tool_list({"name": name, **shape} for name in names)
+    listing = wrap_tools({"name": name, **shape} for name in names)
     request: dict[str, Any] = {"method": "GET", "path": "/", "parameters": []}
     contract = {
         name: {

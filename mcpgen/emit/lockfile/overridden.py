@@ -23,14 +23,14 @@ OVERRIDDEN_FILE = f"{STATE_FOLDER}/overridden.json"
 def dump_overridden(overridden: Mapping[str, OverrideRecord]) -> PlannedFile:
     """Write the file; operations by key, and of each what it has."""
     lines = (
-        f"{json.dumps(key)}: {json.dumps(_given(entry), sort_keys=True)}"
+        f"{json.dumps(key)}: {json.dumps(_to_json(entry), sort_keys=True)}"
         for key, entry in sorted(overridden.items())
     )
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     return PlannedFile(OVERRIDDEN_FILE, text.encode(), Owner.GENERATED)
 
 
-def _given(entry: OverrideRecord) -> JsonObject:
+def _to_json(entry: OverrideRecord) -> JsonObject:
     values: JsonObject = msgspec.to_builtins(entry)
     if entry.tool is not None:
         values["tool"] = _without_gaps(msgspec.to_builtins(entry.tool))
@@ -38,7 +38,7 @@ def _given(entry: OverrideRecord) -> JsonObject:
 
 
 def _without_gaps(values: JsonObject) -> JsonObject:
-    # `SurfaceTool` has no default for its words.
+    # `SurfaceTool` has no defaults for its texts.
     return {
         name: value
         for name, value in values.items()

@@ -240,7 +240,7 @@ class _Run:
         lock = self._lock
         for path, document in documents.items():
             origin = describe_source(document, self._target)
-            locked = replace(self._locked(path), source=origin, etag="", fetched={})
+            locked = replace(self._find_origin(path), source=origin, etag="", fetched={})
             lock = lock.with_document(locked.root, locked)
         return lock
 
@@ -255,9 +255,9 @@ class _Run:
         for path, document in documents.items():
             hashes = {each: sha256(content) for each, content in placed[path].items()}
             locked = replace(
-                origins[self._locked(path).root],
+                origins[self._find_origin(path).root],
                 etag=document.etag,
-                fetched={} if hashes == self._locked(path).sha256 else hashes,
+                fetched={} if hashes == self._find_origin(path).sha256 else hashes,
             )
             lock = lock.with_document(locked.root, locked)
         return lock
@@ -265,12 +265,12 @@ class _Run:
     def _make_report(self, result: PullResult) -> Pull:
         return Pull(self._problems, Outcome.DONE, self._target, result, _join_origins(self._lock))
 
-    def _locked(self, path: str) -> LockedDocument:
+    def _find_origin(self, path: str) -> LockedDocument:
         return self._sources[path].origin
 
     def _find_source(self, path: str) -> str:
         """Where the document for this path is fetched from."""
-        return self._given or locate_source(self._locked(path).source, self._target)
+        return self._given or locate_source(self._find_origin(path).source, self._target)
 
     def _read_lock(self) -> Lock:
         if is_interrupted(self._target):
@@ -313,7 +313,7 @@ class _Run:
 
     def _find_known_origins(self) -> list[str]:
         """Return the paths of the documents whose origin is known; report the others."""
-        known = [path for path in self._sources if self._locked(path).source]
+        known = [path for path in self._sources if self._find_origin(path).source]
         for number, (path, source) in enumerate(self._sources.items()):
             if path not in known:
                 self._problems.warning(
@@ -355,7 +355,7 @@ class _Run:
 
     def _find_etag(self, path: str) -> str:
         """Return what the server called the document that the project still has unchanged."""
-        locked = self._locked(path)
+        locked = self._find_origin(path)
         is_same = self._find_source(path) == locked.source and all(
             sha256(read_file(self._target, file) or b"") == digest
             for file, digest in (locked.fetched or locked.sha256).items()

@@ -202,7 +202,7 @@ def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> boo
         return False  # the media type says what a text, or a file, is
     if is_patch(first.media_type) and is_patch(other.media_type):
         return False
-    if _encoding_makes_files(other, types):
+    if _has_files_by_encoding_only(other, types):
         return False
     if kinds[1] in STRUCTURED:
         return body_schema(first, types.shape_of) == body_schema(other, types.shape_of)
@@ -213,7 +213,7 @@ def _describe_same_data(first: MediaType, other: MediaType, types: Types) -> boo
     return is_plain or "string" not in types.shape_of(other.schema).types
 
 
-def _encoding_makes_files(item: MediaType, types: Types) -> bool:
+def _has_files_by_encoding_only(item: MediaType, types: Types) -> bool:
     """Check whether only Encoding Objects, and not the schema, make members files."""
     by_schema = replace(item, encoding={}, prefix_encoding=(), item_encoding=None)
     return takes_file(item, types) and not takes_file(by_schema, types)

@@ -18,7 +18,7 @@ from mcpgen.render.filters import (
     markdown_code,
     markdown_paragraph,
     markdown_text,
-    quoted,
+    quote,
 )
 from mcpgen.text.prose import first_phrase, one_line, shorten
 
@@ -43,7 +43,7 @@ def test_literal_means_the_value_and_prints(value: object) -> None:
 @example('""" + exec("x") + """')
 @example("ends with \\")
 @example("\r\u2028\x85\0\u202e")
-@example('"quoted"')
+@example('"quote"')
 def test_doc_text_has_the_text_as_its_value(text: str) -> None:
     module = ast.parse(f'def f():\n    """{doc_text(text)}"""\n')
     [function] = module.body
@@ -62,13 +62,13 @@ def test_doc_text_stays_on_its_line(text: str) -> None:
 @example("\x7f\x00\x85\u2028")
 @example("\U00010000")
 def test_quoted_means_the_text_in_toml_and_in_yaml(text: str) -> None:
-    document = quoted(text)
+    document = quote(text)
     assert tomllib.loads(f"key = {document}") == {"key": text}
     assert yaml.safe_load(f"key: {document}") == {"key": text}
 
 
 def test_quoted_has_a_mark_for_what_utf8_cannot_write() -> None:
-    assert quoted("a\ud800b") == '"a?b"'
+    assert quote("a\ud800b") == '"a?b"'
 
 
 @pytest.mark.parametrize(

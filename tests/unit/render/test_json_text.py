@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.render.json_text import compact, tool_list, wrapped
+from mcpgen.render.json_text import compact, wrap, wrap_tools
 from mcpgen.runtime.protocol.prepared_list import split_tools
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -20,7 +20,7 @@ VALUES = st.recursive(
 
 def test_a_short_value_stays_on_its_line_and_a_long_one_has_a_line_for_each_member() -> None:
     value = {"short": [1, 2], "long": {"a": "x" * 50, "b": "y" * 50}}
-    assert wrapped(value).decode().splitlines() == [
+    assert wrap(value).decode().splitlines() == [
         "{",
         '\t"long":{',
         f'\t\t"a":"{"x" * 50}",',
@@ -33,12 +33,12 @@ def test_a_short_value_stays_on_its_line_and_a_long_one_has_a_line_for_each_memb
 
 @given(VALUES)
 def test_only_line_ends_and_tabs_are_added(value: object) -> None:
-    assert wrapped(value).replace(b"\n", b"").replace(b"\t", b"") == compact(value)
+    assert wrap(value).replace(b"\n", b"").replace(b"\t", b"") == compact(value)
 
 
 @given(st.lists(st.dictionaries(TEXTS, VALUES, min_size=1, max_size=6), max_size=4))
 def test_a_server_cuts_each_tool_as_compact_json(tools: list[dict[str, object]]) -> None:
-    text = tool_list(tools)
+    text = wrap_tools(tools)
     assert json.loads(text) == tools
     assert split_tools(text) == [compact(tool) for tool in tools]
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from mcpgen.ir.tool_plan import Annotation, ToolPlan
-from mcpgen.render.views import HandlerView, annotation_source, docstring, handler_module
+from mcpgen.render.views import HandlerView, annotation_source, handler_module, write_tool_docstring
 from mcpgen.text.identifiers import Identifier
 from tests.support.plans import argument, operation, parameter, server_plan, tool
 
@@ -124,12 +124,12 @@ def test_a_comment_in_a_type_does_not_survive() -> None:
 
 def test_the_docstring_says_what_the_tool_does_and_names_its_operation() -> None:
     plan = tool("t", GET_PETS, description="List pets. Newest first.")
-    assert docstring(plan) == "List pets: `GET /pets`."
+    assert write_tool_docstring(plan) == "List pets: `GET /pets`."
 
 
 def test_the_operation_is_not_named_twice() -> None:
     plan = tool("t", GET_PETS, description="List pets (`GET /pets`).")
-    assert docstring(plan) == "List pets: `GET /pets`."
+    assert write_tool_docstring(plan) == "List pets: `GET /pets`."
 
 
 WORD = "pet " * 30
@@ -151,9 +151,9 @@ def test_a_long_sentence_ends_with_a_clause_or_is_wrapped(
     description: str, lines: list[str]
 ) -> None:
     plan = tool("t", GET_PETS, description=description)
-    assert docstring(plan) == "\n    ".join(lines) + "\n\n    `GET /pets`.\n    "
+    assert write_tool_docstring(plan) == "\n    ".join(lines) + "\n\n    `GET /pets`.\n    "
 
 
 def test_a_tool_without_description_is_told_by_its_title() -> None:
     plan = replace(tool("t", GET_PETS), description="", title="List")
-    assert docstring(plan) == "List: `GET /pets`."
+    assert write_tool_docstring(plan) == "List: `GET /pets`."
