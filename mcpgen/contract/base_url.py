@@ -113,7 +113,7 @@ class BaseUrls:
         server = candidates[0]
         variables = server.get("variables", {})
         missing = tuple(
-            self._setting_of(name)
+            self._find_setting(name)
             for name in dict.fromkeys(_PLACEHOLDER.findall(server["url"]))
             if not variables.get(name, {}).get("default")
         )
@@ -147,7 +147,7 @@ class BaseUrls:
             if all(
                 value or variables.get(name, {}).get("default") for name, value in is_set.items()
             ):
-                setting = self._setting_of(next(name for name, value in is_set.items() if value))
+                setting = self._find_setting(next(name for name, value in is_set.items() if value))
                 _normalize(self._fill_in(server), setting)
 
     def private_addresses_setting(self, servers: Sequence[JsonObject] = ()) -> str:
@@ -231,15 +231,15 @@ class BaseUrls:
         url: str = server["url"]
         return _PLACEHOLDER.sub(lambda match: self._variable_value(match[1], server), url)
 
-    def _setting_of(self, name: str) -> str:
+    def _find_setting(self, name: str) -> str:
         setting: str = self._settings.get(_fold(name), f"{self._variable_prefix}{name.upper()}")
         return setting
 
     def _value_set(self, name: str) -> str:
-        return self._environ.get(self._setting_of(name), "").strip()
+        return self._environ.get(self._find_setting(name), "").strip()
 
     def _variable_value(self, name: str, server: JsonObject) -> str:
-        setting = self._setting_of(name)
+        setting = self._find_setting(name)
         variable = server.get("variables", {}).get(name, {})
         value = self._value_set(name) or str(variable.get("default", ""))
         if not value:
@@ -251,7 +251,7 @@ class BaseUrls:
 
     def _check_choice(self, name: str, value: str, server: JsonObject) -> None:
         """Check a value of a server variable against its `enum`; "" is not a value."""
-        setting = self._setting_of(name)
+        setting = self._find_setting(name)
         allowed = server.get("variables", {}).get(name, {}).get("enum", ())
         if value and allowed and value not in allowed:
             raise ConfigurationError(

@@ -147,7 +147,7 @@ def group_contract(plan: ServerPlan, group: ToolGroupPlan) -> JsonObject:
 
 
 def workflows_contract(plan: ServerPlan) -> JsonObject:
-    """Return the content of `_generated/workflows.json`: the workflows, as the tools of one group."""
+    """Return the content of `_generated/workflows.json`: a group of tools."""
     return {
         "tag": "workflows",
         "tools": {workflow.name: _workflow(workflow) for workflow in plan.workflows},

@@ -64,7 +64,7 @@ class References:
         target, tokens = self._parse(reference, file)
         found = self._look_up(target, tokens)
         if found is None:
-            raise self._missing_target_error(reference, target, tokens, expected)
+            raise self._make_target_error(reference, target, tokens, expected)
         return found
 
     def _parse(self, reference: str, file: OpenFile) -> tuple[OpenFile, tuple[str, ...]]:
@@ -127,7 +127,7 @@ class References:
             )
         return tokens
 
-    def _missing_target_error(
+    def _make_target_error(
         self, reference: str, file: OpenFile, tokens: tuple[str, ...], expected: Kind
     ) -> BrokenReferenceError:
         beside = self._look_up(file, tokens[:-1])
