@@ -66,12 +66,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def api() -> Iterator[HostileApi]:
-    with HostileApi() as api:
-        yield api
-
-
-@pytest.fixture(scope="module")
 def silent_port() -> Iterator[int]:
     """A port where connections are accepted, and nothing is read or sent."""
     with socket.create_server(("127.0.0.1", 0), backlog=100) as listener:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +74,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = generate(tmp_path_factory.mktemp("invisible"), api_document(paths))
     (project / "src" / "attacked_mcp" / "handlers" / "hidden.py").write_text(HANDLERS)
     return project
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[HostileApi]:
-    with HostileApi() as api:
-        yield api
 
 
 def ask_user(client: HttpClient) -> dict[str, Any]:

@@ -38,18 +38,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project
 
 
-@pytest.fixture(scope="module")
-def api() -> Iterator[HostileApi]:
-    with HostileApi() as api:
-        yield api
-
-
-@pytest.fixture(scope="module")
-def server(project: Path, api: HostileApi) -> Iterator[AttackedServer]:
-    with serve_http(project, {f"{PREFIX}BASE_URL": api.base_url}) as server:
-        yield server
-
-
 @pytest.fixture
 def fresh_server(project: Path, api: HostileApi) -> Iterator[AttackedServer]:
     """A server without earlier retries, which are a bounded part of its requests."""

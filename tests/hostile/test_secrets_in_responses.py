@@ -6,7 +6,6 @@ import json
 import re
 import time
 from base64 import b64decode, b64encode, urlsafe_b64encode
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -95,12 +94,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = generate(tmp_path_factory.mktemp("secrets"), document)
     (project / "src" / "attacked_mcp" / "handlers" / "secrets.py").write_text(HANDLERS)
     return project
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[HostileApi]:
-    with HostileApi() as api:
-        yield api
 
 
 def test_no_answer_has_a_secret(project: Path, api: HostileApi) -> None:

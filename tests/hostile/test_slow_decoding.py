@@ -95,12 +95,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("decoding"), document())
 
 
-@pytest.fixture(scope="module")
-def api() -> Iterator[HostileApi]:
-    with HostileApi() as api:
-        yield api
-
-
 @pytest.fixture
 def server(project: Path, api: HostileApi) -> Iterator[AttackedServer]:
     environ = {f"{PREFIX}BASE_URL": api.base_url, WATCHDOG: "100"}

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,10 @@ from tests.support.attack.api import Exchange, HostileApi, response
 from tests.support.attack.documents import api_document, operation
 from tests.support.attack.server import (
     BYSTANDER_ADDRESS,
-    PREFIX,
     AttackedServer,
     Bystander,
     HttpClient,
     generate,
-    serve_http,
 )
 
 PATH = "/things"
@@ -40,18 +37,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     }
     return generate(tmp_path_factory.mktemp("stale"), api_document(paths))
-
-
-@pytest.fixture(scope="module")
-def api() -> Iterator[HostileApi]:
-    with HostileApi() as api:
-        yield api
-
-
-@pytest.fixture(scope="module")
-def server(project: Path, api: HostileApi) -> Iterator[AttackedServer]:
-    with serve_http(project, {f"{PREFIX}BASE_URL": api.base_url}) as server:
-        yield server
 
 
 def identifier(exchange: Exchange) -> str:

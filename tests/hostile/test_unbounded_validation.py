@@ -24,7 +24,6 @@ from tests.support.attack.server import (
     Bystander,
     HttpClient,
     generate,
-    serve_http,
     serve_stdio,
 )
 
@@ -138,12 +137,6 @@ def api() -> Iterator[HostileApi]:
         api.on("/tree", answer_deeply)
         api.on("/search", answer)
         yield api
-
-
-@pytest.fixture(scope="module")
-def server(project: Path, api: HostileApi) -> Iterator[AttackedServer]:
-    with serve_http(project, {f"{PREFIX}BASE_URL": api.base_url}) as server:
-        yield server
 
 
 def under_attack(server: AttackedServer, tool: str, arguments: dict[str, Any]) -> Any:
