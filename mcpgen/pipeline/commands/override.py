@@ -133,23 +133,19 @@ def _run(
 
 def _load_surface(target: Path, problems: Problems) -> Surface | None:
     from mcpgen.changelog import SurfaceUnreadableError
-    from mcpgen.pipeline.project.surface_files import find_listing, load_surface
+    from mcpgen.pipeline.project.surface_files import require_surface
 
     try:
-        found = load_surface(target)
-        if found is not None:
-            return found
-        reason, path = "it is missing", find_listing(target)
+        return require_surface(target)
     except SurfaceUnreadableError as error:
-        reason, path = str(error), error.path
-    problems.error(
-        "surface-lost",
-        f"the record of the tools cannot be read: {reason}",
-        at=Location(path),
-        why="it states which tools the project has",
-        help="run `mcpgen generate`",
-    )
-    return None
+        problems.error(
+            "surface-lost",
+            f"the record of the tools cannot be read: {error}",
+            at=Location(error.path),
+            why="it states which tools the project has",
+            help="run `mcpgen generate`",
+        )
+        return None
 
 
 def _override(run: _Run, name: str, *, replaces: bool) -> OverrideReport:

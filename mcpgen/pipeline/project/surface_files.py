@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mcpgen.changelog import derive_surface, is_surface_source, read_surface
+from mcpgen.changelog import (
+    SurfaceUnreadableError,
+    derive_surface,
+    is_surface_source,
+    read_surface,
+)
 from mcpgen.emit.lockfile.lockfile import Lock, sha256
 from mcpgen.ir.surface import SURFACE_FILE, Surface
 from mcpgen.pipeline.project.git import read_tree_at
@@ -19,6 +24,19 @@ def load_surface(target: Path) -> Surface | None:
         OSError: a file cannot be read.
     """
     return _parse(_read_files(target))
+
+
+def require_surface(target: Path) -> Surface:
+    """Read the surface of the project at `target`.
+
+    Raises:
+        SurfaceUnreadableError: no tools were generated, or a file is missing or damaged.
+        OSError: a file cannot be read.
+    """
+    found = load_surface(target)
+    if found is None:
+        raise SurfaceUnreadableError("it is missing", find_listing(target))
+    return found
 
 
 def load_unedited_surface(target: Path, lock: Lock) -> Surface | None:

@@ -21,10 +21,10 @@ from mcpgen.pipeline.outcome import Outcome, StoppedError
 from mcpgen.pipeline.project.git import GitUnusableError, NoRepositoryError, find_commit, read_at
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.project.surface_files import (
-    find_listing,
     load_surface,
     load_surface_at,
     load_unedited_surface,
+    require_surface,
 )
 
 _VERSION = re.compile(r'^__version__ = "([^"\\]*)"', re.MULTILINE)
@@ -81,20 +81,16 @@ def read_unchanged_surface(target: Path, lock: Lock) -> Surface | None:
 def read_last_surface(target: Path, problems: Problems) -> Surface | None:
     """Return the surface that `generate` wrote last; None, and a note why, if there is none."""
     try:
-        found = load_surface(target)
-        if found is not None:
-            return found
-        reason, path = "it is missing", find_listing(target)
+        return require_surface(target)
     except SurfaceUnreadableError as error:
-        reason, path = str(error), error.path
-    problems.note(
-        "not-compared",
-        f"cannot compare the tools: {reason}",
-        at=Location(path),
-        why="it states the tools as they were",
-        help="`mcpgen changelog --against REF` compares with an older state",
-    )
-    return None
+        problems.note(
+            "not-compared",
+            f"cannot compare the tools: {error}",
+            at=Location(error.path),
+            why="it states the tools as they were",
+            help="`mcpgen changelog --against REF` compares with an older state",
+        )
+        return None
 
 
 def find_package_version(read: ReadFile) -> str:
