@@ -93,25 +93,31 @@ def _report_hosts(node: Node, flows: JsonObject, source: Source) -> None:
 def _drop_invalid_urls(
     identifier: str, flows: JsonObject, node: Node, source: Source
 ) -> JsonObject:
-    """Return the flows without invalid URLs."""
+    """Return the flows without invalid URLs; what is no flow, such as an extension, is dropped."""
     checked: JsonObject = {}
     for name, flow in flows.items():
+        if not isinstance(flow, dict):
+            continue
         checked[name] = flow
         for key in ("tokenUrl", "refreshUrl"):
-            url = object_of(flow).get(key)
-            if isinstance(url, str) and not _valid_url(identifier, key, url, node, source):
-                checked[name] = {**object_of(checked[name]), key: ""}
+            url = flow.get(key)
+            if url is not None and not _valid_url(identifier, key, url, node, source):
+                checked[name] = {**checked[name], key: ""}
     return checked
 
 
-def _valid_url(identifier: str, key: str, url: str, node: Node, source: Source) -> str:
+def _valid_url(identifier: str, key: str, url: JsonValue, node: Node, source: Source) -> str:
     """Return a URL, absolute or relative; "" if it is invalid, with a warning."""
     try:
-        is_valid = url.isprintable() and " " not in url and urlsplit(url).port != 0
+        if (
+            isinstance(url, str)
+            and url.isprintable()
+            and " " not in url
+            and urlsplit(url).port != 0
+        ):
+            return url
     except ValueError:  # an invalid IPv6 address or port
-        is_valid = False
-    if is_valid:
-        return url
+        pass
     source.warn(
         "security-scheme",
         f"the {key} of the security scheme `{identifier}` is not used: it is not a URL",

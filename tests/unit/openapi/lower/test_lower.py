@@ -336,9 +336,9 @@ def test_a_scheme_that_requests_can_carry_is_used(make: Any, scheme: Any) -> Non
 
 @pytest.mark.parametrize(
     "url",
-    ["https://a.example:99999/t", "https://a\r\nb/t", "https://[::1/t", "https://a.example:0"],
+    ["https://a.example:99999/t", "https://a\r\nb/t", "https://[::1/t", "https://a.example:0", 5],
 )
-def test_a_token_url_that_is_none_is_not_used(make: Any, url: str) -> None:
+def test_an_invalid_token_url_is_not_used(make: Any, url: Any) -> None:
     flow = {"tokenUrl": url, "refreshUrl": "https://a.example/refresh", "scopes": {}}
     scheme = {"type": "oauth2", "flows": {"clientCredentials": flow}}
     lowered = make(make.document(components={"securitySchemes": {"login": scheme}}))
@@ -346,6 +346,18 @@ def test_a_token_url_that_is_none_is_not_used(make: Any, url: str) -> None:
     assert found.flows["clientCredentials"]["tokenUrl"] == ""
     assert found.flows["clientCredentials"]["refreshUrl"] == "https://a.example/refresh"
     assert lowered.found("security-scheme")
+
+
+def test_a_flow_that_is_not_an_object_is_dropped(make: Any) -> None:
+    flow = {"tokenUrl": "https://a.example/t", "scopes": {}}
+    flows = {"authorizationCode": 1, "x-internal": True, "clientCredentials": flow}
+    scheme = {"type": "oauth2", "flows": flows}
+    operation = {"security": [{"login": []}]}
+    document = make.document(operation, components={"securitySchemes": {"login": scheme}})
+    lowered = make(document)
+    (found,) = lowered.api.security_schemes
+    assert found.flows == {"clientCredentials": flow}
+    lowered.plan()
 
 
 def test_a_scope_with_a_control_character_is_dropped(make: Any) -> None:
