@@ -17,7 +17,7 @@ from mcpgen.pipeline.project.evidence import read_evidence
 from mcpgen.pipeline.project.project_folder import find_lock
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
 from mcpgen.pipeline.project.surface_files import load_surface
-from mcpgen.render.contracts import listing
+from mcpgen.render.contracts import list_tools
 from mcpgen.render.json_text import compact
 from mcpgen.render.surface import surface_of
 from mcpgen.runtime.protocol.prepared_list import split_tools
@@ -55,7 +55,7 @@ def test_the_files_state_the_tools_and_the_surface_of_the_plan(name: str) -> Non
 
     (package,) = folder.glob("src/*/_generated")
     tools = split_tools((package / "listing.json").read_bytes())
-    assert tools == [compact(tool) for tool in listing(plan)]
+    assert tools == [compact(tool) for tool in list_tools(plan)]
 
 
 def run_in(directory: Path, *command: str) -> subprocess.CompletedProcess[str]:

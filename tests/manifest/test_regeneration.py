@@ -41,7 +41,7 @@ def test_entries_stay_in_force_where_their_operations_stay(shop: Shop) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("operationId: getOrder\n", "operationId: fetchOrder\n", "`getOrder` is no operation"),
+        ("operationId: getOrder\n", "operationId: fetchOrder\n", "`getOrder` is not an operation"),
         ("        status:\n", "        state:\n", "has no `status`"),
     ],
 )

@@ -254,7 +254,7 @@ def test_a_source_that_the_manifest_needs_is_not_removed(
     said()
     assert run(["source", "remove", "rail", "iban-mcp", "--yes"]) == 3
     output = said()
-    assert "`rail:GET /trips` is no operation" in output
+    assert "`rail:GET /trips` is not an operation" in output
     assert "the project cannot be generated without `rail`; nothing was written" in output
     assert tree(project) == before
 

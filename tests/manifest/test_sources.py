@@ -173,7 +173,7 @@ def test_entries_name_the_source(folder: Path, capsys: pytest.CaptureFixture[str
     assert run(["generate", "two-mcp"]) == 3
 
     told = capsys.readouterr().err
-    assert "`GET /pets` is no operation" in told
+    assert "`GET /pets` is not an operation" in told
     assert "did you mean `crm:GET /pets`?" in told or "did you mean `shop:GET /pets`?" in told
 
 
