@@ -35,6 +35,7 @@ from tests.fuzz.mutations import hostile_text, mutate_bytes, mutate_json, places
 from tests.support.attack.server import resident_bytes
 from tests.support.paths import SHARED, SPECS
 from tests.support.random_documents import SLOTS, document_with
+from tests.support.syntax_trees import without_constants
 
 ADVERSARIAL = SHARED / "adversarial"
 _MAX_SEED_BYTES = 40_000
@@ -187,16 +188,8 @@ def _compare(files: dict[str, bytes], expected: dict[str, bytes] | None) -> None
     if files.keys() != expected.keys():
         raise FaultError(f"prose changes the files: {sorted(files.keys() ^ expected.keys())}")
     for path, content in files.items():
-        if _without_constants(content) != _without_constants(expected[path]):
+        if without_constants(content) != without_constants(expected[path]):
             raise FaultError(f"prose changes the code of {path}")
-
-
-def _without_constants(source: bytes) -> str:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            node.value = type(node.value).__name__
-    return ast.dump(tree)
 
 
 def _parse(path: str, content: bytes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import tomllib
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from mcpgen.ir.file_set import FileSet
 from tests.support.random_documents import SLOTS, document_with, hostile_text, project_files
+from tests.support.syntax_trees import without_constants
 
 BREAKOUT = '"""\nimport os\nos.system("id")\n"""'
 
@@ -38,26 +38,6 @@ def test_code_differs_in_constants_alone(folder: Path, benign: FileSet, texts: l
     for ours, theirs in zip(benign, hostile, strict=True):
         if ours.path.endswith(".py"):
             assert without_constants(theirs.content) == without_constants(ours.content), ours.path
-
-
-def without_constants(source: bytes) -> str:
-    """The syntax tree of a module without its docstrings and the values of its constants."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.AsyncFunctionDef | ast.FunctionDef):
-            node.body = [it for it in node.body if not is_text(it)]
-        if isinstance(node, ast.Constant):
-            node.value = type(node.value).__name__
-    return ast.dump(tree)
-
-
-def is_text(statement: ast.stmt) -> bool:
-    """Whether a statement is a docstring or the description of a key, which may be absent."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])

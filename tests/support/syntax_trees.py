@@ -1,0 +1,25 @@
+"""Comparison of Python modules by their syntax, whatever their texts say."""
+
+from __future__ import annotations
+
+import ast
+
+
+def without_constants(source: bytes) -> str:
+    """The syntax tree of a module without its docstrings and the values of its constants."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.AsyncFunctionDef | ast.FunctionDef):
+            node.body = [it for it in node.body if not is_text(it)]
+        if isinstance(node, ast.Constant):
+            node.value = type(node.value).__name__
+    return ast.dump(tree)
+
+
+def is_text(statement: ast.stmt) -> bool:
+    """Whether a statement is a docstring or the description of a key, which may be absent."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
