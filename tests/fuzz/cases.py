@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -62,6 +62,8 @@ class Target(Protocol):
     name: str
     slow_seconds: float
     """A case that takes longer is reported."""
+    clock: Callable[[], float]
+    """Measures a case: `time.monotonic`, or CPU time where nothing waits for another process."""
 
     def __enter__(self) -> Self: ...
 

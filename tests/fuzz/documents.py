@@ -53,6 +53,7 @@ class Documents:
 
     name = "documents"
     slow_seconds = _LIMIT_SECONDS
+    clock = staticmethod(time.monotonic)
 
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="mcpgen-fuzz-")

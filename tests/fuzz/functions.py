@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import time
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -273,6 +274,7 @@ class Functions:
 
     name = "functions"
     slow_seconds = 1.0
+    clock = staticmethod(time.process_time)
 
     def __enter__(self) -> Self:
         return self

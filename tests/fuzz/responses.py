@@ -81,6 +81,7 @@ class Responses:
 
     name = "responses"
     slow_seconds = TIMEOUT_SECONDS + _SPAN_SECONDS
+    clock = staticmethod(time.monotonic)
 
     def __enter__(self) -> Self:
         self._stack = contextlib.ExitStack()

@@ -110,7 +110,7 @@ class Fuzzer:
         return self._target.generate(self._chance)
 
     def _run(self, case: Case) -> None:
-        began = time.monotonic()
+        began = self._target.clock()
         try:
             outcome = self._target.run(case)
         except Exception as error:  # noqa: BLE001  (whatever a case raises is a finding)
@@ -118,7 +118,7 @@ class Fuzzer:
             self._note_fault(case, f"{kind}{error}")
         else:
             self._note_outcome(case, outcome)
-        seconds = time.monotonic() - began
+        seconds = self._target.clock() - began
         self.summary.cases += 1
         if seconds > self.summary.slowest_seconds:
             self.summary.slowest_seconds, self.summary.slowest_case = seconds, case.digest
