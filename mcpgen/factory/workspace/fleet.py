@@ -33,7 +33,7 @@ class ServerResult(Struct, frozen=True):
 
 
 Task = Callable[[Server], ServerResult]
-"""A function that another process can import, or a `partial` of one."""
+"""Runs in another process, hence a function of a module, or a `partial` of one."""
 
 
 def run_fleet(

@@ -34,7 +34,7 @@ _METHOD_PARAMETERS = frozenset({"_method", "x-http-method-override"})
 
 
 class SteeringParameter(Struct, frozen=True):
-    """A parameter by which a call could steer a server or a proxy."""
+    """A parameter that servers or proxies obey, such as `X-HTTP-Method-Override`."""
 
     operation: str  # its key
     argument: str

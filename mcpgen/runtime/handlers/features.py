@@ -50,7 +50,7 @@ _CONTENT: Final = (Text, Image, Audio, EmbeddedResource, ResourceLink)
 
 
 class _Function:
-    """A decorated function, async or not."""
+    """A function that `Features` decorates; `run` awaits its result where that is awaitable."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

@@ -13,7 +13,7 @@ _CHUNK_LINE: Final = re.compile(rb"([0-9a-fA-F]{1,15})(?:[ \t]*;[\t\x20-\x7e\x80
 
 
 class LongLineError(MalformedMessageError):
-    """A chunk extension or the trailer fields exceed their bound."""
+    """A line with a chunk size and its extensions, or the trailer fields, are too long."""
 
 
 class ChunkedDecoder:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw
 
 LONG_BYTES: Final = 32 * 1024
-"""A longer text is measured, sliced and decoded in the worker thread."""
+"""A longer text is decoded in a worker thread, so that other calls are served meanwhile."""
 MAX_DEPTH: Final = 128  # of values longer than a slice; for others, the recursion limit applies
 MAX_ELEMENTS: Final = 1_300_000  # of arrays and objects; each object counts two more
 MAX_ARRAYS: Final = 500_000
