@@ -1,16 +1,62 @@
-"""Comparison of two tool surfaces: the list of changes, graded."""
+"""Comparison of two tool surfaces: the list of changes, each graded by the rules."""
 
 from __future__ import annotations
 
+import enum
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
-from mcpgen.changelog.rules import RULES, Level
 from mcpgen.changelog.schema_changes import TELLING, Difference, Kind, compare_schemas
 from mcpgen.changelog.schema_values import Effect, format_value
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.jsonschema.types import JsonObject
+
+
+class Level(enum.IntEnum):
+    """How much a change asks of clients; the words are those of semantic versions."""
+
+    NONE = 0
+    PATCH = 1
+    MINOR = 2
+    MAJOR = 3
+
+    @property
+    def word(self) -> str:
+        """The level as it is written."""
+        return self.name.lower()
+
+
+_WORDS = {
+    Level.MAJOR: """
+        tool-removed tool-renamed alias-removed operation-changed
+        input-removed input-added-required input-required
+        input-type-changed input-type-narrowed input-enum-narrowed input-constraint-narrowed
+        output-removed output-optional
+        output-type-changed output-type-narrowed output-type-widened
+        output-enum-widened output-constraint-widened
+        read-only-hint destructive-hint scope-added
+        """,
+    Level.MINOR: """
+        tool-added tool-renamed-aliased alias-added
+        input-added input-optional
+        input-type-widened input-enum-widened input-constraint-widened
+        output-added output-required output-enum-narrowed output-constraint-narrowed
+        scope-removed
+        """,
+    Level.PATCH: """
+        instructions title description other-hint
+        input-text input-example input-default output-text output-example output-default
+        """,
+    Level.NONE: "operation-renamed",
+}
+
+RULES = MappingProxyType(
+    {rule: level for level, words in _WORDS.items() for rule in sorted(words.split())}
+)
+"""The level of each rule, by its id."""
 
 
 class Change(Struct, frozen=True):
@@ -227,3 +273,28 @@ def _format_alternatives(alternatives: tuple[frozenset[str], ...]) -> str:
     return " or ".join(
         " and ".join(f"`{part}`" for part in sorted(each)) or "nothing" for each in alternatives
     )
+
+
+_VERSION = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:[-+.a-z].*)?\Z")
+
+
+def next_version(version: str, level: Level) -> str:
+    """Give the version after `version`; below 1.0 each level counts as the one below it.
+
+    "" where `version` is none that can be counted up, `version` itself where nothing changed.
+    """
+    found = _VERSION.match(version)
+    if found is None:
+        return ""
+    major, minor, patch = (int(part or 0) for part in found.groups())
+    if level is Level.NONE:
+        return version
+    if major == 0 and level is not Level.PATCH:
+        level = Level(level - 1)
+    match level:
+        case Level.MAJOR:
+            return f"{major + 1}.0.0"
+        case Level.MINOR:
+            return f"{major}.{minor + 1}.0"
+        case _:
+            return f"{major}.{minor}.{patch + 1}"

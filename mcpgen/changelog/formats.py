@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcpgen.changelog.compare import Change, Changelog
-from mcpgen.changelog.rules import Level
+from mcpgen.changelog.compare import Change, Changelog, Level
 from mcpgen.text.markdown import escape_markdown_line
 
 _HEADINGS = {

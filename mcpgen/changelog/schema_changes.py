@@ -7,30 +7,200 @@ difference counts as the one that the caller calls severe, and says that it is n
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Any
+from urllib.parse import unquote
 
 from msgspec import Struct
 
-from mcpgen.changelog.composition import (
-    alternatives,
-    is_apart,
-    is_exclusive,
-    label,
-    split_by_type,
-    without_alternatives,
-)
-from mcpgen.changelog.schema_references import SAYS_NOTHING, SchemaRoot
 from mcpgen.changelog.schema_values import (
     ALL_KINDS,
     Effect,
     compare_values,
+    encode_canonically,
     format_value,
     is_same_value,
     kinds,
+    list_allowed,
 )
 from mcpgen.jsonschema.dialect_2020_12 import meta_schema
-from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.text.json_pointer import pointer_tokens
+
+SAYS_NOTHING = frozenset({"title", "description", "examples", "example", "deprecated", "$comment"})
+"""Keywords that do not decide whether a value fits."""
+NEVER: JsonObject = {"enum": []}
+"""The schema that no value fits, spelled as an object."""
+
+
+class SchemaRoot:
+    """A whole schema, whose local references can be followed."""
+
+    def __init__(self, root: JsonSchema) -> None:
+        self._root = root
+        self._meanings: dict[str, str] = {}
+
+    def identity(self, schema: JsonSchema) -> object:
+        """Tell this schema from every other of the root; one that is only referred to is one."""
+        if isinstance(schema, bool):
+            return schema
+        is_reference = isinstance(schema.get("$ref"), str) and len(schema) == 1
+        return schema["$ref"] if is_reference else id(schema)
+
+    def resolve(self, schema: JsonSchema) -> JsonObject:
+        """Give one object that says what the schema, its `$ref` and the parts of `allOf` say.
+
+        Parts that cannot be said at once stay in `allOf`, a reference that leads nowhere stays.
+        """
+        whole: JsonObject = {}
+        apart: list[JsonSchema] = []
+        followed: set[str] = set()
+        parts = deque([schema])
+        while parts:
+            part = parts.popleft()
+            if isinstance(part, bool):
+                if not part:
+                    return NEVER
+                continue
+            own = {key: value for key, value in part.items() if key not in {"$ref", "allOf"}}
+            reference = part.get("$ref")
+            if isinstance(reference, str) and reference not in followed:
+                followed.add(reference)
+                target = self._target(reference)
+                if target is None:
+                    own["$ref"] = reference
+                else:
+                    parts.append(target)
+            parts.extend(part.get("allOf", ()))
+            both = _both(whole, own)
+            if both is None:
+                apart.append(own)
+            else:
+                whole = both
+        return {**whole, "allOf": apart} if apart else whole
+
+    def find_meaning(self, value: JsonValue) -> str:
+        """Spell a value and all that its references lead to: two that are alike mean the same."""
+        text = encode_canonically(value)
+        if text not in self._meanings:
+            targets: dict[str, JsonValue] = {}
+            to_read = [value]
+            while to_read:
+                for reference in _references(to_read.pop()):
+                    if reference not in targets:
+                        targets[reference] = self._target(reference)
+                        to_read.append(targets[reference])
+            self._meanings[text] = text + encode_canonically(targets)
+        return self._meanings[text]
+
+    def _target(self, reference: str) -> JsonSchema | None:
+        """What stands at a local reference; None where nothing does."""
+        if not reference.startswith("#"):
+            return None
+        node: JsonValue = self._root
+        try:
+            for token in pointer_tokens(unquote(reference[1:])):
+                node = node[int(token)] if isinstance(node, list) else node[token]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+        return node if isinstance(node, dict | bool) else None
+
+
+def _references(value: JsonValue) -> Iterator[str]:
+    to_read = [value]
+    while to_read:
+        node = to_read.pop()
+        if isinstance(node, dict):
+            if isinstance(node.get("$ref"), str):
+                yield node["$ref"]
+            to_read.extend(node.values())
+        elif isinstance(node, list):
+            to_read.extend(node)
+
+
+def _both(one: JsonObject, other: JsonObject) -> JsonObject | None:
+    """Say what two schemas say in one; None where they say different things of the same."""
+    both = {**other, **one}
+    for key in (one.keys() & other.keys()) - SAYS_NOTHING - {"default"}:
+        mine, theirs = one[key], other[key]
+        if key == "required":
+            both[key] = sorted({*mine, *theirs})
+        elif key == "properties":
+            shared = mine.keys() & theirs.keys()
+            if any(not is_same_value(mine[name], theirs[name]) for name in shared):
+                return None
+            both[key] = {**theirs, **mine}
+        elif not is_same_value(mine, theirs):
+            return None
+    return both
+
+
+def alternatives(schema: JsonObject) -> Sequence[JsonSchema] | None:
+    """What `anyOf` lists, or else `oneOf`; None where neither is there."""
+    listed: Sequence[JsonSchema] | None = schema.get("anyOf", schema.get("oneOf"))
+    return listed
+
+
+def is_exclusive(schema: JsonObject) -> bool:
+    """Whether a value must fit exactly one of the alternatives (`oneOf`)."""
+    return "oneOf" in schema and "anyOf" not in schema
+
+
+def is_apart(schemas: Iterable[JsonObject]) -> bool:
+    """Whether no value fits two of these schemas."""
+    return all(_is_disjoint(one, other) for one, other in combinations(schemas, 2))
+
+
+def without_alternatives(schema: JsonObject) -> JsonObject:
+    """All that a schema says beside what `alternatives` gives."""
+    keyword = "anyOf" if "anyOf" in schema else "oneOf"
+    return {key: value for key, value in schema.items() if key != keyword}
+
+
+def split_by_type(schema: JsonObject) -> list[JsonSchema]:
+    """A schema that names several types, as one for each; what tells people of it left out."""
+    bare = {key: value for key, value in schema.items() if key not in SAYS_NOTHING}
+    named = bare.get("type")
+    return [bare] if not isinstance(named, list) else [{**bare, "type": name} for name in named]
+
+
+def label(schema: JsonObject, written: JsonSchema) -> str:
+    """What one alternative is called: `schema` is resolved, `written` as it stands in the list."""
+    if isinstance(written, dict) and isinstance(written.get("$ref"), str):
+        return f"`{written['$ref'].rpartition('/')[2]}`"
+    if isinstance(schema.get("title"), str):
+        return f"`{schema['title']}`"
+    for name, member in sorted(schema.get("properties", {}).items()):
+        if isinstance(member, dict) and "const" in member:
+            return f"what has the `{name}` {format_value(member['const'])}"
+    if "const" in schema:
+        return format_value(schema["const"])
+    found = kinds(schema)
+    return "anything" if found == ALL_KINDS else " or ".join(sorted(found)) or "nothing"
+
+
+def _is_disjoint(one: JsonObject, other: JsonObject) -> bool:
+    """Whether no value fits both; False where that cannot be told by types and constants."""
+    if not kinds(one) & kinds(other):
+        return True
+    if kinds(one) != {"object"} or kinds(other) != {"object"}:
+        values, others = list_allowed(one), list_allowed(other)
+        return values is not None and others is not None and not values.keys() & others.keys()
+    return any(
+        _are_apart(one["properties"][name], other["properties"].get(name))
+        for name in {*one.get("required", ())} & {*other.get("required", ())}
+        if name in one.get("properties", {}) and name in other.get("properties", {})
+    )
+
+
+def _are_apart(one: JsonSchema, other: JsonSchema) -> bool:
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return False
+    values, others = list_allowed(one), list_allowed(other)
+    return values is not None and others is not None and not values.keys() & others.keys()
+
 
 _MAX_PAIRS = 20_000  # of schemas that are held against each other, for one pair of roots
 _MAX_SUPPOSITIONS = 6  # "would this fit into that?", asked while another one is being answered
