@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from typing import Annotated
@@ -11,13 +14,23 @@ import typer
 import typer.main
 
 import mcpgen
-from mcpgen.cli.bugs import write_bug_report
-from mcpgen.cli.exit_codes import EXIT_CODES
+from mcpgen.cli.arguments import disable_value_expansion
+from mcpgen.cli.exit_codes import EXIT_CODES, UsageError
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.usage_error import UsageError
-from mcpgen.cli.values import disable_value_expansion
 from mcpgen.factory.packages import NoPackageError
 from mcpgen.pipeline.outcome import Outcome
+
+
+def write_bug_report(traceback: str) -> str:
+    """Write the traceback into a new file and return its path; "" if that fails."""
+    try:
+        handle, path = tempfile.mkstemp(prefix="mcpgen-bug-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(f"Python {sys.version}\n\n{traceback}")
+    except OSError:
+        return ""
+    return path
+
 
 # Each is a module of its own, which adds it. The help lists them in this order.
 _COMMANDS = (

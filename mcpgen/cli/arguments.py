@@ -1,14 +1,20 @@
-"""Arguments of a tool call on the command line."""
+"""Arguments of a tool call on the command line, converted by the tool's schema."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from typer import Context
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
-from mcpgen.cli.usage_error import UsageError
+from mcpgen.cli.exit_codes import UsageError
 from mcpgen.jsonschema.types import JsonObject
+
+if TYPE_CHECKING:
+    from typer._click import Command
 
 
 class TypedArguments(Struct, frozen=True):
@@ -75,3 +81,41 @@ def _find_types(schema: Any, root: JsonObject) -> set[str]:
         schema = root.get("$defs", {}).get(schema["$ref"].removeprefix("#/$defs/"), {})
     named = schema.get("type", []) if isinstance(schema, dict) else []
     return ({named} if isinstance(named, str) else set(named)) - {"null"}
+
+
+def disable_value_expansion(command: Command, parent: Context | None = None) -> None:
+    """Replace typer's conversion in a command and its subcommands.
+
+    Commands check paths themselves, so they do not need typer's checks.
+    """
+    context = Context(command, parent=parent, **command.context_settings)
+    for parameter in command.get_params(context):
+        if isinstance(parameter, TyperOption | TyperArgument):
+            conversion = _Conversion(parameter)
+            parameter.get_runtime_param = conversion.itself  # type: ignore[method-assign]  # typer has no other place for it
+    if isinstance(command, TyperGroup):
+        for each in command.commands.values():
+            disable_value_expansion(each, context)
+
+
+class _Conversion:
+    """The conversion of a parameter; typer's own is used only if needed."""
+
+    def __init__(self, parameter: TyperOption | TyperArgument) -> None:
+        self._of_typer = parameter.get_runtime_param
+
+    def itself(self) -> Any:
+        """Return the object that typer calls to convert a value."""
+        return self
+
+    def coerce(self, value: Any, *, param: TyperOption | TyperArgument, ctx: Context) -> Any:
+        """Convert a value to the parameter's type."""
+        wanted = param.type_descriptor.annotation
+        is_list = param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_list else None
+        if wanted == list[str] or (not is_list and isinstance(value, wanted)):
+            return value
+        if wanted is Path:
+            return Path(value)
+        return self._of_typer().coerce(value, param=param, ctx=ctx)

@@ -1,4 +1,4 @@
-"""The exit codes of `mcpgen`. Scripts rely on them."""
+"""The exit codes of `mcpgen`, on which scripts rely, and the error for wrong usage."""
 
 from __future__ import annotations
 
@@ -13,3 +13,11 @@ EXIT_CODES = {
     Outcome.INTERRUPTED: 5,
     Outcome.BUG: 70,
 }
+
+
+class UsageError(Exception):
+    """What was typed makes no sense; says what was expected, and `help` what to type instead."""
+
+    def __init__(self, message: str, *, help: str = "") -> None:
+        super().__init__(message)
+        self.help = help

@@ -3,10 +3,78 @@
 from __future__ import annotations
 
 import enum
+import functools
+import inspect
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Concatenate, ParamSpec
 
 import typer
+
+from mcpgen.cli.output.report import Printer
+
+P = ParamSpec("P")
+
+_PANEL = "In every command"
+_JSON = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_PANEL)
+]
+_QUIET = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no notes and no count.", rich_help_panel=_PANEL)
+]
+_CI = Annotated[
+    bool,
+    typer.Option("--ci", help="Nobody watches: ask nothing.", rich_help_panel=_PANEL),
+]
+_VERBOSE = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="List test cases without a sample, and not only their number.",
+        rich_help_panel=_PANEL,
+    ),
+]
+_DEBUG = Annotated[
+    bool,
+    typer.Option("--debug", help="Show the traceback of a bug.", rich_help_panel=_PANEL),
+]
+
+
+def command(
+    run: Callable[Concatenate[Printer, P], int], *, has_json_flag: bool = True
+) -> Callable[..., int]:
+    """Give `run` the shared options, and hand it the printer that they ask for.
+
+    typer reads a command's options from its signature, so the shared ones are added there.
+    `has_json_flag=False` is for a command that has a `--json` of its own.
+    """
+    shared: dict[str, Any] = {"json": _JSON, "quiet": _QUIET, "ci": _CI, "verbose": _VERBOSE}
+    shared["debug"] = _DEBUG
+    if not has_json_flag:
+        del shared["json"]
+
+    @functools.wraps(run)
+    def run_with_printer(*args: Any, **kwargs: Any) -> int:
+        given = {name: bool(kwargs.pop(name)) for name in shared}
+        printer = Printer(
+            as_json=given.get("json", False),
+            is_quiet=given["quiet"],
+            is_verbose=given["verbose"],
+            is_unattended=given["ci"] or os.environ.get("CI", "").lower() not in {"", "0", "false"},
+        )
+        return run(printer, *args, **kwargs)
+
+    own = inspect.signature(run, eval_str=True)
+    _, *parameters = own.parameters.values()
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
+        for name, option in shared.items()
+    ]
+    run_with_printer.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]  # typer asks `inspect` for it
+    run_with_printer.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": int}
+    return run_with_printer
 
 
 class FailOn(enum.StrEnum):

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from mcpgen.cli.output.visible import visible
-from mcpgen.cli.usage_error import UsageError
+from mcpgen.cli.exit_codes import UsageError
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.ir.credential_destinations import CredentialDestination
 from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.jsonschema.types import JsonObject

@@ -1,19 +1,22 @@
-"""The server that a command connects to: a generated package, another command, or a URL."""
+"""The server that a command connects to, and the exchanges with it."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from mcpgen.cli.output.report import Printer
 from mcpgen.factory.packages import GeneratedPackage, find_package
+from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
-    from mcpgen.testing.client.client import Client
+    from mcpgen.testing.client.client import Client, RpcError
+
 
 TIMEOUT_SECONDS = 60.0
 
@@ -78,3 +81,26 @@ def log_about(client: Client, reference: str) -> str:
     lines = client.connection.stderr.splitlines()
     first = next((number for number, line in enumerate(lines) if reference in line), 0)
     return "\n".join(lines[first:])
+
+
+def converse(printer: Printer, talk: Coroutine[Any, Any, int]) -> int:
+    """Run `talk` and return its exit code; an unreachable server is a finding."""
+    import asyncio
+
+    from mcpgen.testing.client.client import NoAnswerError, RpcError
+    from mcpgen.testing.client.connections import ConnectionLostError
+
+    try:
+        return asyncio.run(talk)
+    except RpcError as error:
+        return report_refusal(printer, error)
+    except (ConnectionLostError, NoAnswerError, OSError) as error:
+        printer.error("unreachable", f"cannot connect to the server: {error}")
+        return printer.finish(Outcome.FINDINGS, "unreachable")
+
+
+def report_refusal(printer: Printer, error: RpcError, log: str = "") -> int:
+    """Report a JSON-RPC error, with what the server logged about it, and return the exit code."""
+    printer.error("refused", f"the server answered with the JSON-RPC error {error}")
+    printer.log(log)
+    return printer.finish(Outcome.FINDINGS, "refused")

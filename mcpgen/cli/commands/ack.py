@@ -6,11 +6,10 @@ from pathlib import Path
 
 import typer
 
-from mcpgen.cli.command import command
 from mcpgen.cli.commands.override import finish
-from mcpgen.cli.options import Directory, DryRun, Operation
+from mcpgen.cli.options import Directory, DryRun, Operation, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.outcome import Outcome
 
 

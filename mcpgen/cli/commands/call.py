@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.arguments import TypedArguments
-from mcpgen.cli.command import command
-from mcpgen.cli.conversation import converse, report_refusal
-from mcpgen.cli.options import Revision, Server
+from mcpgen.cli.exit_codes import UsageError
+from mcpgen.cli.options import Revision, Server, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.output.visible import visible
-from mcpgen.cli.targets import Target, connect, find_target, log_about
-from mcpgen.cli.usage_error import UsageError
+from mcpgen.cli.targets import Target, connect, converse, find_target, log_about, report_refusal
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.outcome import Outcome

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.options import Directory, FailOnLevel
+from mcpgen.cli.exit_codes import UsageError
+from mcpgen.cli.options import Directory, FailOnLevel, command
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.usage_error import UsageError
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _outcome_word(report: ChangelogReport) -> str:
 
 
 def _show(printer: Printer, report: ChangelogReport) -> None:
-    from mcpgen.cli.output.changes import collect_changelog_facts, count_changes, show_changes
+    from mcpgen.cli.output.summary import collect_changelog_facts, count_changes, show_changes
 
     if report.changelog is None:
         return

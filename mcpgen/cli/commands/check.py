@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.options import Directory
+from mcpgen.cli.options import Directory, command
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.outcome import Outcome
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import typer
 
-from mcpgen.cli.command import command
 from mcpgen.cli.commands.override import run_override
-from mcpgen.cli.options import Directory, DryRun, Operation
+from mcpgen.cli.options import Directory, DryRun, Operation, command
 from mcpgen.cli.output.report import Printer
 
 

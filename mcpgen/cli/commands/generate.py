@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.options import Diff, Directory, DryRun
-from mcpgen.cli.output.listing import describe_cost
+from mcpgen.cli.options import Diff, Directory, DryRun, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.cli.output.visible import visible
+from mcpgen.cli.output.summary import describe_cost
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def generate(
     `--dry-run` and `--diff` exit with 0 whether or not there is something to write; `mcpgen check`
     exits with 1 where a package is not current.
     """
-    from mcpgen.cli.output.changes import collect_changelog_facts
+    from mcpgen.cli.output.summary import collect_changelog_facts
     from mcpgen.pipeline import run as pipeline
 
     answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
@@ -73,7 +72,7 @@ def generate(
 
 
 def _show_changes(printer: Printer, report: Report, *, is_dry_run: bool) -> None:
-    from mcpgen.cli.output.changes import count_changes, show_changes
+    from mcpgen.cli.output.summary import count_changes, show_changes
 
     if not (report.written or report.deleted):
         printer.result("nothing to do: every file is current")

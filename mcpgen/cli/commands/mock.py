@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
 from mcpgen.cli.exit_codes import EXIT_CODES
-from mcpgen.cli.options import Directory
+from mcpgen.cli.options import Directory, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.output.visible import visible
 from mcpgen.factory.packages import GeneratedPackage, find_package
 from mcpgen.pipeline.outcome import Outcome
 

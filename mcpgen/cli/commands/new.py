@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
+from mcpgen.cli.exit_codes import UsageError
+from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.usage_error import UsageError
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.options import Directory, DryRun, Operation
+from mcpgen.cli.options import Directory, DryRun, Operation, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.options import Directory, DryRun, Yes
+from mcpgen.cli.options import Directory, DryRun, Yes, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
-from mcpgen.cli.output.visible import visible
 from mcpgen.cli.questions import confirm_write
 from mcpgen.pipeline.outcome import Outcome
 
@@ -108,7 +107,7 @@ def _confirm_replacements(mismatches: Iterable[Mismatch]) -> bool:
 
 
 def _show(printer: Printer, fetched: Pull) -> None:
-    from mcpgen.cli.output.changes import collect_changelog_facts, count_changes, show_changes
+    from mcpgen.cli.output.summary import collect_changelog_facts, count_changes, show_changes
     from mcpgen.pipeline.commands.pull import PullResult
 
     found = fetched.changelog

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
+from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.outcome import Outcome
 

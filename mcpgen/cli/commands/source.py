@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.options import Directory, DryRun, Yes
+from mcpgen.cli.options import Directory, DryRun, Yes, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.cli.output.visible import visible
 from mcpgen.cli.questions import confirm_write
 from mcpgen.pipeline.outcome import Outcome
 
@@ -106,7 +105,7 @@ def _finish(printer: Printer, change: SourceChange, options: GenerateOptions, *,
 
 
 def _show(printer: Printer, change: SourceChange) -> None:
-    from mcpgen.cli.output.changes import collect_changelog_facts, count_changes, show_changes
+    from mcpgen.cli.output.summary import collect_changelog_facts, count_changes, show_changes
 
     report = change.report
     found, plan = report.changelog, report.plan

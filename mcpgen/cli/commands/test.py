@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.options import Directory
+from mcpgen.cli.exit_codes import UsageError
+from mcpgen.cli.options import Directory, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.cli.output.visible import visible
-from mcpgen.cli.usage_error import UsageError
 from mcpgen.emit.write.reconcile import format_diff
 from mcpgen.factory.packages import find_package
 from mcpgen.pipeline.outcome import Outcome

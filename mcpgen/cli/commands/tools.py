@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcpgen.cli.command import command
-from mcpgen.cli.conversation import converse
-from mcpgen.cli.options import Revision, Server
-from mcpgen.cli.output.listing import collect_listing_facts, instead
+from mcpgen.cli.exit_codes import UsageError
+from mcpgen.cli.options import Revision, Server, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.cli.output.visible import visible
-from mcpgen.cli.targets import connect, find_target
-from mcpgen.diagnostics import Problems, RejectedError
+from mcpgen.cli.output.summary import collect_listing_facts, instead
+from mcpgen.cli.targets import connect, converse, find_target
+from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from mcpgen.factory.explain import Setting
 
 
 def add_to(app: typer.Typer) -> None:
@@ -45,8 +48,6 @@ def tools(
 ) -> int:
     """List the tools of a server."""
     if explain:
-        from mcpgen.cli.commands.explain import explain_tool
-
         return explain_tool(printer, server or (), explain)
     return converse(printer, _show_tools(printer, server or (), revision, with_tokens=tokens))
 
@@ -119,3 +120,68 @@ def token_cost(tool: JsonObject) -> int:
     """Estimate the tokens of a listed tool: a quarter of the bytes of its JSON, rounded up."""
     listed = json.dumps(tool, ensure_ascii=False, separators=(",", ":"))
     return -(-len(listed.encode()) // 4)
+
+
+_MAX_VALUE = 60
+
+
+def explain_tool(printer: Printer, server: Sequence[str], name: str) -> int:
+    """Print each setting of a tool with its value and its source.
+
+    Raises:
+        UsageError: the server is no folder that mcpgen made, or has no such tool.
+    """
+    from mcpgen.factory.explain import ExplainedTool, explain
+
+    package = find_target(server).package
+    if package is None:
+        raise UsageError("--explain needs the folder of a server that mcpgen generated")
+    problems = Problems()
+    try:
+        with printer.progress() as progress:
+            found = explain(Path(package.directory), name, problems, progress)
+    except RejectedError:
+        printer.problems(problems)
+        return printer.finish(Outcome.REJECTED)
+    if not isinstance(found, ExplainedTool):
+        raise UsageError(
+            f"unknown tool `{name}`",
+            help=did_you_mean(name, found, "`mcpgen tools` lists the tools"),
+        )
+    printer.fact(
+        tool=found.name,
+        operation=found.operation,
+        settings=[_as_json(each) for each in found.settings],
+    )
+    printer.result(f"{visible(found.name)}: {visible(found.operation)}")
+    rows = [(each.setting, _format_value(each.value), _source(each)) for each in found.settings]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for setting, value, source in rows:
+        printer.result(f"  {setting:<{widths[0]}}  {value:<{widths[1]}}  {source}")
+    return printer.finish(Outcome.DONE)
+
+
+def _as_json(explained: Setting) -> dict[str, Any]:
+    at = explained.at
+    return {
+        "setting": explained.setting,
+        "value": explained.value,
+        "from": explained.source,
+        "file": at.file if at else None,
+        "line": (at.line or None) if at else None,
+        "entry": explained.entry or None,
+    }
+
+
+def _source(explained: Setting) -> str:
+    if explained.at is None:
+        return explained.source
+    place = f"{explained.at.file}:{explained.at.line}" if explained.at.line else explained.at.file
+    return f"{visible(place)} (`{visible(explained.entry)}`)" if explained.entry else visible(place)
+
+
+def _format_value(value: Any) -> str:
+    if value in (None, "", []):
+        return "-"
+    text = visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= _MAX_VALUE else f"{text[: _MAX_VALUE - 1]}…"

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mcpgen.cli.bugs import write_bug_report
-from mcpgen.cli.command import command
+from mcpgen.cli.app import write_bug_report
 from mcpgen.cli.exit_codes import EXIT_CODES
-from mcpgen.cli.options import Diff, DryRun, FailOnLevel
+from mcpgen.cli.options import Diff, DryRun, FailOnLevel, command
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -243,7 +242,7 @@ def _show(printer: Printer, run: Callable[[Progress], WorkspaceReport]) -> int:
 def _show_server(printer: Printer, result: ServerResult) -> None:
     printer.result(f"{visible(result.server)}: {visible(result.summary)}")
     if result.changelog is not None and result.changelog.changelog is not None:
-        from mcpgen.cli.output.changes import show_changes
+        from mcpgen.cli.output.summary import show_changes
 
         show_changes(printer, result.changelog.changelog)
     if result.text:
@@ -282,7 +281,7 @@ def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
 
 def _collect_changes(result: ServerResult) -> dict[str, Any]:
     """Give what changes in a server's tools as JSON carries it, where that was asked for."""
-    from mcpgen.cli.output.changes import collect_changelog_facts
+    from mcpgen.cli.output.summary import collect_changelog_facts
 
     report = result.changelog
     if report is None or report.changelog is None:

@@ -1,16 +1,58 @@
-"""Summary that `mcpgen new` prints: what was generated and skipped, and the next commands."""
+"""Texts that commands print: the summary of `new`, changes of tools, cost of the tool list."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mcpgen.cli.output.listing import describe_cost
+from mcpgen.changelog import Changelog, Level
+from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.cli.output.visible import visible
 from mcpgen.ir.api import SkippedOperation
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
+from mcpgen.jsonschema.types import JsonObject
+
+if TYPE_CHECKING:
+    from mcpgen.ir.tool_plan import ServerPlan
+
+
+def describe_cost(printer: Printer, plan: ServerPlan) -> str:
+    """Say what the list of a planned server costs; the figures become facts of the answer."""
+    search = plan.search
+    names = () if search is None else (search.search, search.describe, search.call)
+    listed = plan.token_cost if search is None else search.token_cost
+    printer.fact(listing=collect_listing_facts(plan.budget, plan.token_cost, listed, names))
+    if search is None:
+        return f"listing them costs about {plan.token_cost:,} tokens"
+    return f"what is listed costs about {listed:,} tokens; " + instead(
+        plan.budget, plan.token_cost, names
+    )
+
+
+def collect_listing_facts(
+    budget: int | None, all_tools: int, listed: int, search_tools: Sequence[str]
+) -> JsonObject:
+    """Give the costs in tokens; `search_tools` are listed in place of tools over the budget."""
+    return {
+        "budget": budget,
+        "all_tools": all_tools,
+        "listed": listed,
+        "search_tools": list(search_tools),
+    }
+
+
+def instead(budget: int | None, all_tools: int, search_tools: Sequence[str]) -> str:
+    """Say why not all tools are listed, and how the others are found."""
+    over = "the budget" if budget is None else f"the budget of {budget:,}"
+    *names, last = search_tools
+    return (
+        f"all of them would cost about {all_tools:,}, over {over}, and are found and called by"
+        f" {', '.join(names)} and {last}"
+    )
+
 
 _SHOWN_OF_A_REASON = 10
 
@@ -143,3 +185,52 @@ def display_path(path: Path) -> str:
         return path.resolve().relative_to(Path.cwd()).as_posix()
     except ValueError:
         return path.as_posix()
+
+
+def collect_changelog_facts(changelog: Changelog) -> dict[str, Any]:
+    """Give a changelog as JSON carries it."""
+    return {
+        "level": changelog.level.word,
+        "changes": [
+            {
+                "rule": change.rule,
+                "level": change.level.word,
+                "tool": change.tool,
+                "path": change.path,
+                "message": change.message,
+                "certain": change.is_certain,
+            }
+            for change in changelog.changes
+        ],
+    }
+
+
+def show_changes(printer: Printer, changelog: Changelog) -> None:
+    """Print each change on a line of its own, those of texts apart."""
+    graded = [change for change in changelog.changes if change.level > Level.PATCH]
+    for change in graded:
+        _show(printer, change.level.word, change.tool, change.message, change.rule)
+    if texts := changelog.of_level(Level.PATCH):
+        printer.result("texts, by which models may behave otherwise:")
+        for change in texts:
+            _show(printer, change.level.word, change.tool, change.message, change.rule)
+    for change in changelog.of_level(Level.NONE):
+        _show(printer, "note", change.tool, change.message, change.rule)
+
+
+def count_changes(changelog: Changelog) -> str:
+    """Count changes by level: "2 major and 1 minor change"."""
+    counts = [
+        f"{len(found)} {level.word}"
+        for level in (Level.MAJOR, Level.MINOR, Level.PATCH)
+        if (found := changelog.of_level(level))
+    ]
+    if not counts:
+        return "no change"
+    graded = sum(change.level > Level.NONE for change in changelog.changes)
+    return f"{format_count(graded, 'change')} ({', '.join(counts)})"
+
+
+def _show(printer: Printer, word: str, tool: str, message: str, rule: str) -> None:
+    name = f"{visible(tool)}: " if tool else ""
+    printer.result(f"  {word:<5}  {name}{visible(message)}  [{rule}]")

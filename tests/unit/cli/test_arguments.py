@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpgen.cli.arguments import TypedArguments
-from mcpgen.cli.usage_error import UsageError
+from mcpgen.cli.exit_codes import UsageError
 
 SCHEMA = {
     "properties": {
