@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from mcpgen.contract.errors import ConfigurationError
+from mcpgen.contract.extras import ConfigurationError
 from mcpgen.text.flags import is_true
 from mcpgen.text.hosts import canonical_host, is_private, is_unusual_spelling
 from mcpgen.text.origins import is_confirmed_origin, origin_of

@@ -1,17 +1,28 @@
-"""Extras (optional dependencies) of the runtime: which a server needs and which are missing."""
+"""Invalid configuration of a server: its error, and missing extras (optional dependencies)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from mcpgen.contract.errors import ConfigurationError
-
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Final
 
     from mcpgen.jsonschema.types import JsonObject
+
+
+class ConfigurationError(Exception):
+    """A configuration with which the server cannot start or a call cannot be sent.
+
+    The message says what to set. `setting` is the missing or invalid environment variable, or "".
+    """
+
+    def __init__(self, message: str, *, setting: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting
+
 
 MODULE_OF_EXTRA: Final = {"seal": "cryptography"}
 _MAX_NAMED_TOOLS: Final = 3

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Final
+
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")  # RFC 9110, section 5.6.2
 _TEXT: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+\Z")
@@ -54,3 +57,14 @@ def find_scheme_fault(
     if location == "header" and name.lower() in _NO_CREDENTIALS:
         return f"`{name}` is set by the HTTP client"
     return ""
+
+
+CONTENT_ID = "content-id"  # identifies a part for references (RFC 2387, section 3.4)
+
+
+def read_fixed_value(schema: Any) -> Any:
+    """Return the only value that a header's schema allows, or its default; None without one."""
+    if not isinstance(schema, dict):
+        return None
+    values = schema.get("enum", ())
+    return schema.get("const", schema.get("default", values[0] if len(values) == 1 else None))

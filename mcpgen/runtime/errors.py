@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpgen.contract.errors import ConfigurationError
+from mcpgen.contract.extras import ConfigurationError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

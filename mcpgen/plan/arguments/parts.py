@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from mcpgen.contract.part_headers import CONTENT_ID, read_fixed_value
+from mcpgen.contract.http_names import CONTENT_ID, read_fixed_value
 from mcpgen.ir.api import Encoding, MediaType
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.media_types import Kind, classify_media_type, is_json

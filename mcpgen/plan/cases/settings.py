@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mcpgen.contract.placeholders import sample_setting, text_of_setting
+from mcpgen.contract.needs import sample_setting, text_of_setting
 from mcpgen.ir.tool_plan import Fixed, ServerPlan, ToolPlan
 from mcpgen.jsonschema.samples import Samples
 from mcpgen.jsonschema.types import JsonObject, JsonValue

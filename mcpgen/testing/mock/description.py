@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, convert, field
 from msgspec.structs import force_setattr, replace
 
-from mcpgen.contract.part_headers import CONTENT_ID, read_fixed_value
+from mcpgen.contract.http_names import CONTENT_ID, read_fixed_value
 from mcpgen.jsonschema.direction import Direction
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonSchema, JsonValue

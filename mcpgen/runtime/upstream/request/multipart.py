@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from mcpgen.contract.part_headers import read_fixed_value
+from mcpgen.contract.http_names import read_fixed_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.upstream.request.body_schemas import (
     PartSchemas,
