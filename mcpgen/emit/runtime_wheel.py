@@ -20,7 +20,7 @@ from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import Final
 
-from mcpgen.emit.lockfile.lockfile import with_lf
+from mcpgen.emit.lockfile import with_lf
 from mcpgen.emit.write.ownership import VENDORED_WHEEL
 from mcpgen.ir.file_set import Owner, PlannedFile
 from mcpgen.ir.templates import template_root

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lockfile.lockfile import by_operation_key, with_lf
+from mcpgen.emit.lockfile import by_operation_key, with_lf
 from mcpgen.ir.api import Api, Server
 from mcpgen.ir.document import Document
 from mcpgen.ir.hidden_credentials import HiddenCredential

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from mcpgen.emit.lockfile.lockfile import Lock, LockedDocument
+from mcpgen.emit.lockfile import Lock, LockedDocument
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.options import BuildOptions
 
 if TYPE_CHECKING:  # `check` builds nothing, and starts faster without these
-    from mcpgen.emit.merge.base import Skeletons
+    from mcpgen.emit.merge.merge import Skeletons
     from mcpgen.ir.document import Document
     from mcpgen.ir.file_set import FileSet
     from mcpgen.ir.hidden_credentials import HiddenCredential

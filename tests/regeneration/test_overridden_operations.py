@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.emit.lockfile.lockfile import sha256
+from mcpgen.emit.lockfile import sha256
 from mcpgen.pipeline import run as pipeline
 from mcpgen.pipeline.commands.override import override
 from tests.regeneration import projects

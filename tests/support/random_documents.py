@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mcpgen.diagnostics import Problems
-from mcpgen.emit.lockfile.lockfile import LockedDocument
+from mcpgen.emit.lockfile import LockedDocument
 from mcpgen.ir.file_set import FileSet
 from mcpgen.pipeline.build import plan_server
 from mcpgen.pipeline.inputs import InputFiles, Inputs, PlannedProject

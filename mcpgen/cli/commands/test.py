@@ -14,7 +14,7 @@ from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Directory, command
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.emit.write.reconcile import format_diff
+from mcpgen.emit.reconcile import format_diff
 from mcpgen.factory.packages import find_package
 from mcpgen.pipeline.outcome import Outcome
 

@@ -8,15 +8,81 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from mcpgen.emit.merge.blocks import TESTS, fold, unfold
+from mcpgen.emit.lockfile import LockedFile
 from mcpgen.emit.merge.diff3 import Conflict, Lines, diff3, is_clean, join, with_markers
-from mcpgen.emit.merge.toml import apply_edits, merge_toml
-from mcpgen.emit.merge.values import merge_values
+from mcpgen.emit.merge.toml import apply_edits, merge_toml, merge_values
+from mcpgen.emit.write.ownership import STATE_FOLDER
+from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+
+_MARKER = re.compile(r"\s*<!-- /?mcpgen:([a-z-]+) -->\s*\Z")
+_START = re.compile(r"\s*<!-- mcpgen:([a-z-]+) -->\s*\Z")
+
+TESTS = "tests"
+
+Blocks = Mapping[str, tuple[str, ...]]
+"""The lines between a block's two markers, by its name."""
+
+
+def fold(lines: Sequence[str]) -> tuple[list[str], Blocks]:
+    """Take the blocks out of a text, and leave their markers.
+
+    A marker without its other half, or one that stands twice, is text like any other.
+    """
+    rest: list[str] = []
+    blocks: dict[str, tuple[str, ...]] = {}
+    stripped = [line.strip() for line in lines]
+    number = 0
+    while number < len(lines):
+        rest.append(lines[number])
+        found = _START.match(lines[number])
+        number += 1
+        if found and stripped.count(stripped[number - 1]) == 1:
+            end = f"<!-- /mcpgen:{found[1]} -->"
+            if stripped.count(end) == 1 and end in stripped[number:]:
+                stop = stripped.index(end)
+                blocks[found[1]] = tuple(lines[number:stop])
+                number = stop
+    return rest, blocks
+
+
+def stray_markers(lines: Sequence[str]) -> list[int]:
+    """Return where markers stand that are of no block, as `fold` tells blocks; lines from 0.
+
+    A name of which no marker is left is none: whoever deletes both does without the block.
+    """
+    rest, blocks = fold(lines)
+    return [
+        number
+        for number, line in enumerate(lines)
+        if line in rest and (found := _MARKER.match(line)) and found[1] not in blocks
+    ]
+
+
+def unfold(lines: Sequence[str], blocks: Blocks) -> list[str]:
+    """Put blocks back between their markers, where `fold` left them together."""
+    text: list[str] = []
+    for line, following in zip(lines, (*lines[1:], ""), strict=True):
+        text.append(line)
+        found = _START.match(line)
+        if found and following.strip() == f"<!-- /mcpgen:{found[1]} -->":
+            text += blocks.get(found[1], ())
+    return text
+
+
+def with_block(text: str, name: str, content: str) -> str:
+    """Put lines into a block of a text, if it has that block."""
+    rest, blocks = fold(text.split("\n"))
+    if name not in blocks:
+        return text
+    return "\n".join(unfold(rest, {**blocks, name: tuple(content.splitlines())}))
+
 
 _UNIONS = frozenset({".dockerignore", ".gitattributes", ".gitignore"})
 
@@ -128,3 +194,79 @@ def _merge_json(base: str, yours: str, ours: str) -> tuple[str, tuple[str, ...]]
     edits = merge_values(json.loads(base), values, json.loads(ours))
     text = json.dumps(apply_edits(values, edits), indent=2, ensure_ascii=False) + "\n"
     return text, tuple(".".join(at) for at in edits.conflicts)
+
+
+BASE_FILE = f"{STATE_FOLDER}/base.json"
+
+Skeletons = Callable[[], Sequence[FileSet]]
+"""Renders every skeleton that mcpgen ever shipped for this project, today's first."""
+
+
+def make_base(merged: Iterable[PlannedFile]) -> PlannedFile:
+    """Make the base of the next run."""
+    lines = {file.path: file.content.decode().split("\n") for file in merged}
+    text = json.dumps(lines, indent=1, sort_keys=True) + "\n"
+    return PlannedFile(BASE_FILE, text.encode(), Owner.GENERATED)
+
+
+class Base:
+    """What the `merged` files were; asks for older skeletons only where that was lost."""
+
+    def __init__(
+        self,
+        content: bytes | None,
+        locked: Mapping[str, LockedFile],
+        skeletons: Skeletons,
+    ) -> None:
+        self._texts = _read(content)
+        self._locked = locked
+        self._skeletons = skeletons
+        self._rendered: Sequence[FileSet] | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there is none, or none that can be read."""
+        return self._texts is None
+
+    def knows(self, path: str) -> bool:
+        """Whether an earlier run made the file, as far as the base tells."""
+        return self._texts is not None and path in self._texts
+
+    def of(self, path: str, yours: bytes) -> bytes | None:
+        """Return what mcpgen made of a file, of which the user made `yours`; None if it never did.
+
+        Of older skeletons it is the one with the recorded hash, else the one that `yours` has most
+        lines of.
+        """
+        if self._texts is not None:
+            text = self._texts.get(path)
+            return None if text is None else text.encode()
+        made = [
+            file.content for files in self._all_rendered() for file in files if file.path == path
+        ]
+        locked = self._locked.get(path)
+        for content in made:
+            if locked is not None and locked.is_untouched(content):
+                return content
+        return max(made, key=lambda content: _likeness(content, yours), default=None)
+
+    def _all_rendered(self) -> Sequence[FileSet]:
+        if self._rendered is None:
+            self._rendered = self._skeletons()
+        return self._rendered
+
+
+def _read(content: bytes | None) -> dict[str, str] | None:
+    try:
+        base = json.loads(content or b"")
+        return {path: "\n".join(lines) for path, lines in base.items()}
+    except (ValueError, TypeError, AttributeError):
+        return None
+
+
+def _likeness(made: bytes, yours: bytes) -> float:
+    """Compare without the marked blocks, whose text changes with the document."""
+    lines, your_lines = (
+        fold(text.decode("utf-8", "replace").split("\n"))[0] for text in (made, yours)
+    )
+    return SequenceMatcher(None, lines, your_lines, autojunk=False).ratio()

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mcpgen.changelog import RULES, Changelog, Level, compare, next_version
 from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
-from mcpgen.emit.lockfile.lockfile import Lock
+from mcpgen.emit.lockfile import Lock
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.surface import Surface
 from mcpgen.pipeline.options import GenerateOptions, Progress

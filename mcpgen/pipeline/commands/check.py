@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.lockfile.lockfile import Lock, sha256
-from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE
-from mcpgen.emit.merge.blocks import TESTS
-from mcpgen.emit.write.write import is_interrupted
+from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock, sha256
+from mcpgen.emit.merge.merge import TESTS
+from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
 from mcpgen.pipeline.options import CheckReport
 from mcpgen.pipeline.outcome import Outcome

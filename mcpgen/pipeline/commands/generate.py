@@ -11,11 +11,9 @@ from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.emit.lockfile.lockfile import Lock
-from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE
-from mcpgen.emit.write.project_lock import lock_project
-from mcpgen.emit.write.reconcile import Changes, Earlier, format_diff, reconcile
-from mcpgen.emit.write.write import RefusedError, is_interrupted, roll_forward
+from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock
+from mcpgen.emit.reconcile import Changes, Earlier, format_diff, reconcile
+from mcpgen.emit.write import RefusedError, is_interrupted, lock_project, roll_forward
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.pipeline.commands.changelog import read_levels

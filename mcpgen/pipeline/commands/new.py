@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.emit.write.project_lock import lock_project
-from mcpgen.emit.write.reconcile import Earlier, reconcile
-from mcpgen.emit.write.write import RefusedError
+from mcpgen.emit.reconcile import Earlier, reconcile
+from mcpgen.emit.write import RefusedError, lock_project
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest, Manifest, SelectRule, ServerEntry, SourceEntry
 from mcpgen.pipeline.commands.new_declared import is_manifest, make_from_manifest, with_origins

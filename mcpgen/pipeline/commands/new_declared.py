@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lockfile.lockfile import with_lf
+from mcpgen.emit.lockfile import with_lf
 from mcpgen.ir.file_set import MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.options import Options, Progress

@@ -12,10 +12,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
-from mcpgen.emit.lockfile.lockfile import Lock, LockedFile, dump_lock, sha256, with_lf
-from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
-from mcpgen.emit.write.project_lock import lock_project
-from mcpgen.emit.write.write import RefusedError, roll_forward, write
+from mcpgen.emit.lockfile import (
+    OVERRIDDEN_FILE,
+    Lock,
+    LockedFile,
+    dump_lock,
+    dump_overridden,
+    parse_overridden,
+    sha256,
+    with_lf,
+)
+from mcpgen.emit.write import RefusedError, lock_project, roll_forward, write
 from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool

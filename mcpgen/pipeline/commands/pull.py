@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.emit.lockfile.lockfile import Lock, LockedDocument, dump_lock, sha256
+from mcpgen.emit.lockfile import Lock, LockedDocument, dump_lock, sha256
+from mcpgen.emit.reconcile import rescue_copy
+from mcpgen.emit.write import BusyError, RefusedError, is_interrupted, lock_project, write
 from mcpgen.emit.write.ownership import RESCUE_FOLDER
-from mcpgen.emit.write.project_lock import BusyError, lock_project
-from mcpgen.emit.write.reconcile import rescue_copy
-from mcpgen.emit.write.write import RefusedError, is_interrupted, write
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
 from mcpgen.pipeline.commands.changelog import read_levels

@@ -14,9 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
-from mcpgen.emit.lockfile.lockfile import Lock, LockedDocument
-from mcpgen.emit.write.project_lock import BusyError, lock_project
-from mcpgen.emit.write.write import RefusedError, is_interrupted
+from mcpgen.emit.lockfile import Lock, LockedDocument
+from mcpgen.emit.write import BusyError, RefusedError, is_interrupted, lock_project
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.hidden_credentials import HiddenCredential

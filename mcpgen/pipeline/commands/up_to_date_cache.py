@@ -13,7 +13,7 @@ import contextlib
 from pathlib import Path
 
 from mcpgen.diagnostics import Severity
-from mcpgen.emit.lockfile.lockfile import sha256
+from mcpgen.emit.lockfile import sha256
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.options import Report

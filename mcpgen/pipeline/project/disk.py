@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.emit.write.project_lock import BusyError
-from mcpgen.emit.write.write import (
+from mcpgen.emit.write import (
     JOURNAL_FILE,
+    BusyError,
     CutShortError,
     JournalDamagedError,
     OutsideTargetError,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcpgen.emit.lockfile.lockfile import LockTooNewError, LockUnreadableError, parse_lock, with_lf
+from mcpgen.emit.lockfile import LockTooNewError, LockUnreadableError, parse_lock, with_lf
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.pipeline.project.project_folder import read_file
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.lockfile.lockfile import sha256
+from mcpgen.emit.lockfile import sha256
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.user_cache import code_digest, user_cache

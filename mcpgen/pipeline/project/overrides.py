@@ -15,8 +15,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.lockfile.overridden import OVERRIDDEN_FILE, dump_overridden, parse_overridden
-from mcpgen.emit.write.reconcile import Changes
+from mcpgen.emit.lockfile import OVERRIDDEN_FILE, dump_overridden, parse_overridden
+from mcpgen.emit.reconcile import Changes
 from mcpgen.ir.hand_written import HandWritten, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.manifest.generated_handler import find_edited_handlers, read_handler

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.lockfile.lockfile import (
+from mcpgen.emit.lockfile import (
     Lock,
     LockedFile,
     LockTooNewError,
@@ -23,9 +23,9 @@ from mcpgen.emit.lockfile.lockfile import (
     recover_lock,
     sha256,
 )
+from mcpgen.emit.reconcile import Changes
+from mcpgen.emit.write import write
 from mcpgen.emit.write.ownership import RESCUE_FOLDER, STATE_FOLDER
-from mcpgen.emit.write.reconcile import Changes
-from mcpgen.emit.write.write import write
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.ir.surface import SurfaceTool
 from mcpgen.pipeline.outcome import Outcome, StoppedError

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lockfile.lockfile import Lock
+from mcpgen.emit.lockfile import Lock
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.write.reconcile import Changes, Unmerged
+from mcpgen.emit.reconcile import Changes, Unmerged
 from mcpgen.ir.file_set import Owner
 
 

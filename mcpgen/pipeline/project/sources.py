@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.emit.lockfile.lockfile import Lock, LockedDocument
+from mcpgen.emit.lockfile import Lock, LockedDocument
 from mcpgen.ir.api import ApiSource
 from mcpgen.ir.manifest import LocatedManifest, Manifest, SourceEntry
 from mcpgen.ir.tool_plan import EnvironmentVariable

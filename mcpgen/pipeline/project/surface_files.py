@@ -11,7 +11,7 @@ from mcpgen.changelog import (
     is_surface_source,
     read_surface,
 )
-from mcpgen.emit.lockfile.lockfile import Lock, sha256
+from mcpgen.emit.lockfile import Lock, sha256
 from mcpgen.ir.surface import SURFACE_FILE, Surface
 from mcpgen.pipeline.project.git import read_tree_at
 

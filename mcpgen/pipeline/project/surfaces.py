@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from mcpgen.changelog import SurfaceUnreadableError, read_surface
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.lockfile.lockfile import Lock, sha256
+from mcpgen.emit.lockfile import Lock, sha256
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.surface import SURFACE_FILE, Surface
 from mcpgen.pipeline.outcome import Outcome, StoppedError

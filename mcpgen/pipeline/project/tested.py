@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mcpgen.emit.merge.blocks import TESTS, with_block
+from mcpgen.emit.merge.merge import TESTS, with_block
 from mcpgen.pipeline.project.atomic_write import write_atomically
 from mcpgen.pipeline.project.evidence import is_evidence_current, read_evidence
 from mcpgen.pipeline.project.project_folder import read_file

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.emit.merge.blocks import fold, stray_markers
+from mcpgen.emit.merge.merge import fold, stray_markers
 from mcpgen.emit.write.ownership import CONFLICT_FOLDER
 from mcpgen.pipeline.project.project_folder import read_file
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from mcpgen.emit.lockfile.lockfile import (
+from mcpgen.emit.lockfile import (
     Lock,
     LockedDocument,
     LockedFile,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.emit.write import project_lock as holding
-from mcpgen.emit.write.project_lock import BusyError, lock_project
+from mcpgen.emit import write as holding
+from mcpgen.emit.write import BusyError, lock_project
 
 
 def test_two_runs_do_not_meet(tmp_path: Path) -> None:

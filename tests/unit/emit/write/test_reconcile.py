@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mcpgen.emit.lockfile.lockfile import LockedFile, sha256
-from mcpgen.emit.merge.base import BASE_FILE
-from mcpgen.emit.write.reconcile import Changes, Earlier, format_diff, reconcile
+from mcpgen.emit.lockfile import LockedFile, sha256
+from mcpgen.emit.merge.merge import BASE_FILE
+from mcpgen.emit.reconcile import Changes, Earlier, format_diff, reconcile
 from mcpgen.ir.file_set import Owner, PlannedFile
 
 OLD, NEW, MINE = b"old\n", b"new\n", b"mine\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.emit.write import write as writing
-from mcpgen.emit.write.write import (
+from mcpgen.emit import write as writing
+from mcpgen.emit.write import (
     CutShortError,
     JournalDamagedError,
     OutsideTargetError,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.emit.write.project_lock import lock_project
+from mcpgen.emit.write import lock_project
 from mcpgen.pipeline import run as pipeline
 from tests.support.projects import silent
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from mcpgen.emit.lockfile.lockfile import parse_lock
+from mcpgen.emit.lockfile import parse_lock
 from mcpgen.openapi.validate import external as judging
 from mcpgen.pipeline import build
 from mcpgen.pipeline import run as pipeline
@@ -176,7 +176,7 @@ def test_a_disk_that_refuses_leaves_nothing(
     def no_space(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mcpgen.emit.write.write.os.fsync", no_space)
+    monkeypatch.setattr("mcpgen.emit.write.os.fsync", no_space)
     report = pipeline.new(str(source), tmp_path / "server", options, silent)
     assert (report.outcome, codes(report)) == ("findings", ["no-space"])
     assert not (tmp_path / "server").exists()

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from mcpgen.emit.lockfile.lockfile import LockedFile, is_binary, sha256, with_lf
-from mcpgen.emit.merge.base import BASE_FILE, Base, Skeletons, make_base
-from mcpgen.emit.merge.merge import Merged, merge
+from mcpgen.emit.lockfile import LockedFile, is_binary, sha256, with_lf
+from mcpgen.emit.merge.merge import BASE_FILE, Base, Merged, Skeletons, make_base, merge
 from mcpgen.emit.write.ownership import CONFLICT_FOLDER, RESCUE_FOLDER
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 

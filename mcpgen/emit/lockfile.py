@@ -1,8 +1,4 @@
-"""`mcpgen.lock`: the inputs, the files and the tool names of the last run.
-
-JSON that people review and merge as text: sorted, one entry per line, and the same on every
-machine.
-"""
+"""`mcpgen.lock` and `.mcpgen/overridden.json`: what mcpgen remembers of its last run."""
 
 from __future__ import annotations
 
@@ -16,7 +12,9 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from mcpgen.ir.file_set import Owner
+from mcpgen.emit.write.ownership import STATE_FOLDER
+from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.ir.hand_written import OverrideRecord
 from mcpgen.jsonschema.types import JsonObject
 
 LOCK_VERSION = 2  # 1 recorded one document apart from the others, and operations without it
@@ -405,3 +403,48 @@ class _Entries:
         for key, entry in self._entries:
             with contextlib.suppress(msgspec.ValidationError):
                 yield key, msgspec.convert(entry, type_)
+
+
+OVERRIDDEN_FILE = f"{STATE_FOLDER}/overridden.json"
+
+
+def dump_overridden(overridden: Mapping[str, OverrideRecord]) -> PlannedFile:
+    """Write the file; operations by key, and of each what it has."""
+    lines = (
+        f"{json.dumps(key)}: {json.dumps(_to_json(entry), sort_keys=True)}"
+        for key, entry in sorted(overridden.items())
+    )
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    return PlannedFile(OVERRIDDEN_FILE, text.encode(), Owner.GENERATED)
+
+
+def _to_json(entry: OverrideRecord) -> JsonObject:
+    values: JsonObject = msgspec.to_builtins(entry)
+    if entry.tool is not None:
+        values["tool"] = _without_gaps(msgspec.to_builtins(entry.tool))
+    return _without_gaps(values)
+
+
+def _without_gaps(values: JsonObject) -> JsonObject:
+    # `SurfaceTool` has no defaults for its texts.
+    return {
+        name: value
+        for name, value in values.items()
+        if value or name in {"title", "description", "input_schema"}
+    }
+
+
+def parse_overridden(content: bytes | None) -> dict[str, OverrideRecord]:
+    """Read the file; nothing where it is lost.
+
+    Of one that a merge mixed up each line that still is an entry counts, the first of an operation.
+    """
+    try:
+        return msgspec.json.decode(content or b"{}", type=dict[str, OverrideRecord])
+    except (msgspec.DecodeError, RecursionError):
+        found: dict[str, OverrideRecord] = {}
+        for line in (content or b"").splitlines():
+            with contextlib.suppress(msgspec.DecodeError, RecursionError):
+                entry = b"{" + line.strip().removesuffix(b",") + b"}"
+                found = msgspec.json.decode(entry, type=dict[str, OverrideRecord]) | found
+        return found

@@ -1,1 +1,0 @@
-"""`mcpgen.lock`, and what mcpgen remembers of overridden operations."""
