@@ -12,7 +12,7 @@ MAX_LINES = 700
 BROAD = {"Exception", "BaseException"}
 KNOWN_BROAD_EXCEPTS = {  # where one failure must not take everything else with it
     ("mcpgen.cli.app", "run"),
-    ("mcpgen.factory.test.mutation.trial", "_fails"),
+    ("mcpgen.factory.test.mutation.campaign", "_fails"),
     ("mcpgen.factory.workspace.fleet", "_attempt"),
     ("mcpgen.runtime.handlers.dispatcher", "_run"),
     ("mcpgen.runtime.startup.loading", "find_failure"),

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcpgen.factory.test.mutation.mutants import Mutant, TextChange
-from mcpgen.factory.test.mutation.package import PackageFiles
-from mcpgen.factory.test.mutation.trial import Bench
+from mcpgen.factory.test.mutation.campaign import Bench
+from mcpgen.factory.test.mutation.mutants import Mutant, PackageFiles, TextChange
 from tests.support.paths import EXAMPLES
 
 FAULTS: list[dict[str, Any]] = tomllib.loads(

@@ -126,7 +126,7 @@ def run_tests(
     """Run the tests of a package, those that were generated and its own."""
     from mcpgen.factory.test.live import Live
     from mcpgen.factory.test.proof import Mutating, prove
-    from mcpgen.factory.workspace.processes import usable_cores
+    from mcpgen.factory.workspace.fleet import usable_cores
 
     package = find_package(directory)
     if import_mcp_jest is not None:
@@ -157,8 +157,7 @@ def run_tests(
 def _prove(printer: Printer, prove: Callable[..., Proof]) -> int:
     from mcpgen.factory.test.mutation.campaign import UnsoundSuiteError
     from mcpgen.factory.test.proof import collect_campaign_facts
-    from mcpgen.factory.test.run import MissingPackagesError
-    from mcpgen.factory.test.selection import SelectionError
+    from mcpgen.factory.test.run import MissingPackagesError, SelectionError
 
     try:
         with printer.progress() as progress:

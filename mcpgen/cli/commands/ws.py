@@ -39,7 +39,7 @@ def init(printer: Printer, *, dry_run: DryRun = False) -> int:
 
     An mcpgen-workspace.yaml that is there already, here or above, is never written over.
     """
-    from mcpgen.factory.workspace.first_file import make_first_file
+    from mcpgen.factory.workspace.root_files import make_first_file
     from mcpgen.ir.workspace import WORKSPACE_FILE
 
     def run() -> int:
@@ -90,9 +90,9 @@ def generate(
 ) -> int:
     """Generate servers again, and the inventory at the root."""
     if jobs != 1 and len(servers or ()) != 1 and not affected:  # so that there is much to do
-        from mcpgen.factory.workspace import processes
+        from mcpgen.factory.workspace import fleet
 
-        processes.begin()
+        fleet.begin()
     from mcpgen.factory.workspace import commands
     from mcpgen.pipeline.options import GenerateOptions
 

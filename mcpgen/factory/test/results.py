@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -62,3 +65,86 @@ def _counts(groups: Sequence[Group]) -> dict[str, int]:
         "failed": sum(len(group.failed) for group in groups),
         "untested": sum(len(group.untested) for group in groups),
     }
+
+
+_CALLS = "tests.generated.test_tools"
+_WHOLE = "the server"
+_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+
+
+def read_report(report: Path) -> tuple[Group, ...]:
+    """Read a report of pytest; return its groups in the order of their first tests.
+
+    Raises:
+        FileNotFoundError: there is no report.
+        ElementTree.ParseError: it is incomplete.
+    """
+    groups: dict[str, Group] = {}
+    root = ElementTree.parse(report).getroot()  # noqa: S314  (the pytest that we started wrote it)
+    for case in root.iter("testcase"):
+        module, test = case.get("classname", ""), case.get("name", "")
+        name, test = _name_test(module, test)
+        group = groups.setdefault(name, Group(name, is_tool=module == _CALLS and name != _WHOLE))
+        failure = case.find("failure")
+        failure = case.find("error") if failure is None else failure
+        skipped = case.find("skipped")
+        if failure is not None:
+            group.failed.append((test, _read_reason(failure)))
+        elif skipped is not None:
+            group.untested.append((test, skipped.get("message", "")))
+        else:
+            group.passed.append(test)
+    return tuple(groups.values())
+
+
+def _name_test(module: str, test: str) -> tuple[str, str]:
+    """Return the group of a test, and its name there."""
+    if module == _CALLS and test.startswith("test_call["):
+        tool, _, what = test.removeprefix("test_call[").removesuffix("]").partition(": ")
+        return tool, what
+    if module.startswith("tests.generated"):
+        return _WHOLE, test
+    return f"{module.replace('.', '/')}.py" if module else "tests", test
+
+
+def _read_reason(failure: ElementTree.Element) -> str:
+    """Return the reason for a failure, without details of the assertion."""
+    message = failure.get("message", "").removeprefix("AssertionError: ")
+    lines = [line for line in message.splitlines() if not line.startswith("assert ")]
+    return "\n".join(lines or [message]).strip()
+
+
+def add_to_report(junit: Path, groups: Sequence[Group]) -> None:
+    """Append groups to a report; create it if it does not exist.
+
+    Raises:
+        OSError: the report cannot be written.
+    """
+    if junit.is_file():
+        root = ElementTree.parse(junit).getroot()  # noqa: S314  (the pytest that we started wrote it)
+    else:
+        junit.parent.mkdir(parents=True, exist_ok=True)
+        root = ElementTree.Element("testsuites")
+    for group in groups:
+        outcomes = [
+            *((test, "", "") for test in group.passed),
+            *((test, "failure", why) for test, why in group.failed),
+            *((test, "skipped", why) for test, why in group.untested),
+        ]
+        counts = {
+            "tests": str(len(outcomes)),
+            "failures": str(len(group.failed)),
+            "skipped": str(len(group.untested)),
+        }
+        suite = ElementTree.SubElement(root, "testsuite", {"name": group.name, **counts})
+        for test, outcome, why in outcomes:
+            named = {"classname": group.name, "name": _replace_illegal(test)}
+            case = ElementTree.SubElement(suite, "testcase", named)
+            if outcome:
+                ElementTree.SubElement(case, outcome, {"message": _replace_illegal(why)})
+    ElementTree.ElementTree(root).write(junit, "utf-8", xml_declaration=True)
+
+
+def _replace_illegal(text: str) -> str:
+    """Replace characters that are invalid in XML (XML 1.0, `Char`)."""
+    return _NOT_IN_XML.sub("\ufffd", text)

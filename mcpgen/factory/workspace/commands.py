@@ -11,8 +11,8 @@ from msgspec import Struct, field
 
 from mcpgen.changelog import Level
 from mcpgen.diagnostics import Problems
-from mcpgen.factory.workspace import pinning, root_files, tasks
-from mcpgen.factory.workspace.fleet import ServerResult, Task, run_fleet
+from mcpgen.factory.workspace import root_files, tasks
+from mcpgen.factory.workspace.fleet import ServerResult, Task, run_fleet, usable_cores
 from mcpgen.factory.workspace.members import (
     Apart,
     Server,
@@ -20,8 +20,7 @@ from mcpgen.factory.workspace.members import (
     WorkspaceRefusedError,
     open_workspace,
 )
-from mcpgen.factory.workspace.processes import usable_cores
-from mcpgen.factory.workspace.stamps import Stamps, list_installed
+from mcpgen.factory.workspace.tasks import Stamps, list_installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.outcome import Outcome, worst
@@ -137,10 +136,10 @@ def upgrade(
     The changes of each server are in its own folder, and can be reviewed and committed separately.
     """
     workspace = open_workspace(request.here)
-    workspace = pinning.change_pin(workspace, to) if to else workspace
+    workspace = root_files.change_pin(workspace, to) if to else workspace
     _refuse_other_version(workspace)
     if to and not options.only_shows:
-        pinning.write_pin(workspace)
+        root_files.write_pin(workspace)
     task = partial(tasks.generate_server, options)
     results, unaffected = _run(workspace, request, "upgrade", task, progress)
     return _with_root_files(workspace, results, unaffected, is_dry_run=options.only_shows)

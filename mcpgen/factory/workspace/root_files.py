@@ -6,17 +6,47 @@ generated in `.gitattributes`. Text around the markers is the user's, and stays 
 
 from __future__ import annotations
 
+import glob
+import importlib.metadata
+import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
+from msgspec.structs import replace
+from packaging.version import Version
 
 from mcpgen.diagnostics import Location, Problems
-from mcpgen.factory.workspace.files import replace_file
 from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
+from mcpgen.factory.workspace.tasks import LEFT_BY_TOOLS
+from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
+from mcpgen.ir.version_pin import VersionPin
+from mcpgen.ir.workspace import WORKSPACE_FILE
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
+from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.project.atomic_write import write_atomically
+from mcpgen.pipeline.project.system_faults import report_system_fault
 from mcpgen.pipeline.project.workspace import ServerFacts, format_table, read_server_facts
+from mcpgen.text.lines import text_lines
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file atomically; its mode is kept, and a link remains a link.
+
+    Raises:
+        WorkspaceRefusedError: a system error; nothing was written.
+    """
+    try:
+        place = path.resolve()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(place, content)
+    except OSError as error:
+        problems = Problems()
+        outcome = report_system_fault(error, problems, path)
+        raise WorkspaceRefusedError(problems, outcome) from None
+
 
 _GENERATED = (
     ".copier-answers.yml", ".mcpgen/**", "mcpgen.lock", "src/*/_generated/**", "tests/generated/**",
@@ -193,3 +223,117 @@ def with_block(content: bytes | None, block: Block) -> bytes:
     before, _, rest = content.partition(begin)
     after = rest.partition(end)[2]
     return before + block.lines(newline).encode() + after
+
+
+def change_pin(workspace: Workspace, to: str) -> Workspace:
+    """Return the workspace with another pin, without writing it.
+
+    Raises:
+        WorkspaceRefusedError: invalid version range `to`.
+    """
+    try:
+        pin = VersionPin.parse(to)
+    except ValueError:
+        raise WorkspaceRefusedError.because(
+            "usage",
+            f"invalid version range `{to}`",
+            Outcome.USAGE,
+            help='use a version or a range, such as "0.4.*" or ">=0.4.1,<0.5"',
+        ) from None
+    settings = replace(workspace.settings, mcpgen=pin)
+    return replace(workspace, settings=settings)
+
+
+def write_pin(workspace: Workspace) -> None:
+    """Replace the old pin in the file with the workspace's pin.
+
+    Raises:
+        WorkspaceRefusedError: the file cannot be written.
+    """
+    path = workspace.root / WORKSPACE_FILE
+    at = workspace.settings.at(("mcpgen",))
+    text = path.read_bytes().decode("utf-8")
+    lines = text_lines(text)
+    lines[at.line - 1] = _with_pin(lines[at.line - 1], at, workspace.settings.mcpgen.text)
+    replace_file(path, "".join(lines).encode())
+
+
+def _with_pin(line: str, at: Location, pin: str) -> str:
+    start = at.column - 1
+    return f'{line[:start]}"{pin}"{line[start + at.width :]}'
+
+
+_TEXT = """\
+# The servers that `mcpgen ws` looks after together.
+version: 1
+mcpgen: {pin}
+servers: {patterns}
+# inventory: {{file: README.md}}  # a table of them, between <!-- mcpgen:servers --> and its end
+# defaults: {{owner: "@org/team"}}
+# codeowners: {{file: .github/CODEOWNERS}}
+# gitattributes: {{file: .gitattributes}}
+# schema: {{file: mcpgen.schema.json}}  # for editors; new servers refer to it
+"""
+
+
+class FirstFile(Struct, frozen=True):
+    """The text of the file, and its servers."""
+
+    root: Path
+    text: str
+    servers: tuple[str, ...]
+
+    def write(self) -> None:
+        """Write the file.
+
+        Raises:
+            WorkspaceRefusedError: the file cannot be written.
+        """
+        replace_file(self.root / WORKSPACE_FILE, self.text.encode())
+
+
+def make_first_file(here: Path) -> FirstFile:
+    """Make the file for the servers below `here`, without writing it.
+
+    Raises:
+        WorkspaceRefusedError: `here` is in a workspace already, or there are no servers below it.
+    """
+    here = here.resolve()
+    for folder in (here, *here.parents):
+        if (folder / WORKSPACE_FILE).exists():
+            raise WorkspaceRefusedError.because(
+                "workspace-exists",
+                f"{folder} is already a workspace",
+                Outcome.USAGE,
+                at=Location((folder / WORKSPACE_FILE).as_posix()),
+                why="a server belongs to one workspace, which defines its pin and owners",
+                help="add missing servers to its `servers`; `mcpgen ws list` shows the others",
+            )
+    servers = tuple(sorted(_servers(here)))
+    if not servers:
+        raise WorkspaceRefusedError.because(
+            "no-servers",
+            f"no mcpgen server below {here}",
+            Outcome.USAGE,
+            why=f"a server is a folder with {MANIFEST_FILE}",
+            help="change to the repository's root, or make a server with `mcpgen new SOURCE`",
+        )
+    parents = {PurePosixPath(server).parent.as_posix() for server in servers}
+    patterns = [f"{glob.escape(each)}/*" if each != "." else "*" for each in sorted(parents)]
+    release = Version(importlib.metadata.version("mcpgen")).release
+    pin = ".".join([*map(str, release[:2]), "*"])
+    # A string of JSON is one of YAML.
+    text = _TEXT.format(pin=json.dumps(pin), patterns=json.dumps(patterns, ensure_ascii=False))
+    return FirstFile(here, text, servers)
+
+
+def _servers(here: Path) -> Iterator[str]:
+    """Yield the relative paths of the servers below a folder, without nested ones."""
+    for folder, subfolders, files in os.walk(here):
+        inside = Path(folder).relative_to(here).as_posix()
+        if inside != "." and {MANIFEST_FILE, LOCK_FILE} <= set(files):
+            yield inside
+            subfolders.clear()
+        subfolders[:] = [
+            name for name in subfolders if name not in LEFT_BY_TOOLS and name[0] != "."
+        ]

@@ -8,8 +8,14 @@ from typing import Any
 
 from mcpgen.factory.test.mutation import equivalence
 from mcpgen.factory.test.mutation.handlers import OTHER_VERB
-from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, Tokens
-from mcpgen.factory.test.mutation.package import JsonObject, PackageFiles
+from mcpgen.factory.test.mutation.mutants import (
+    GONE,
+    JsonChange,
+    JsonObject,
+    Mutant,
+    PackageFiles,
+    Tokens,
+)
 from mcpgen.text.json_pointer import json_pointer
 
 _OTHER_STYLE = {
@@ -264,3 +270,123 @@ OPERATORS: dict[str, tuple[str, Make]] = {
     "flipped-annotation": ("an annotation that says the opposite", _flip_annotation),
 }
 """What each operator does, by its id, and how."""
+
+
+_BOUNDS = (
+    "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maxProperties", "maximum",
+    "minItems", "minLength", "minProperties", "minimum", "multipleOf",
+)  # fmt: skip
+_DROPPED = (*_BOUNDS, "enum", "const", "format", "pattern", "type", "uniqueItems")
+_MAPS = ("$defs", "properties", "patternProperties")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_ONES = ("additionalProperties", "items", "then", "else")
+
+SCHEMA_OPERATORS = {
+    "dropped-required": "a member may be missing that must not",
+    "extra-members": "members that nobody described are let through",
+    **{f"dropped-{keyword}": f"`{keyword}` is gone" for keyword in _DROPPED},
+}
+"""What each operator does, by its id."""
+
+
+def make_schema_mutants(package: PackageFiles) -> Iterator[Mutant]:
+    """Make every mutant of every argument schema, by tool."""
+    for tool in package.tools:
+        contract = Contract(package, tool)
+        listed: Tokens = ("listing", "inputSchema")
+        full = contract.entry.get("input_schema")
+        root: Tokens = listed if full is None else ("input_schema",)
+        schema = contract.entry["listing"]["inputSchema"] if full is None else full
+        for tokens, node in _walk_subschemas(schema, ()):
+            yield from _loosen(contract, root, tokens, node, schema)
+
+
+def _loosen(
+    contract: Contract, root: Tokens, tokens: Tokens, node: JsonObject, schema: JsonObject
+) -> Iterator[Mutant]:
+    where = (*root, *tokens)
+    shown = "/".join(tokens) or "the arguments"
+    for keyword in _DROPPED:
+        if keyword in node:
+            rule = equivalence.of_keyword(schema, tokens, keyword)
+            what = f"`{keyword}` of {shown} is gone"
+            yield contract.mutant(f"dropped-{keyword}", (*where, keyword), GONE, what, rule)
+    for name in node.get("required", ()):
+        less = [other for other in node["required"] if other != name]
+        rule = equivalence.of_required(schema, tokens)
+        what = f"{shown} need no `{name}`"
+        yield contract.mutant("dropped-required", (*where, "required"), less, what, rule)
+    if node.get("additionalProperties") is False:
+        rule = equivalence.of_extra_members(schema, tokens, is_listed=root[0] == "listing")
+        what = f"{shown} may hold what nobody described"
+        extra = (*where, "additionalProperties")
+        yield contract.mutant("extra-members", extra, True, what, rule)
+
+
+def _walk_subschemas(schema: Any, tokens: Tokens) -> Iterator[tuple[Tokens, JsonObject]]:
+    """Give a schema and all within it; not what `not` and `if` hold, where less lets less pass."""
+    if not isinstance(schema, dict):
+        return
+    yield tokens, schema
+    for key in _MAPS:
+        for name, node in schema.get(key, {}).items():
+            yield from _walk_subschemas(node, (*tokens, key, name))
+    for key in _LISTS:
+        for number, node in enumerate(schema.get(key, ())):
+            yield from _walk_subschemas(node, (*tokens, key, str(number)))
+    for key in _ONES:
+        yield from _walk_subschemas(schema.get(key), (*tokens, key))
+
+
+SERVER_OPERATORS = {
+    "credential-name": "a key under another name",
+    "credential-place": "a key in another place of the request",
+    "credential-scheme": "`basic` in place of `bearer`, and the other way round",
+    "unset-credential": "a setting that belongs to no credential",
+    "lost-group": "a group of tools that is not loaded",
+    "lost-alias": "a former name of a tool that is forgotten",
+}
+"""What each operator does, by its id."""
+
+_OTHER_BASE_URL = {"cookie": "header", "header": "query", "query": "header"}
+_OTHER_SCHEME = {"basic": "bearer", "bearer": "basic"}
+
+
+def make_server_mutants(package: PackageFiles) -> Iterator[Mutant]:
+    """Make every mutant of the server's contract; of credentials, of those that a tool uses."""
+    file = f"{package.generated}/contract.json"
+    used = {
+        scheme
+        for _, contract in package.tools.values()
+        for requirement in contract["request"].get("security", ())
+        for scheme in requirement
+    }
+
+    def mutant(operator: str, tokens: Tokens, value: Any, what: str) -> Mutant:
+        place = f"{file}#{json_pointer(tokens)}"
+        return Mutant(operator, "", place, what, (JsonChange(file, tokens, value),))
+
+    for name, scheme in package.server.get("security_schemes", {}).items():
+        tokens: Tokens = ("security_schemes", name)
+        if name not in used:
+            continue
+        if scheme["type"] == "apiKey":
+            other = f"{scheme['name']}-Other"
+            what = f"`{scheme['name']}` became `{other}`"
+            yield mutant("credential-name", (*tokens, "name"), other, what)
+            place = _OTHER_BASE_URL[scheme["in"]]
+            what = f"`{scheme['name']}` moved from {scheme['in']} to {place}"
+            yield mutant("credential-place", (*tokens, "in"), place, what)
+        other = _OTHER_SCHEME.get(str(scheme.get("scheme", "")).lower(), "")
+        if other:
+            what = f"`{name}` is `{other}`"
+            yield mutant("credential-scheme", (*tokens, "scheme"), other, what)
+    for number, variable in enumerate(package.server.get("environment", ())):
+        if variable.get("scheme") in used:
+            what = f"`{variable['name']}` belongs to no credential"
+            tokens = ("environment", str(number), "scheme")
+            yield mutant("unset-credential", tokens, GONE, what)
+    for number, group in enumerate(package.server.get("groups", ())):
+        yield mutant("lost-group", ("groups", str(number)), GONE, f"`{group}` is not loaded")
+    for alias in package.server.get("aliases", {}):
+        yield mutant("lost-alias", ("aliases", alias), GONE, f"`{alias}` is forgotten")

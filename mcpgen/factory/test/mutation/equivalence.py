@@ -10,8 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from mcpgen.factory.test.mutation.mutants import Tokens, at
-from mcpgen.factory.test.mutation.package import JsonObject
+from mcpgen.factory.test.mutation.mutants import JsonObject, Tokens, at
 
 RULES = {
     "scalar": "a value that is neither array nor object is spelled alike with any `explode`, and"

@@ -8,8 +8,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from mcpgen.factory.test.mutation.mutants import Mutant, TextChange
-from mcpgen.factory.test.mutation.package import PackageFiles
+from mcpgen.factory.test.mutation.mutants import Mutant, PackageFiles, TextChange
 
 OTHER_VERB = {
     "DELETE": "GET",

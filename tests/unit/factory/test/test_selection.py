@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.factory.test.selection import SelectionError, parse_selection
+from mcpgen.factory.test.run import SelectionError, parse_selection
 
 NAMES = ["A sold pet", "get_pet", "mcpgen.tests.yaml"]
 

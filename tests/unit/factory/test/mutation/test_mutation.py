@@ -10,14 +10,13 @@ from mcpgen.factory.packages import NoPackageError
 from mcpgen.factory.test.mutation import equivalence
 from mcpgen.factory.test.mutation.campaign import (
     OPERATORS,
+    Bench,
     UnsoundSuiteError,
     choose_mutants,
     list_mutants,
     run_campaign,
 )
-from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, TextChange
-from mcpgen.factory.test.mutation.package import PackageFiles
-from mcpgen.factory.test.mutation.trial import Bench
+from mcpgen.factory.test.mutation.mutants import GONE, JsonChange, Mutant, PackageFiles, TextChange
 from tests.support.paths import EXAMPLES
 
 PETSTORE = EXAMPLES / "petstore-mcp"
