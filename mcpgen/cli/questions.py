@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.output.problem_text import visible
-from mcpgen.ir.credential_destinations import CredentialDestination
-from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.jsonschema.types import JsonObject
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}\Z")

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import replace
 
-from mcpgen.emit.write.ownership import STATE_FOLDER
-from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.ir.file_set import STATE_FOLDER, Owner, PlannedFile
 from mcpgen.ir.hand_written import OverrideRecord
 from mcpgen.jsonschema.types import JsonObject
 

@@ -12,8 +12,7 @@ from msgspec import Struct, field
 
 from mcpgen.emit.lockfile import LockedFile, is_binary, sha256, with_lf
 from mcpgen.emit.merge.merge import BASE_FILE, Base, Merged, Skeletons, make_base, merge
-from mcpgen.emit.write.ownership import CONFLICT_FOLDER, RESCUE_FOLDER
-from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.file_set import CONFLICT_FOLDER, RESCUE_FOLDER, FileSet, Owner, PlannedFile
 
 ReadFile = Callable[[str], bytes | None]
 """Gives the content of the project's file at a path, or None where there is none."""

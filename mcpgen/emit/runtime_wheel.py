@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from mcpgen.emit.lockfile import with_lf
-from mcpgen.emit.write.ownership import VENDORED_WHEEL
-from mcpgen.ir.file_set import Owner, PlannedFile
+from mcpgen.ir.file_set import VENDORED_WHEEL, Owner, PlannedFile
 from mcpgen.ir.templates import template_root
 
 _PACKAGE: Final = Path(__file__).resolve().parents[1]

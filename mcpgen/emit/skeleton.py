@@ -11,8 +11,7 @@ from pathlib import Path
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.emit.child_faults import system_error
 from mcpgen.emit.scratch import scratch_folder
-from mcpgen.emit.write.ownership import owner_of
-from mcpgen.ir.file_set import FileSet, PlannedFile
+from mcpgen.ir.file_set import FileSet, PlannedFile, owner_of
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.safe_text import SafeText
 

@@ -21,8 +21,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from mcpgen.emit.lockfile import sha256
-from mcpgen.emit.write.ownership import RESCUE_FOLDER, STATE_FOLDER
-from mcpgen.ir.file_set import FileSet
+from mcpgen.ir.file_set import RESCUE_FOLDER, STATE_FOLDER, FileSet
 
 JOURNAL_FILE = f"{STATE_FOLDER}/journal.json"
 _STAGE = f"{STATE_FOLDER}/stage"

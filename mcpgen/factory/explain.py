@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.ir.manifest import LocatedManifest
-from mcpgen.ir.manifest_operations import KEY_METHODS
+from mcpgen.ir.manifest_entries import KEY_METHODS
 from mcpgen.ir.tool_plan import Argument, ToolPlan
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.pipeline.build import plan_project

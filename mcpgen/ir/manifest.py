@@ -14,31 +14,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct, field
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.manifest_declared import (
-    BodyEntry,
-    PromptArgument,
-    PromptEntry,
-    PromptMessage,
-    ResourceEntry,
-    StepEntry,
-    StepRetryEntry,
-    ToolEntry,
-    ToolsetEntry,
-    WorkflowEntry,
-)
-from mcpgen.ir.manifest_operations import (
+from mcpgen.ir.manifest_entries import (
     EFFECTS,
     AnnotationsEntry,
+    BodyEntry,
     EffectiveEntry,
-    OperationEntry,
-    PaginateEntry,
-    ParameterEntry,
-    PollEntry,
-    ResultEntry,
-    RetryEntry,
-    is_bulk_key,
-)
-from mcpgen.ir.manifest_types import (
     Entry,
     EnvironmentName,
     HeaderName,
@@ -46,11 +26,27 @@ from mcpgen.ir.manifest_types import (
     HttpUrl,
     JsonSchema,
     McpRevision,
+    OperationEntry,
     Origin,
+    PaginateEntry,
+    ParameterEntry,
+    PollEntry,
+    PromptArgument,
+    PromptEntry,
+    PromptMessage,
+    ResourceEntry,
+    ResultEntry,
+    RetryEntry,
     SourceName,
+    StepEntry,
+    StepRetryEntry,
     Text,
     Tokens,
+    ToolEntry,
     ToolName,
+    ToolsetEntry,
+    WorkflowEntry,
+    is_bulk_key,
     key,
 )
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.manifest_types import key
+from mcpgen.ir.manifest_entries import key
 
 TESTS_FILE = "mcpgen.tests.yaml"
 

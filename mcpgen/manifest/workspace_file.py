@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath, PureWindowsPath
 
 from mcpgen.diagnostics import Problems, RejectedError
-from mcpgen.ir.version_pin import VersionPin
-from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceFile, WorkspaceSettings, list_owners
+from mcpgen.ir.workspace import (
+    WORKSPACE_FILE,
+    VersionPin,
+    WorkspaceFile,
+    WorkspaceSettings,
+    list_owners,
+)
 from mcpgen.manifest.typed_file import TypedFile, read_typed
 
 _OWNER = re.compile(r"[^\s@]*@[^\s@]+\Z")

@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.emit.lockfile import by_operation_key, with_lf
 from mcpgen.ir.api import Api, Server
+from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.document import Document
-from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.manifest import SourceEntry
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.arazzo import ArazzoDocuments

@@ -14,9 +14,9 @@ from mcpgen.pipeline.options import BuildOptions
 
 if TYPE_CHECKING:  # `check` builds nothing, and starts faster without these
     from mcpgen.emit.merge.merge import Skeletons
+    from mcpgen.ir.credentials import HiddenCredential
     from mcpgen.ir.document import Document
     from mcpgen.ir.file_set import FileSet
-    from mcpgen.ir.hidden_credentials import HiddenCredential
     from mcpgen.ir.tool_plan import ServerPlan
     from mcpgen.pipeline.parse import ParsedDocument
     from mcpgen.pipeline.project.credentials import Confirm, Decide

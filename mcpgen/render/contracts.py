@@ -12,15 +12,16 @@ from mcpgen.ir.tool_plan import (
     Argument,
     DeclaredPlan,
     EnvironmentVariable,
+    IndexEntry,
     ResultPolicies,
     ServerPlan,
     ToolGroupPlan,
     ToolPlan,
+    ToolSearch,
     WorkflowPlan,
     build_list_entry,
     source_prefix,
 )
-from mcpgen.ir.tool_search import IndexEntry, ToolSearch
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.render.request_contract import bundle, omit_empty, request_contract, server_object
 

@@ -6,8 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from mcpgen.ir.credential_destinations import CredentialDestination
-from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.filters import quote
 from mcpgen.text.prose import one_line, shorten

@@ -9,8 +9,7 @@ import msgspec
 
 from mcpgen.contract.snapshot import find_contradicting_hints, snapshot_entry
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.ir.tool_search import IndexEntry
+from mcpgen.ir.tool_plan import IndexEntry, ServerPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.render import contracts, json_text
 from mcpgen.render.call_types import calls_module

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
-from mcpgen.ir.credential_destinations import CredentialDestination
+from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.first_steps import FirstSteps
-from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.credentials_yaml import origin_entries, parameter_entries, source_entries

@@ -21,7 +21,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from mcpgen.cli.questions import confirm_origin
-from mcpgen.ir.credential_destinations import CredentialDestination
+from mcpgen.ir.credentials import CredentialDestination
 from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import Options
 from tests.support.attack.api import Exchange, HostileApi

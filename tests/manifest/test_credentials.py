@@ -21,7 +21,7 @@ from prompt_toolkit.output import DummyOutput
 from mcpgen.cli.app import run
 from mcpgen.cli.questions import decide_credential
 from mcpgen.factory.packages import find_package
-from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client
 from mcpgen.testing.mock.upstream import RecordedRequest

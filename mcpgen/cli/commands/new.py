@@ -13,8 +13,7 @@ from mcpgen.cli.output.report import Printer
 from mcpgen.pipeline.outcome import Outcome
 
 if TYPE_CHECKING:
-    from mcpgen.ir.credential_destinations import CredentialDestination
-    from mcpgen.ir.hidden_credentials import HiddenCredential
+    from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
     from mcpgen.pipeline.options import Options
 
 _Source = Annotated[

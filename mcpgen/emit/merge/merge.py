@@ -18,8 +18,7 @@ from msgspec import Struct
 from mcpgen.emit.lockfile import LockedFile
 from mcpgen.emit.merge.diff3 import Conflict, Lines, diff3, is_clean, join, with_markers
 from mcpgen.emit.merge.toml import apply_edits, merge_toml, merge_values
-from mcpgen.emit.write.ownership import STATE_FOLDER
-from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.file_set import STATE_FOLDER, FileSet, Owner, PlannedFile
 
 _MARKER = re.compile(r"\s*<!-- /?mcpgen:([a-z-]+) -->\s*\Z")
 _START = re.compile(r"\s*<!-- mcpgen:([a-z-]+) -->\s*\Z")

@@ -22,8 +22,7 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
 from mcpgen.factory.workspace.tasks import LEFT_BY_TOOLS
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
-from mcpgen.ir.version_pin import VersionPin
-from mcpgen.ir.workspace import WORKSPACE_FILE
+from mcpgen.ir.workspace import WORKSPACE_FILE, VersionPin
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.outcome import Outcome
 from mcpgen.pipeline.project.atomic_write import write_atomically

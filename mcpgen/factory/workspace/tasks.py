@@ -20,7 +20,7 @@ from mcpgen.diagnostics import Diagnostic, Location, Problems
 from mcpgen.factory.workspace.fleet import ServerResult
 from mcpgen.factory.workspace.members import Server
 from mcpgen.ir.file_set import LOCK_FILE
-from mcpgen.ir.version_pin import VersionPin
+from mcpgen.ir.workspace import VersionPin
 from mcpgen.pipeline.options import GenerateOptions
 from mcpgen.pipeline.outcome import Outcome, worst
 from mcpgen.pipeline.project.project_folder import find_lock, read_file, toolchain

@@ -15,9 +15,8 @@ from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.emit.lockfile import Lock, LockedDocument, dump_lock, sha256
 from mcpgen.emit.reconcile import rescue_copy
 from mcpgen.emit.write import BusyError, RefusedError, is_interrupted, lock_project, write
-from mcpgen.emit.write.ownership import RESCUE_FOLDER
 from mcpgen.ir.document import Document
-from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
+from mcpgen.ir.file_set import LOCK_FILE, RESCUE_FOLDER, FileSet, Owner, PlannedFile
 from mcpgen.pipeline.commands.changelog import read_levels
 from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.outcome import Outcome, StoppedError

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.emit.lockfile import Lock, LockedDocument
 from mcpgen.emit.write import BusyError, RefusedError, is_interrupted, lock_project
+from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
-from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.manifest import LocatedManifest, SourceEntry, is_bulk_key
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.pipeline.commands.generate import Edit, Prepared, prepare, write_prepared

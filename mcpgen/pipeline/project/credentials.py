@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.api import Api
-from mcpgen.ir.credential_destinations import CredentialDestination
+from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.file_set import MANIFEST_FILE
-from mcpgen.ir.hidden_credentials import HiddenCredential
 from mcpgen.ir.manifest import (
     LocatedManifest,
     OperationEntry,

@@ -25,8 +25,15 @@ from mcpgen.emit.lockfile import (
 )
 from mcpgen.emit.reconcile import Changes
 from mcpgen.emit.write import write
-from mcpgen.emit.write.ownership import RESCUE_FOLDER, STATE_FOLDER
-from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
+from mcpgen.ir.file_set import (
+    ANSWERS_FILE,
+    LOCK_FILE,
+    MANIFEST_FILE,
+    RESCUE_FOLDER,
+    STATE_FOLDER,
+    Owner,
+    PlannedFile,
+)
 from mcpgen.ir.surface import SurfaceTool
 from mcpgen.pipeline.outcome import Outcome, StoppedError
 

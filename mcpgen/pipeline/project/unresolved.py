@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.merge.merge import fold, stray_markers
-from mcpgen.emit.write.ownership import CONFLICT_FOLDER
+from mcpgen.ir.file_set import CONFLICT_FOLDER
 from mcpgen.pipeline.project.project_folder import read_file
 
 _MARKER = re.compile(r"(<{7}|>{7}) ")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import SecurityScheme, Server
-from mcpgen.ir.credential_destinations import CredentialDestination
+from mcpgen.ir.credentials import CredentialDestination
 from mcpgen.ir.manifest import SecuritySchemeEntry
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.policy import Policy

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from mcpgen.diagnostics import Place
 from mcpgen.ir.api import Operation, Parameter
-from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan, source_prefix
 from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema

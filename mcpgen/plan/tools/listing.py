@@ -8,8 +8,7 @@ from typing import TypeAlias
 from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.manifest import ToolsetEntry
-from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, WorkflowPlan
-from mcpgen.ir.tool_search import ToolSearch, Toolset
+from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, ToolSearch, Toolset, WorkflowPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.extensions import list_scopes

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
-from mcpgen.ir.tool_search import IndexEntry
+from mcpgen.ir.tool_plan import IndexEntry, ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.plan.naming.operation_phrases import is_opaque
 from mcpgen.plan.naming.words import snake_case

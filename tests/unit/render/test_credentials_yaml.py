@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.render.credentials_yaml import in_flow, parameter_entries, source_entries
 
 BEARER = {"type": "http", "scheme": "bearer"}

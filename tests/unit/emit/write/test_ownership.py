@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.emit.write.ownership import owner_of
-from mcpgen.ir.file_set import Owner
+from mcpgen.ir.file_set import Owner, owner_of
 from mcpgen.text.identifiers import Identifier
 
 

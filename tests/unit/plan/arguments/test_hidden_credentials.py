@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpgen.ir.hidden_credentials import HiddenCredential
+from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.plan.arguments.hidden_credentials import find_hidden_credentials
 
 ANSWERS = {"200": {"description": "ok"}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpgen.diagnostics import Problems
-from mcpgen.ir.tool_search import IndexEntry
+from mcpgen.ir.tool_plan import IndexEntry
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy

@@ -1,4 +1,4 @@
-"""Credentials of an API that its document does not declare as a security scheme."""
+"""Credentials that a document does not declare, and other origins that would receive them."""
 
 from __future__ import annotations
 
@@ -50,3 +50,23 @@ class HiddenCredential(Struct, frozen=True):
                 " authentication."
             )
         return "The document declares security schemes, and no operation uses them."
+
+
+class CredentialDestination(Struct, frozen=True):
+    """An origin in the document that would receive credentials."""
+
+    origin: str  # "https://auth.example.com"; `{region}` stands for a server variable
+    source: str  # `ApiSource.name`
+    tools: tuple[str, ...]  # names of the tools whose credentials it would receive
+    at: Place
+    scheme: str = ""  # the scheme whose tokens are requested there; "": requests of the tools
+    is_confirmed: bool = False
+
+    @property
+    def subject_phrase(self) -> str:
+        """The requests that go to the origin, as the subject of a sentence."""
+        number = len(self.tools)
+        tools = f"{number:,} tool{'' if number == 1 else 's'}"
+        if self.scheme:
+            return f"Token requests of the security scheme `{self.scheme}`, for {tools},"
+        return f"Requests of {tools}"

@@ -1,1 +1,0 @@
-"""Writing a project as a whole or not at all."""

@@ -1,0 +1,465 @@
+"""Entries of `mcpgen.yaml`: operations, and declared tools, resources, prompts and workflows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import UNSET, Meta, Struct, field
+
+
+def key(description: str, *examples: Any) -> Meta:
+    """Return the description of a key for editors. Each example is a value of the key."""
+    return Meta(description=description, examples=list(examples))
+
+
+Tokens: TypeAlias = tuple[str, ...]
+"""Keys and list indexes that lead to a value of the manifest."""
+JsonSchema: TypeAlias = dict[str, Any] | bool
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+ToolName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]{0,63}$")]
+McpRevision: TypeAlias = Literal[
+    "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
+]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=3600)]
+PageCount: TypeAlias = Annotated[int, Meta(ge=1, le=1000)]
+
+EnvironmentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Z][A-Z0-9_]{0,99}$")]
+HeaderName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+OptionalHeaderName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9!#$%&'*+.^_`|~-]*$")]
+HeaderText: TypeAlias = Annotated[str, Meta(pattern="^([!-~]([ -~]*[!-~])?)?$")]
+SourceName: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$")]
+ArgumentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
+Origin: TypeAlias = Annotated[str, Meta(pattern=r"^https?://[^\s/?#@]+/?$")]
+HttpUrl: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
+
+
+class Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A mapping of the manifest."""
+
+
+EFFECTS = ("read", "write", "destructive")
+ALL_OPERATIONS = "*"
+KEY_METHODS = ("PATCH", "POST")
+"""Methods whose requests become safe to retry with an idempotency key."""
+
+
+def is_bulk_key(key: str) -> bool:
+    """Return whether a key of `operations` covers many: `*`, `tag:NAME` or `effect:NAME`."""
+    return key == ALL_OPERATIONS or key.startswith(("tag:", "effect:"))
+
+
+class ParameterEntry(Entry, frozen=True):
+    """What becomes of one argument of a tool."""
+
+    name: Annotated[ArgumentName, key("Another name.", "pet_name")] = ""
+    description: Annotated[
+        str, key("The description, instead of that of the document.", "The name of the pet.")
+    ] = ""
+    hidden: Annotated[
+        bool, key("Whether the argument is hidden from clients, and never sent.", True)
+    ] = False
+    fixed: Annotated[
+        Any,
+        key("A value that every call sends. The argument is hidden from clients.", "json", 20),
+    ] = UNSET
+    default: Annotated[
+        Any,
+        key("The value if the call, or the environment variable, gives none.", 20, "available"),
+    ] = UNSET
+    from_environment: Annotated[
+        EnvironmentName,
+        key(
+            "An environment variable of the server. The argument is hidden from clients, and every"
+            " call sends the value of the variable.",
+            "SHOP_TEAM_ID",
+        ),
+    ] = ""
+    secret: Annotated[
+        bool | None,
+        key(
+            "Whether the value of `from_environment` is masked in logs and results, like a"
+            " credential. By default, if the parameter has the format `password` or the name of a"
+            " credential.",
+            True,
+        ),
+    ] = None
+
+
+class ResultEntry(Entry, frozen=True):
+    """The part of a response that a tool returns."""
+
+    select: Annotated[
+        tuple[Text, ...],
+        key("The members to keep.", ["id", "owner.name", "items[].id"]),
+    ] = ()
+    max_items: Annotated[
+        Annotated[int, Meta(ge=1)] | None, key("The most items of a list.", 50)
+    ] = None
+    max_bytes: Annotated[
+        Annotated[int, Meta(ge=256)] | None, key("The most bytes of the result.", 20_000)
+    ] = None
+
+
+class PaginateEntry(Entry, frozen=True):
+    """How many pages of a list one call may read."""
+
+    max_pages: Annotated[PageCount, key("The most pages that one call reads.", 5)]
+
+
+class PollEntry(Entry, frozen=True):
+    """Repeat the request until a member of the response has one of some values."""
+
+    until: Annotated[Text, key("The member to compare.", "status", "job.state")]
+    values: Annotated[
+        tuple[Any, ...],
+        Meta(min_length=1),
+        key("The values that end the wait.", ["done", "failed"]),
+    ]
+    interval_seconds: Annotated[Seconds, key("The time between two requests.", 2)] = 2.0
+    timeout_seconds: Annotated[Seconds, key("The longest wait.", 60)] = 60.0
+
+
+class RetryEntry(Entry, frozen=True):
+    """How often a request is sent that may be repeated."""
+
+    attempts: Annotated[
+        int, Meta(ge=1, le=10), key("The most requests, the first one included.", 3)
+    ]
+
+
+class AnnotationsEntry(
+    Entry,
+    frozen=True,
+    rename={
+        "read_only": "readOnlyHint",
+        "destructive": "destructiveHint",
+        "idempotent": "idempotentHint",
+        "open_world": "openWorldHint",
+    },
+):
+    """The tool annotations of MCP, where the HTTP method says too little."""
+
+    read_only: Annotated[bool | None, key("Whether the tool changes nothing.", True)] = None
+    destructive: Annotated[
+        bool | None, key("Whether the tool may overwrite or delete something.", False)
+    ] = None
+    idempotent: Annotated[
+        bool | None, key("Whether a second call with the same arguments changes nothing.", True)
+    ] = None
+    open_world: Annotated[
+        bool | None, key("Whether the tool reaches systems outside of this server.", True)
+    ] = None
+
+
+class OperationEntry(Entry, frozen=True):
+    """The settings of one operation, or of many."""
+
+    name: Annotated[ToolName | None, key("The name of the tool.", "find_pets")] = None
+    aliases: Annotated[
+        tuple[ToolName, ...],
+        key("Other names by which clients can call the tool. They are not listed.", ["get_pets"]),
+    ] = ()
+    title: Annotated[str, key("The title that clients show.", "Find pets")] = ""
+    description: Annotated[
+        str, key("The description, instead of that of the document.", "Find pets by status.")
+    ] = ""
+    append: Annotated[
+        str, key("A text to add to the description.", "Ask for at most ten pets.")
+    ] = ""
+    parameters: Annotated[
+        dict[str, ParameterEntry],
+        key(
+            "What becomes of the arguments, by name. `body.status` is a property of the body.",
+            {"limit": {"default": 20}, "body.status": {"fixed": "new"}},
+        ),
+    ] = field(default_factory=dict)
+    result: Annotated[
+        ResultEntry | None,
+        key("The part of the response that the tool returns.", {"select": ["items[].id"]}),
+    ] = None
+    paginate: Annotated[
+        Literal[False] | PaginateEntry | None,
+        key(
+            "How many pages of a list one call may read. `false` reads one page only.",
+            {"max_pages": 5},
+            False,
+        ),
+    ] = None
+    poll: Annotated[
+        PollEntry | None,
+        key(
+            "Repeat the request until the response shows one of these values.",
+            {"until": "status", "values": ["done", "failed"]},
+        ),
+    ] = None
+    confirm: Annotated[
+        str,
+        key(
+            "A question for the user (elicitation). Nothing is sent before the user agrees.",
+            "Delete this pet?",
+        ),
+    ] = ""
+    annotations: Annotated[
+        AnnotationsEntry | None,
+        key("The annotations of the tool.", {"readOnlyHint": True}),
+    ] = None
+    timeout_seconds: Annotated[
+        Seconds | None, key("The most time for one call of the API, retries included.", 30)
+    ] = None
+    retry: Annotated[
+        RetryEntry | None,
+        key("How often a request is sent that may be repeated.", {"attempts": 3}),
+    ] = None
+    idempotency_header: Annotated[
+        OptionalHeaderName | None,
+        key(
+            "The header that gets a fresh key for each POST and PATCH, the same for its retries. By"
+            ' default, the one that the document declares; `""` for none.',
+            "Idempotency-Key",
+            "",
+        ),
+    ] = None
+    expose: Annotated[
+        Literal["tool", "resource", "template", "prompt", "off"],
+        key("What the operation is served as. `off` leaves it out.", "resource", "off"),
+    ] = "tool"
+
+
+class EffectiveEntry(Struct, frozen=True):
+    """The merged settings of one operation, from all manifest entries that cover it."""
+
+    entry: OperationEntry = OperationEntry()
+    own: Tokens = ()  # the place of the operation's own entry, existing or not
+    inherited: Mapping[Tokens, Tokens] = field(default_factory=dict)
+    """Places of settings from other entries: keys inside the entry -> keys in the manifest."""
+
+    def tokens(self, *inside: str) -> Tokens:
+        """Return the keys that lead to a setting in the manifest."""
+        for length in range(len(inside), 0, -1):
+            if inside[:length] in self.inherited:
+                return (*self.inherited[inside[:length]], *inside[length:])
+        return (*self.own, *inside)
+
+    def is_inherited(self, setting: str) -> bool:
+        """Return whether a setting, or a member of it, comes from an entry that covers many."""
+        return any(inside[0] == setting for inside in self.inherited)
+
+
+class BodyEntry(Entry, frozen=True):
+    """The body of the request of a declared tool."""
+
+    value: Annotated[
+        Any, key("The body: literals and expressions, in any structure.", {"name": "$inputs.name"})
+    ]
+    media_type: Annotated[str, key("The media type of the body.", "application/json")] = (
+        "application/json"
+    )
+
+
+class ToolEntry(Entry, frozen=True):
+    """A tool of one HTTP request, without an OpenAPI document."""
+
+    method: Annotated[str, Meta(pattern="^[A-Z]+$"), key("The HTTP method.", "GET")]
+    url: Annotated[
+        HttpUrl,
+        key("The URL, with parameters of the path in braces.", "https://api.example/pets/{id}"),
+    ]
+    description: Annotated[Text, key("What the tool does.", "Find a pet by its number.")]
+    title: Annotated[str, key("The title that clients show.", "Find a pet")] = ""
+    inputs: Annotated[
+        JsonSchema,
+        key(
+            "The JSON Schema of the arguments.",
+            {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]},
+        ),
+    ] = field(default_factory=dict)
+    path: Annotated[
+        dict[str, Any],
+        key("The parameters of the path. By default, the inputs so named.", {"id": "$inputs.id"}),
+    ] = field(default_factory=dict)
+    query: Annotated[
+        dict[str, Any], key("The query parameters.", {"q": "$inputs.text", "limit": 10})
+    ] = field(default_factory=dict)
+    headers: Annotated[
+        dict[str, Any], key("The headers.", {"Accept-Language": "$inputs.language"})
+    ] = field(default_factory=dict)
+    body: Annotated[
+        BodyEntry | None, key("The body of the request.", {"value": {"name": "$inputs.name"}})
+    ] = None
+    output: Annotated[
+        JsonSchema | None,
+        key(
+            "The JSON Schema of a JSON response.",
+            {"type": "object", "properties": {"name": {"type": "string"}}},
+        ),
+    ] = None
+    media_type: Annotated[
+        str, key("The media type of the response.", "application/json", "text/plain")
+    ] = "application/json"
+    security: Annotated[
+        tuple[str, ...], key("Names of `security_schemes`. All of them are needed.", ["key"])
+    ] = ()
+    annotations: Annotated[
+        AnnotationsEntry | None, key("The annotations of the tool.", {"readOnlyHint": True})
+    ] = None
+    result: Annotated[
+        ResultEntry | None,
+        key("The part of the response that the tool returns.", {"max_items": 50}),
+    ] = None
+    timeout_seconds: Annotated[
+        Seconds | None, key("The most time for one call of the API, retries included.", 30)
+    ] = None
+
+
+class ResourceEntry(Entry, frozen=True, rename={"media_type": "mimeType"}):
+    """A resource or, with parameters in its URI, a resource template."""
+
+    uri: Annotated[
+        Text, key("A URI, or a URI template (RFC 6570).", "shop://terms", "shop://pets/{pet_id}")
+    ]
+    title: Annotated[str, key("The title that clients show.", "Terms")] = ""
+    description: Annotated[str, key("What it contains.", "The terms of the shop.")] = ""
+    media_type: Annotated[str, key("Its media type.", "text/markdown")] = ""
+    text: Annotated[str | None, key("Its contents.", "Pets cannot be returned.")] = None
+    file: Annotated[
+        str, key("The file with its contents, inside the package below `src/`.", "data/terms.md")
+    ] = ""
+    operation: Annotated[
+        str,
+        key(
+            "The GET operation that returns its contents. Parameters of the URI are its arguments.",
+            "getPet",
+        ),
+    ] = ""
+
+
+class PromptArgument(Entry, frozen=True):
+    """An argument of a prompt."""
+
+    description: Annotated[str, key("What the argument means.", "The kind of the pet.")] = ""
+    required: Annotated[bool, key("Whether the prompt needs it.", True)] = False
+    values: Annotated[
+        tuple[str, ...], key("The values that completion suggests.", ["cat", "dog"])
+    ] = ()
+
+
+class PromptMessage(Entry, frozen=True):
+    """A message of a prompt."""
+
+    text: Annotated[
+        Text, key("The text. `{argument}` is replaced by its value.", "Find a {kind} for me.")
+    ]
+    role: Annotated[Literal["user", "assistant"], key("Who says it.", "user")] = "user"
+
+
+class PromptEntry(Entry, frozen=True):
+    """A prompt that the user can choose."""
+
+    messages: Annotated[
+        tuple[PromptMessage, ...],
+        Meta(min_length=1),
+        key("The messages.", [{"text": "Find a {kind} for me."}]),
+    ]
+    title: Annotated[str, key("The title that clients show.", "Find a pet")] = ""
+    description: Annotated[str, key("What the prompt is for.", "Look for a new pet.")] = ""
+    arguments: Annotated[
+        dict[str, PromptArgument], key("The arguments.", {"kind": {"required": True}})
+    ] = field(default_factory=dict)
+
+
+class StepRetryEntry(Entry, frozen=True):
+    """Call the operation of a step again after it failed."""
+
+    limit: Annotated[int, Meta(ge=1, le=10), key("The most further calls.", 3)]
+    after_seconds: Annotated[
+        float,
+        Meta(ge=0, le=60),
+        key("The time before the next call. `Retry-After` of the response comes first.", 2),
+    ] = 1.0
+    when: Annotated[
+        str,
+        key(
+            "A condition for it. Required for an operation that must not be repeated.",
+            "$statusCode == 503",
+        ),
+    ] = ""
+
+
+class StepEntry(Entry, frozen=True):
+    """One call of a workflow."""
+
+    id: Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$"), key("The name of the step.", "find")]
+    operation: Annotated[Text, key("An operationId, or a method and a path.", "GET /pets")]
+    arguments: Annotated[
+        dict[str, Any],
+        key("The arguments of the tool: literals and expressions.", {"limit": "$inputs.count"}),
+    ] = field(default_factory=dict)
+    when: Annotated[
+        str,
+        key(
+            "A condition (a simple condition of Arazzo). If it is false, the step is skipped.",
+            "$steps.find.outputs.count > 0",
+        ),
+    ] = ""
+    for_each: Annotated[
+        str, key("A list. The step runs for each `$item` of it.", "$steps.find.outputs.ids")
+    ] = ""
+    max_pages: Annotated[PageCount | None, key("The most pages that the step reads.", 5)] = None
+    retry: Annotated[
+        StepRetryEntry | None,
+        key("Call the operation again after it failed.", {"limit": 3}),
+    ] = None
+    outputs: Annotated[
+        dict[str, str],
+        key("Values for later steps, by name.", {"id": "$response.body#/items/0/id"}),
+    ] = field(default_factory=dict)
+
+
+class WorkflowEntry(Entry, frozen=True):
+    """A tool that makes several calls."""
+
+    description: Annotated[str, key("What the tool does.", "Find a pet and buy it.")] = ""
+    title: Annotated[str, key("The title that clients show.", "Buy a pet")] = ""
+    inputs: Annotated[
+        JsonSchema,
+        key(
+            "The JSON Schema of the arguments.",
+            {"type": "object", "properties": {"count": {"type": "integer"}}},
+        ),
+    ] = field(default_factory=dict)
+    steps: Annotated[
+        tuple[StepEntry, ...],
+        key("The calls, in their order.", [{"id": "find", "operation": "listPets"}]),
+    ] = ()
+    output: Annotated[
+        Any,
+        key("The result: literals and expressions.", {"id": "$steps.find.outputs.id"}),
+    ] = None
+    arazzo: Annotated[
+        str,
+        key(
+            "An Arazzo 1.0 document that has the workflow of this name, instead of `steps`.",
+            "workflows.arazzo.yaml",
+        ),
+    ] = ""
+    annotations: Annotated[
+        AnnotationsEntry | None, key("The annotations of the tool.", {"destructiveHint": False})
+    ] = None
+
+
+class ToolsetEntry(Entry, frozen=True):
+    """Tools that clients can list without the others (`--toolset NAME`)."""
+
+    description: Annotated[str, key("What its tools are for.", "Look for pets.")] = ""
+    tags: Annotated[tuple[Text, ...], key("Tags of operations.", ["pets"])] = ()
+    tools: Annotated[
+        tuple[Text, ...],
+        key(
+            "Names of tools, or operations as under `operations`.", ["find_pets", "GET /pets/{id}"]
+        ),
+    ] = ()
+    listed: Annotated[
+        bool,
+        key("Whether its tools are also listed if the others have to be searched for.", True),
+    ] = False
