@@ -25,7 +25,7 @@ from mcpgen.changelog.schema_values import (
     kinds,
     list_allowed,
 )
-from mcpgen.jsonschema.dialect_2020_12 import meta_schema
+from mcpgen.jsonschema.dialects import meta_schema
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.text.json_pointer import pointer_tokens
 

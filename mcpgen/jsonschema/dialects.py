@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import jsonschema_rs
+
 
 JSON_SCHEMA_2020_12: Final = "https://json-schema.org/draft/2020-12/schema"
 JSON_SCHEMA_DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
@@ -23,3 +28,14 @@ def find_dialect(schema: Mapping[str, Any]) -> str:
             f"2020-12, or declare {JSON_SCHEMA_2020_12!r} or {JSON_SCHEMA_DRAFT_07!r}"
         )
     return str(dialect)
+
+
+@functools.cache
+def meta_schema() -> jsonschema_rs.Draft202012Validator:
+    """Return the validator of schemas.
+
+    Unlike `jsonschema_rs.meta` it never asks the network for a dialect that it does not know.
+    """
+    import jsonschema_rs  # which most commands do without
+
+    return jsonschema_rs.Draft202012Validator({"$ref": JSON_SCHEMA_2020_12})

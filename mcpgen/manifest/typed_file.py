@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.jsonschema.dialect_2020_12 import JSON_SCHEMA_2020_12
+from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.openapi.source.limits import DEFAULT_LIMITS
 from mcpgen.openapi.source.source_file import ReadFile, read_source_file

@@ -19,7 +19,7 @@ from mcpgen.ir.workflow import (
     Value,
     Workflow,
 )
-from mcpgen.jsonschema.dialect_2020_12 import meta_schema
+from mcpgen.jsonschema.dialects import meta_schema
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.manifest.expressions import KINDS, ExpressionError, read_condition, read_value
 from mcpgen.openapi.validate.violations import describe_violations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcpgen.jsonschema.references import PREFIX, find_reference
+from mcpgen.jsonschema.schemas import PREFIX, find_reference
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from mcpgen.ir.api import MediaType, Operation
-from mcpgen.jsonschema.references import find_reference, iterate_parts
+from mcpgen.jsonschema.schemas import find_reference, iterate_parts
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.text.media_types import essence_of
 

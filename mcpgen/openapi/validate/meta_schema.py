@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from mcpgen.jsonschema.dialect_2020_12 import JSON_SCHEMA_2020_12
+from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.openapi.validate.violations import Violation, describe_violations
 

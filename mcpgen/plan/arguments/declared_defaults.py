@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Place, Problems
 from mcpgen.ir.api import MediaType, Operation, Parameter
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import OverriddenOperation
 from mcpgen.plan.cases.travelling import travels

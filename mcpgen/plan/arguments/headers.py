@@ -15,8 +15,8 @@ from mcpgen.diagnostics import Location, OperationRefusedError, Place
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.manifest import HeaderEntry, Tokens
 from mcpgen.ir.tool_plan import Fixed, SettingUse
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import OverriddenOperation, WirePlace
 from mcpgen.plan.policy import Policy

@@ -16,7 +16,7 @@ from mcpgen.diagnostics import Place
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan, source_prefix
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.text.prose import first_sentence

@@ -16,8 +16,8 @@ from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.manifest import EffectiveEntry
 from mcpgen.ir.manifest_entries import KEY_METHODS
 from mcpgen.ir.workflow import Workflow
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.plan.arguments.overrides import OverriddenOperation, WirePlace, find_argument_places
 from mcpgen.plan.tools.intent import names_of
 from mcpgen.plan.tools.result_policies import At

@@ -12,7 +12,7 @@ from mcpgen.absent import ABSENT
 from mcpgen.ir.api import DeclaredRequest, InputRef, Operation
 from mcpgen.ir.manifest import Manifest, OperationEntry
 from mcpgen.ir.tool_plan import Fixed
-from mcpgen.jsonschema.shapes import Shape
+from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import OverriddenOperation
 

@@ -11,8 +11,8 @@ from mcpgen.diagnostics import Location, OperationRefusedError, did_you_mean
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.manifest import OperationEntry, ParameterEntry
 from mcpgen.ir.tool_plan import Fixed, SettingUse
+from mcpgen.jsonschema.direction import Shape, Shapes
 from mcpgen.jsonschema.samples import Samples
-from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import assign_argument_names
 from mcpgen.text.prose import first_sentence

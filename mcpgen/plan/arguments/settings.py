@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.tool_plan import EnvironmentVariable, SettingUse, ToolPlan
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.schemas import find_json_type
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.text.prose import end_sentence, plain_line, shorten_at_sentence
 

@@ -13,9 +13,9 @@ from msgspec import UNSET, Struct, field
 
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError, Which, make_samples
 from mcpgen.jsonschema.schemas import Schemas
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments

@@ -9,8 +9,8 @@ from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import MediaType, Operation, SecurityScheme
 from mcpgen.ir.manifest import PollEntry
 from mcpgen.ir.tool_plan import ResultPolicies, ServerPlan, ToolPlan
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.cases.calls import PLACES, Call, Calls, choose_requirement, get_schema

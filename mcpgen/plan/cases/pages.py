@@ -8,8 +8,8 @@ from copy import deepcopy
 from msgspec import Struct
 
 from mcpgen.ir.tool_plan import Pagination, ToolPlan
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError, Samples, Which
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.schemas.tool_schema import list_response_schemas

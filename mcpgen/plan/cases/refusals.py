@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import UNSET, Struct, UnsetType
 
 from mcpgen.ir.tool_plan import ToolPlan
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from mcpgen.ir.api import MediaType, Parameter
 from mcpgen.ir.tool_plan import ToolPlan
+from mcpgen.jsonschema.direction import Shape, Shapes
 from mcpgen.jsonschema.samples import CannotSampleError
-from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.media_types import Kind, classify_body, is_range
 from mcpgen.plan.cases.calls import PLACES, Call, Calls

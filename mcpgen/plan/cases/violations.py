@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from mcpgen.jsonschema.references import find_reference
-from mcpgen.jsonschema.schemas import find_json_type
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
+from mcpgen.jsonschema.schemas import find_json_type, find_reference
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _MAX_DEPTH = 6

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mcpgen.ir.api import Api, Operation
-from mcpgen.jsonschema.references import iterate_reachable
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
+from mcpgen.jsonschema.schemas import iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import assign_safe_names
 

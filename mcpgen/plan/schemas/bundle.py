@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from mcpgen.jsonschema.references import PREFIX, find_reference
-from mcpgen.jsonschema.shapes import Shape, Shapes
+from mcpgen.jsonschema.direction import Shape, Shapes
+from mcpgen.jsonschema.schemas import PREFIX, find_reference
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile

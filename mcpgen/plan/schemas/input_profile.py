@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.schemas import find_json_type
-from mcpgen.jsonschema.shapes import Shape
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.transliteration import is_latin
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf

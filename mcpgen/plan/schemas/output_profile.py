@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mcpgen.jsonschema.shapes import Shape
+from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.schemas.input_profile import Build
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf

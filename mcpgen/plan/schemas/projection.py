@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 
 ITEMS = "[]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mcpgen.ir.api import MediaType, Operation
-from mcpgen.jsonschema.references import find_reference, iterate_reachable
+from mcpgen.jsonschema.schemas import find_reference, iterate_reachable
 from mcpgen.jsonschema.types import JsonSchema
 
 

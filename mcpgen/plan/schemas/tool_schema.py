@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from mcpgen.ir.api import Operation
 from mcpgen.ir.tool_plan import Argument
-from mcpgen.jsonschema.references import find_recursive_names
-from mcpgen.jsonschema.shapes import Shape, Shapes
+from mcpgen.jsonschema.direction import Shape, Shapes
+from mcpgen.jsonschema.schemas import find_recursive_names
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.arguments import ListedArgument
 from mcpgen.plan.arguments.media_types import is_json

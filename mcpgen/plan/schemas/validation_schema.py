@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mcpgen.jsonschema.direction import Direction
-from mcpgen.jsonschema.references import PREFIX, find_reference
+from mcpgen.jsonschema.schemas import PREFIX, find_reference
 from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema
 
 _UNCHECKED = frozenset(

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Location, Problems, did_you_mean
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest import EffectiveEntry, LocatedManifest, OperationEntry, Tokens, is_bulk_key
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.arguments.overrides import find_argument_places
 from mcpgen.plan.tools.annotations import derive_annotations

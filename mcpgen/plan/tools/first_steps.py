@@ -11,8 +11,8 @@ from msgspec import UNSET, Struct
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest import is_bulk_key
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError, Samples
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.plan.tools.intent import names_of
 from mcpgen.plan.tools.pagination import find_size_parameter

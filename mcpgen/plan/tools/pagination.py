@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.ir.tool_plan import Pagination
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.tool_schema import InputSchemas, list_response_schemas
 

@@ -10,8 +10,8 @@ from mcpgen.diagnostics import Location, OperationRefusedError
 from mcpgen.ir.api import SAFE_METHODS, Operation
 from mcpgen.ir.manifest import EffectiveEntry, PollEntry, ResultEntry
 from mcpgen.ir.tool_plan import Argument, Pagination, ResultPolicies
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.plan.schemas.projection import ITEMS, NoMemberError, Projection, nest_paths, split_path
 from mcpgen.plan.schemas.tool_schema import list_response_schemas

@@ -20,8 +20,8 @@ from mcpgen.ir.workflow import (
     Tokens,
     Value,
 )
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
-from mcpgen.jsonschema.shapes import Shapes
 from mcpgen.plan.arguments.arguments import CONTENT_TYPE
 from mcpgen.plan.tools.intent import names_of
 from mcpgen.plan.workflows.conditions import needs_answer

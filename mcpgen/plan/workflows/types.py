@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import Operation
 from mcpgen.ir.workflow import ListOf, Literal, ObjectOf, Value
+from mcpgen.jsonschema.direction import Shape, Shapes
 from mcpgen.jsonschema.schemas import find_json_type
-from mcpgen.jsonschema.shapes import Shape, Shapes
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
 from mcpgen.text.json_pointer import pointer_tokens

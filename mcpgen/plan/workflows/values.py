@@ -28,7 +28,7 @@ from mcpgen.ir.workflow import (
     Value,
     Workflow,
 )
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.plan.workflows.types import (
     ANYTHING,

@@ -12,8 +12,12 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 from urllib.parse import quote
 
-from mcpgen.jsonschema.fitting import fit_members, sample_required_members
-from mcpgen.jsonschema.samples import CannotSampleError, sample
+from mcpgen.jsonschema.samples import (
+    CannotSampleError,
+    fit_members,
+    sample,
+    sample_required_members,
+)
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.runtime.content import JsonObject

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpgen.jsonschema.direction import Direction
+from mcpgen.jsonschema.direction import Direction, Shapes
 from mcpgen.jsonschema.schemas import Schemas
-from mcpgen.jsonschema.shapes import Shapes
 
 READ_ONLY = {"type": "string", "readOnly": True}
 NAMED: dict[str, Any] = {

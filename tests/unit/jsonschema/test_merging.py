@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpgen.jsonschema.merging import intersect
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes, intersect
 
 STRING = {"type": "string"}
 

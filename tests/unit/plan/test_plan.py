@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.plan.arguments.media_types import Kind, classify_media_type
 from mcpgen.plan.naming.property_names import rename_to_safe
 from mcpgen.plan.schemas.validation_schema import ValidationSchemas

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpgen.jsonschema.shapes import Shapes
+from mcpgen.jsonschema.direction import Shapes
 from mcpgen.plan.schemas.types import Types
 
 STRING = {"type": "string"}
