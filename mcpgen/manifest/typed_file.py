@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from typing import Any, Generic, TypeVar
 
 import jsonschema_rs
 import msgspec
 from msgspec import Struct
 
-from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
+from mcpgen.ir.tests_file import TESTS_FILE, CasesFile, LocatedTests
 from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.openapi.source.limits import DEFAULT_LIMITS
@@ -81,3 +83,40 @@ def json_schema(type_: type[msgspec.Struct]) -> JsonObject:
 @functools.cache
 def _compile_validator(type_: type[msgspec.Struct]) -> Any:
     return jsonschema_rs.Draft202012Validator(json_schema(type_))
+
+
+def read_tests(content: bytes, operations: Collection[str], problems: Problems) -> LocatedTests:
+    """Read the test cases; `operations` are the keys of the API's operations.
+
+    Raises:
+        RejectedError: the file is invalid.
+    """
+    read = read_typed(content, TESTS_FILE, CasesFile, "tests", problems)
+    seen: set[str] = set()
+    for number, case in enumerate(read.value.cases):
+        at = ("cases", str(number))
+        if case.id in seen:
+            read.refuse(problems, (*at, "id"), f"duplicate id `{case.id}`", "write a unique id")
+        seen.add(case.id)
+        for entry, upstream in enumerate(case.upstream):
+            place = (*at, "upstream", str(entry), "operation")
+            _check_operation(read, place, upstream.operation, operations, problems)
+        if case.expect.request and case.expect.request.operation:
+            place = (*at, "expect", "request", "operation")
+            _check_operation(read, place, case.expect.request.operation, operations, problems)
+    if problems.has_errors:
+        raise RejectedError
+    return LocatedTests(read.value.cases, lambda tokens: read.at(*tokens))
+
+
+def _check_operation(
+    read: TypedFile[CasesFile],
+    place: tuple[str, ...],
+    operation: str,
+    operations: Collection[str],
+    problems: Problems,
+) -> None:
+    if operation in operations:
+        return
+    hint = did_you_mean(operation, operations, "`mcpgen.lock` lists the operations")
+    read.refuse(problems, place, f"unknown operation `{operation}`", hint)

@@ -305,7 +305,7 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
         SyntaxError: its module was edited, and is no Python.
         UnicodeDecodeError: its module was edited, and is no UTF-8.
     """
-    from mcpgen.manifest.generated_handler import list_classes, read_handler
+    from mcpgen.manifest.handlers import list_classes, read_handler
 
     marker = f'@tools.handler("{found.tool_name}")'
     for file in handler_modules(run.target):
@@ -343,7 +343,7 @@ def _regenerate(run: _Run, path: str) -> str:
 
 
 def _restore(run: _Run, made: _Generated, tool: str) -> PlannedFile:
-    from mcpgen.manifest.generated_handler import restore_handler
+    from mcpgen.manifest.handlers import restore_handler
 
     path = made.path
     text = restore_handler(made.text, made.pristine, tool)

@@ -19,8 +19,7 @@ from mcpgen.emit.lockfile import OVERRIDDEN_FILE, dump_overridden, parse_overrid
 from mcpgen.emit.reconcile import Changes
 from mcpgen.ir.hand_written import HandWritten, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
-from mcpgen.manifest.generated_handler import find_edited_handlers, read_handler
-from mcpgen.manifest.handlers import read_handlers
+from mcpgen.manifest.handlers import find_edited_handlers, read_handler, read_handlers
 from mcpgen.pipeline.inputs import Project
 from mcpgen.pipeline.project.project_folder import read_file
 

@@ -18,7 +18,7 @@ def read_own_cases(target: Path, problems: Problems) -> LocatedTests | None:
 
 def parse_own_cases(content: bytes, target: Path, problems: Problems) -> LocatedTests | None:
     """Read the cases of the server at `target`; None, with problems, where the file is wrong."""
-    from mcpgen.manifest.tests_file import read_tests  # a validator and YAML
+    from mcpgen.manifest.typed_file import read_tests  # a validator and YAML
 
     upstream = json.loads(read_file(target, "tests/generated/upstream.json") or b"{}")
     described = upstream.get("operations", ())
