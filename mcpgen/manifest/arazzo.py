@@ -18,8 +18,8 @@ from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.manifest import arazzo_document as arazzo
 from mcpgen.manifest.typed_file import TypedFile, read_typed
 from mcpgen.manifest.workflows import ExpressionReader, read_hints
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS
 from mcpgen.openapi.source.source_file import read_bytes
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.text.json_pointer import pointer_tokens
 
 Refuse = Callable[[str, Tokens, str], None]

@@ -14,8 +14,8 @@ from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.ir.tests_file import TESTS_FILE, CasesFile, LocatedTests
 from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS
 from mcpgen.openapi.source.source_file import ReadFile, read_source_file
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.openapi.validate.violations import describe_violations
 
 T = TypeVar("T", bound=msgspec.Struct)

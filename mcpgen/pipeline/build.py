@@ -28,9 +28,9 @@ from mcpgen.manifest.declared_tools import lower_declared
 from mcpgen.manifest.source_security import with_source_security
 from mcpgen.manifest.workflows import read_workflows
 from mcpgen.openapi.lower.join import join_apis, qualify_names
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS
 from mcpgen.openapi.source.load import load
 from mcpgen.openapi.source.source_file import read_bytes
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.openapi.source.urls import is_url
 from mcpgen.openapi.validate.validate import JUDGED_BYTES
 from mcpgen.pipeline.inputs import FirstManifest, InputFiles, Inputs, PlannedProject, Project

@@ -16,7 +16,7 @@ from mcpgen.ir.document import Document
 from mcpgen.openapi.lower.lower import lower
 from mcpgen.openapi.resolve.resolve import resolve
 from mcpgen.openapi.source.load import load
-from mcpgen.openapi.source.redact import redact_secrets
+from mcpgen.openapi.source.secrets import redact_secrets
 from mcpgen.openapi.validate.validate import JUDGED_BYTES, validate
 from mcpgen.pipeline.options import BuildOptions, Progress
 from mcpgen.pipeline.user_cache import user_cache

@@ -16,8 +16,8 @@ from typing import Any, Self
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.jsonschema.patterns import TooHardError, iterate_matching_texts
 from mcpgen.jsonschema.validation import SchemaValidator
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS
 from mcpgen.openapi.source.source_file import read_source_file
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.state.request_state import KeyRingCipher

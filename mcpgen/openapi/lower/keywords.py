@@ -15,7 +15,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import DROPPED, Repair
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.openapi.lower.nodes import Source, escape, object_of
-from mcpgen.openapi.source.json_types import describe_type
+from mcpgen.openapi.source.source_text import describe_type
 
 TYPES = frozenset({"null", "boolean", "object", "array", "number", "string", "integer"})
 _OTHER_TYPE_NAMES: dict[str, JsonObject] = {

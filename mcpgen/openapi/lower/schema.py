@@ -2,21 +2,207 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from mcpgen.diagnostics import DROPPED
-from mcpgen.jsonschema.types import (
-    ONE_SCHEMA,
-    SEVERAL_SCHEMAS,
-    JsonObject,
-    JsonSchema,
-    JsonValue,
-)
+from mcpgen.jsonschema.schemas import PREFIX, find_reference
+from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema, JsonValue
 from mcpgen.openapi.lower import keywords
-from mcpgen.openapi.lower.cycles import break_cycles
-from mcpgen.openapi.lower.discriminator import make_explicit
-from mcpgen.openapi.lower.names import SchemaNames
-from mcpgen.openapi.lower.nodes import Node, Source, escape
-from mcpgen.openapi.source.json_types import describe_type
+from mcpgen.openapi.lower.nodes import Node, SchemaNames, Source, escape, object_of
 from mcpgen.openapi.source.secrets import is_secret_default
+from mcpgen.openapi.source.source_text import describe_type
+
+_IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
+_IN_PLACE = ("not", "if", "then", "else")
+
+
+def break_cycles(schemas: dict[str, JsonSchema]) -> list[tuple[str, str]]:
+    """Remove a reference from each circle of in-place references in `schemas`.
+
+    Return pairs of the changed schema's name and the circle, "A -> B -> A".
+    """
+    cuts: list[tuple[str, str]] = []
+    edges = {name: frozenset(_targets(schema)) for name, schema in schemas.items()}
+    while circle := next(_find_circles(edges), None):
+        holder, target = _choose_edge(circle, schemas)
+        schema = schemas[holder]
+        if isinstance(schema, dict):
+            _remove_references(schema, target, schemas)
+        edges[holder] = edges[holder] - {target}
+        cuts.append((holder, " -> ".join((*circle, circle[0]))))
+    return cuts
+
+
+def _choose_edge(circle: tuple[str, ...], schemas: dict[str, JsonSchema]) -> tuple[str, str]:
+    """Return the reference of a child to the base that lists it, else the last of the circle."""
+    edges = list(zip(circle, (*circle[1:], circle[0]), strict=True))
+    for holder, target in edges:
+        schema, base = schemas[holder], schemas[target]
+        if isinstance(schema, dict) and isinstance(base, dict):
+            inherits = {"$ref": PREFIX + target} in schema.get("allOf", ())
+            if inherits and ("oneOf" in base or "anyOf" in base):
+                return holder, target
+    return edges[-1]
+
+
+def _targets(schema: JsonSchema) -> Iterator[str]:
+    """Yield the names of the schemas that `schema` applies to the same value."""
+    if not isinstance(schema, dict):
+        return
+    if name := find_reference(schema):
+        yield name
+    for keyword in _IN_PLACE_LISTS:
+        for item in schema.get(keyword, ()):
+            yield from _targets(item)
+    for keyword in _IN_PLACE:
+        if keyword in schema:
+            yield from _targets(schema[keyword])
+    for item in schema.get("dependentSchemas", {}).values():
+        yield from _targets(item)
+
+
+def _find_circles(edges: dict[str, frozenset[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield the circles that a depth-first search in the order of names finds."""
+    done: set[str] = set()
+    for start in sorted(edges):
+        if start in done or not edges[start]:
+            continue
+        path: list[str] = [start]
+        places = {start: 0}
+        stack = [iter(sorted(edges[start]))]
+        while stack:
+            following = next(stack[-1], None)
+            if following is None:
+                stack.pop()
+                left = path.pop()
+                del places[left]
+                done.add(left)
+            elif following in places:
+                yield tuple(path[places[following] :])
+            elif following not in done and following in edges:
+                path.append(following)
+                places[following] = len(path) - 1
+                stack.append(iter(sorted(edges[following])))
+
+
+def _remove_references(schema: JsonObject, name: str, schemas: dict[str, JsonSchema]) -> None:
+    """Remove the in-place references to `name` from `schema`.
+
+    A reference in `allOf` is replaced by the target's keywords without its variants, so that a
+    child keeps its inherited properties.
+    """
+    reference = PREFIX + name
+    if schema.get("$ref") == reference:
+        del schema["$ref"]
+    for keyword in _IN_PLACE_LISTS:
+        members = schema.get(keyword)
+        if not members:
+            continue
+        kept = []
+        for member in members:
+            if isinstance(member, dict) and member.get("$ref") == reference:
+                own = _own_part(schemas[name]) if keyword == "allOf" else None
+                if own:
+                    kept.append(own)
+                continue
+            if isinstance(member, dict):
+                _remove_references(member, name, schemas)
+            kept.append(member)
+        if kept:
+            schema[keyword] = kept
+        else:
+            del schema[keyword]
+    for keyword in _IN_PLACE:
+        if isinstance(schema.get(keyword), dict):
+            _remove_references(schema[keyword], name, schemas)
+
+
+def _own_part(schema: JsonSchema) -> JsonObject:
+    if not isinstance(schema, dict):
+        return {}
+    return {
+        keyword: value
+        for keyword, value in schema.items()
+        if keyword not in _IN_PLACE_LISTS and keyword not in _IN_PLACE and keyword != "$ref"
+    }
+
+
+_MAX_STEPS = 16
+
+
+def make_explicit(out: JsonObject, schema: JsonObject, pointer: str, source: Source) -> None:
+    """Constrain the discriminating property in each variant of `out`.
+
+    `out` is the lowered `schema`; the variants are the members of its `oneOf` or `anyOf`. If a
+    variant constrains the property itself, only `required` is added. A discriminator without
+    variants, as in a base schema, adds nothing.
+    """
+    discriminator = schema["discriminator"]
+    if isinstance(discriminator, str):  # OpenAPI 2.0: only the name, in a base schema
+        return
+    described = object_of(discriminator)
+    name = described.get("propertyName")
+    if not isinstance(name, str):
+        source.warn(
+            "discriminator",
+            "missing `propertyName` of the discriminator",
+            f"{pointer}/discriminator",
+        )
+        return
+    mapping = object_of(described.get("mapping"))
+    default = described.get("defaultMapping")
+    for keyword in ("oneOf", "anyOf"):
+        for raw, lowered in zip(schema.get(keyword) or (), out.get(keyword) or (), strict=False):
+            reference = raw.get("$ref") if isinstance(raw, dict) else None
+            if not isinstance(reference, str) or not isinstance(lowered, dict):
+                continue
+            if isinstance(default, str) and _matches(default, reference):
+                continue
+            _constrain(lowered, name, _list_values(mapping, reference), reference, source)
+
+
+def _constrain(
+    variant: JsonObject, name: str, values: list[str], reference: str, source: Source
+) -> None:
+    variant["required"] = [name]
+    if not _has_own_constraint(name, reference, source):
+        variant["properties"] = {
+            name: {"const": values[0]} if len(values) == 1 else {"enum": values}
+        }
+
+
+def _list_values(mapping: JsonObject, reference: str) -> list[str]:
+    """Return the values of the property that select the schema at `reference`."""
+    mapped = sorted(str(key) for key, target in mapping.items() if _matches(target, reference))
+    return mapped or [reference.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")]
+
+
+def _matches(target: JsonValue, reference: str) -> bool:
+    if not isinstance(target, str):
+        return False
+    return target == reference or ("/" not in target and reference.endswith("/" + target))
+
+
+def _has_own_constraint(name: str, reference: str, source: Source) -> bool:
+    """Return whether the schema at `reference` constrains the property, also through `allOf`."""
+    waiting: list[JsonValue] = [{"$ref": reference}]
+    for _ in range(_MAX_STEPS):
+        if not waiting:
+            return False
+        schema = object_of(waiting.pop())
+        inner = object_of(object_of(schema.get("properties")).get(name))
+        if isinstance(inner.get("$ref"), str):
+            found = source.target(inner["$ref"])
+            inner = object_of(found.value) if found else {}
+        if "const" in inner or "enum" in inner:
+            return True
+        if isinstance(schema.get("$ref"), str):
+            found = source.target(schema["$ref"])
+            waiting.append(found.value if found else {})
+        elif isinstance(schema.get("allOf"), list):
+            waiting.extend(schema["allOf"])
+    return False
+
 
 MAX_DEPTH = 96  # of nested schemas; deeper ones accept any value
 

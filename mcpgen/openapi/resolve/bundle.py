@@ -12,8 +12,8 @@ from mcpgen.diagnostics import Location
 from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.openapi.resolve.references import Target
-from mcpgen.openapi.source.document_files import BrokenReferenceError, DocumentFiles, OpenFile
-from mcpgen.openapi.source.limits import Limits
+from mcpgen.openapi.source.source_file import BrokenReferenceError, DocumentFiles, OpenFile
+from mcpgen.openapi.source.source_text import Limits
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
 FILES_KEY = "x-mcpgen-files"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.openapi.lower.operations import operations
+from mcpgen.openapi.lower.lower import operations
 
 _PARAMETER = re.compile(r"\{[^{}]*\}")
 _MOST = 0.5

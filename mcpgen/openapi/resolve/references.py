@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from mcpgen.jsonschema.types import JsonValue
-from mcpgen.openapi.source.document_files import BrokenReferenceError, DocumentFiles, OpenFile
-from mcpgen.openapi.source.json_types import describe_type
+from mcpgen.openapi.source.source_file import BrokenReferenceError, DocumentFiles, OpenFile
+from mcpgen.openapi.source.source_text import describe_type
 from mcpgen.openapi.validate.grammar import Grammar, Kind
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 

@@ -25,10 +25,9 @@ from mcpgen.openapi.resolve.bundle import (
     tokens_in_bundle,
 )
 from mcpgen.openapi.resolve.references import References, Target
-from mcpgen.openapi.source.document_files import BrokenReferenceError, DocumentFiles, OpenFile
-from mcpgen.openapi.source.json_types import describe_type
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS, Limits
 from mcpgen.openapi.source.secrets import find_secrets
+from mcpgen.openapi.source.source_file import BrokenReferenceError, DocumentFiles, OpenFile
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS, Limits, describe_type
 from mcpgen.openapi.validate.grammar import METHODS, Kind, grammar_of
 from mcpgen.text.json_pointer import Path, path_tokens, pointer_tokens
 

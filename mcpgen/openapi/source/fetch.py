@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.openapi.source.limits import Limits
+from mcpgen.openapi.source.source_text import Limits
 from mcpgen.openapi.source.urls import strip_secrets
 
 _ACCEPT = "application/json, application/yaml, text/yaml;q=0.9, */*;q=0.5"

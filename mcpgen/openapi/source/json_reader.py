@@ -17,8 +17,7 @@ from msgspec import Struct, field
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.jsonschema.types import JsonValue
-from mcpgen.openapi.source.limits import Limits
-from mcpgen.openapi.source.source_text import SourceText
+from mcpgen.openapi.source.source_text import Limits, SourceText
 from mcpgen.text.json_pointer import json_pointer, pointer_tokens
 
 # An unclosed string extends to the end, so that the scan is linear.

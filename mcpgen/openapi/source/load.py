@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.document import Document, SourceFile
 from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.openapi.source.json_types import describe_type
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS, Limits
 from mcpgen.openapi.source.source_file import ReadFile, read_bytes, read_source_file
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS, Limits, describe_type
 from mcpgen.openapi.source.urls import is_url
 from mcpgen.text.json_pointer import pointer_tokens
 

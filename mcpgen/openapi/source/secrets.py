@@ -1,13 +1,17 @@
-"""Detection of credentials in a document: in server URLs, security schemes and defaults."""
+"""Credentials in a document: their detection, and their replacement before files are copied."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from mcpgen.ir.document import Secret
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.ir.document import Document, Secret, SourceFile
 from mcpgen.jsonschema.types import JsonValue
-from mcpgen.text.json_pointer import Path, path_tokens
+from mcpgen.text.json_pointer import Path, json_pointer, path_tokens
+from mcpgen.text.lines import text_lines
 from mcpgen.text.secret_names import is_secret_name
 
 REDACTED = "REDACTED"  # replaces a credential in the project's copy of a document
@@ -94,3 +98,44 @@ def has_token_shape(text: str) -> bool:
 
 def _is_opaque(value: str) -> bool:
     return bool(_OPAQUE.match(value) and _DIGIT.search(value)) and "://" not in value
+
+
+def redact_secrets(document: Document, problems: Problems) -> Document:
+    """Replace the credentials in the document's files by `REDACTED`.
+
+    `root` is unchanged; lowering ignores the credentials in it.
+
+    Raises:
+        RejectedError: a credential is written with escapes, so that the text does not contain it.
+    """
+    files = {file.name: file for file in document.files}
+    for secret in document.secrets:
+        at = document.locate(json_pointer(secret.tokens))
+        name = _find_file(at, document)
+        text = _redact(files[name].content.decode("utf-8", "surrogateescape"), at, secret.text)
+        if text is None:
+            problems.error(
+                "secret-in-document",
+                "credential in the document, written with escapes",
+                at=at,
+                why="the document is copied into the project, and the credential with it",
+                help="remove it from the document, and revoke it",
+            )
+            raise RejectedError
+        files[name] = SourceFile(name, text.encode("utf-8", "surrogateescape"))
+    return replace(document, files=tuple(files.values()))
+
+
+def _find_file(at: Location, document: Document) -> str:
+    root, *others = document.files
+    if at.file == document.shown_as:
+        return root.name
+    return next((file.name for file in others if at.file.endswith(file.name)), root.name)
+
+
+def _redact(text: str, at: Location, secret: str) -> str | None:
+    """Replace the first `secret` at or after the location; None if there is none."""
+    lines = text_lines(text)
+    start = sum(map(len, lines[: at.line - 1])) + max(at.column - 1, 0)
+    found = text.find(secret, start)
+    return None if found < 0 else text[:found] + REDACTED + text[found + len(secret) :]

@@ -1,21 +1,24 @@
-"""Reading and decoding of one JSON or YAML file, with the position of each value."""
+"""Reading of the files of a document, all from its folder, with the position of each value."""
 
 from __future__ import annotations
 
 import contextlib
+import posixpath
 import re
+import stat
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Protocol
+from urllib.parse import unquote
 
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.ir.document import Secret
+from mcpgen.ir.document import Document, Secret, SourceFile
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.openapi.source.json_reader import JsonPositions, read_json
-from mcpgen.openapi.source.limits import Limits
 from mcpgen.openapi.source.secrets import find_secrets
-from mcpgen.openapi.source.source_text import SourceText, decode
+from mcpgen.openapi.source.source_text import Limits, SourceText, decode
 from mcpgen.openapi.source.yaml_composer import HAS_C_PARSER, compose_yaml
 from mcpgen.text.json_pointer import json_pointer
 
@@ -119,3 +122,152 @@ def read_bytes(path: Path, shown_as: str, max_bytes: int, problems: Problems) ->
         )
         raise RejectedError
     return content
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_OUTSIDE = (
+    "an untrusted document must not make mcpgen read files of this machine or send requests into "
+    "its network"
+)
+
+
+class BrokenReferenceError(Exception):
+    """An unresolvable `$ref`, with the parts of a diagnostic; `is_unsafe` makes it an error."""
+
+    def __init__(
+        self, code: str, message: str, *, why: str = "", help: str = "", is_unsafe: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.why = why
+        self.help = help
+        self.is_unsafe = is_unsafe
+
+
+class OpenFile(Struct, frozen=True, eq=False):
+    """A decoded file of the document; `name` is relative to the root file's folder."""
+
+    name: str
+    value: JsonValue
+    locate: Callable[[tuple[str, ...]], Location]
+    is_root: bool = False
+
+
+class DocumentFiles:
+    """Opens the files of relative references, each once, within the limits of the document."""
+
+    def __init__(self, document: Document, problems: Problems, limits: Limits) -> None:
+        self._document = document
+        self._problems = problems
+        self._limits = limits
+        self._folder = document.path.parent if document.path else None
+        self._bytes_left = limits.max_document_bytes - sum(
+            len(file.content) for file in document.files
+        )
+        self.root = OpenFile(
+            document.files[0].name,
+            document.root,
+            lambda tokens: document.locate(json_pointer(tokens)),
+            is_root=True,
+        )
+        self._open: dict[str, OpenFile | BrokenReferenceError] = {self.root.name: self.root}
+        self._contents: dict[str, bytes] = {}
+
+    @property
+    def others(self) -> list[OpenFile]:
+        """The open files except the root, by name."""
+        opened = [file for file in self._open.values() if isinstance(file, OpenFile)]
+        return sorted((file for file in opened if not file.is_root), key=lambda file: file.name)
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """The contents of all files, the root first, then by name."""
+        others = tuple(SourceFile(file.name, self._contents[file.name]) for file in self.others)
+        return self._document.files[:1] + others
+
+    def open(self, reference: str, base: OpenFile) -> OpenFile:
+        """Open the file that a reference in `base` names; `reference` has no fragment.
+
+        Raises:
+            BrokenReferenceError: the file is outside the folder, or cannot be read.
+        """
+        if not reference:
+            return base
+        name = self._resolve_name(reference, base)
+        if name not in self._open:
+            try:
+                self._open[name] = self._read(name)
+            except BrokenReferenceError as error:
+                self._open[name] = error
+        found = self._open[name]
+        if isinstance(found, BrokenReferenceError):
+            raise found
+        return found
+
+    def _resolve_name(self, reference: str, base: OpenFile) -> str:
+        if reference == self._document.root.get("$self"):
+            return self.root.name
+        path = unquote(reference.partition("?")[0])
+        if _SCHEME.match(reference) or path.startswith(("/", "\\")) or "\\" in path:
+            raise self._outside_error(reference)
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(base.name), path))
+        if name.startswith("../") or name == "..":
+            raise self._outside_error(reference)
+        return name
+
+    def _outside_error(self, reference: str) -> BrokenReferenceError:
+        is_network = reference.lower().startswith(("http:", "https:", "//"))
+        return BrokenReferenceError(
+            "remote-ref" if is_network else "outside-ref",
+            f"reference to a network address: `{reference[:200]}`"
+            if is_network
+            else f"reference outside the document's folder: `{reference[:200]}`",
+            why=_OUTSIDE,
+            help="copy its target into the document, or into a file beside the document",
+            is_unsafe=True,
+        )
+
+    def _read(self, name: str) -> OpenFile:
+        if self._folder is None:
+            raise BrokenReferenceError(
+                "remote-ref",
+                f"cannot fetch `{name}`: a document from a URL must be a single file",
+                why=_OUTSIDE,
+                help="download the whole folder, and pass the path of its root file",
+                is_unsafe=True,
+            )
+        if len(self._open) >= self._limits.max_files:
+            raise BrokenReferenceError(
+                "too-many-files", f"the document has more than {self._limits.max_files:,} files"
+            )
+        path = self._find_file(name, self._folder)
+        shown = f"{self._document.shown_as.removesuffix(self.root.name)}{name}"
+        try:
+            content = read_bytes(path, shown, max(0, self._bytes_left), self._problems)
+            read = read_source_file(content, shown, self._problems, self._limits)
+        except RejectedError:
+            raise BrokenReferenceError(
+                "unresolved-ref",
+                f"cannot read the file `{name}`",
+                help="fix the problem that is reported for this file",
+            ) from None
+        self._bytes_left -= len(content)
+        self._contents[name] = content
+        return OpenFile(name, read.value, read.location)
+
+    def _find_file(self, name: str, folder: Path) -> Path:
+        """Return the path of a regular file inside the folder, after following symbolic links."""
+        path = folder / name
+        try:
+            if not path.resolve().is_relative_to(folder.resolve()):
+                raise self._outside_error(name)
+            if stat.S_ISREG(path.stat().st_mode):
+                return path
+        except (OSError, ValueError):
+            pass
+        raise BrokenReferenceError(
+            "unresolved-ref",
+            f"missing file `{name[:200]}` in the document's folder",
+            help="add the file, or correct the reference",
+        )

@@ -1,4 +1,4 @@
-"""Decoding of a file to text, and conversion of offsets to lines, columns and excerpts."""
+"""The text of a source file: its limits, decoding, lines, columns and excerpts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
+from msgspec import Struct
+
 from mcpgen.diagnostics import Location, Problems, RejectedError
+from mcpgen.jsonschema.types import JsonValue
 
 _USERINFO = re.compile(r"(?<=://)[^/\s\"'@]*:[^/\s\"'@]*(?=@)")
 _MAX_EXCERPT = 200
@@ -118,3 +121,39 @@ def _detect_encoding(content: bytes) -> tuple[str, int]:
         if pattern.match(content):
             return encoding, 0
     return "utf-8", 0
+
+
+def describe_type(value: JsonValue) -> str:
+    """Return the JSON type of a value with its article: "an array"."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case dict():
+            return "an object"
+    return "a number"
+
+
+class Limits(Struct, frozen=True):
+    """Limits for one document with all its files.
+
+    With YAML aliases expanded, it may have `max_alias_growth` times its written nodes or
+    `max_expanded_nodes`, whichever is more.
+    """
+
+    max_document_bytes: int = 32 * 1024 * 1024
+    max_depth: int = 256
+    max_alias_growth: int = 10
+    max_expanded_nodes: int = 1_000_000
+    max_number_digits: int = 4_000
+    max_files: int = 5_000
+    max_ref_chain: int = 128
+    fetch_timeout_seconds: float = 30.0
+
+
+DEFAULT_LIMITS = Limits()

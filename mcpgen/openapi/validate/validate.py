@@ -6,16 +6,188 @@ decide what can be served.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mcpgen.diagnostics import Diagnostic, Location, Problems
+from mcpgen.ir.api import SAFE_METHODS
 from mcpgen.ir.document import Document
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.openapi.lower.lower import RawOperation, follow, operations, value_at
 from mcpgen.openapi.validate.external import ExternalResult, start_validation
-from mcpgen.openapi.validate.findings import Findings
-from mcpgen.openapi.validate.meta_schema import find_violations
-from mcpgen.openapi.validate.operations import check_operations
-from mcpgen.openapi.validate.texts import find_suspicious_texts
+from mcpgen.openapi.validate.texts import find_suspicious_texts, lookalike_scripts
+from mcpgen.openapi.validate.violations import find_violations
+from mcpgen.text.json_pointer import json_pointer
+
+_MAX_OF_A_CODE = 50
+
+
+class Findings:
+    """Problems of one document, reported by reference tokens.
+
+    At most 50 warnings of a code are reported; the others are counted.
+    """
+
+    def __init__(self, document: Document, problems: Problems) -> None:
+        self.document = document
+        self.problems = problems
+        self._counts: Counter[str] = Counter()
+
+    def at(self, tokens: tuple[str, ...]) -> Location:
+        """Return the location of the value at `tokens`."""
+        return self.document.locate(json_pointer(tokens))
+
+    def is_reported(self, at: Location) -> bool:
+        """Return whether a problem at this location was reported already."""
+        return any(
+            (known.at.file, known.at.line, known.at.column) == (at.file, at.line, at.column)
+            for known in self.problems.so_far()
+            if known.at is not None
+        )
+
+    def is_reported_within(self, tokens: tuple[str, ...], known: Iterable[Diagnostic]) -> bool:
+        """Return whether a `known` problem is at `tokens` or below; false for the root."""
+        at = self.at(tokens)
+        return bool(tokens) and any(
+            one.at.file == at.file
+            and (one.at.pointer == at.pointer or one.at.pointer.startswith(at.pointer + "/"))
+            for one in known
+            if one.at is not None
+        )
+
+    def has_value(self, tokens: tuple[str, ...]) -> bool:
+        """Return whether a value other than the root exists at `tokens`."""
+        return bool(tokens) and value_at(self.document.root, tokens) is not None
+
+    def warn(
+        self, code: str, message: str, tokens: tuple[str, ...], *, why: str, help: str
+    ) -> None:
+        """Report a warning about the value at `tokens`."""
+        self._counts[code] += 1
+        if self._counts[code] <= _MAX_OF_A_CODE:
+            self.problems.warning(code, message, at=self.at(tokens), why=why, help=help)
+
+    def report_omitted(self) -> None:
+        """Report the number of omitted warnings of each code."""
+        for code, count in sorted(self._counts.items()):
+            if count > _MAX_OF_A_CODE:
+                self.problems.note(
+                    "more-of-the-same",
+                    f"{count - _MAX_OF_A_CODE:,} more warnings `{code}`",
+                    at=Location(self.document.shown_as),
+                )
+
+
+_TEMPLATE = re.compile(r"\{[^{}]*\}")
+
+
+def check_operations(findings: Findings) -> None:
+    """Check that a document has operations, and check their ids, paths, annotations and names."""
+    found = list(operations(findings.document.root))
+    if not found and not findings.problems.has_errors:
+        findings.problems.error(
+            "no-operations",
+            "no operations in the document",
+            at=findings.at(("paths",)),
+            why="each operation under `paths` becomes a tool; webhooks and callbacks are requests "
+            "that the API sends, not requests that it receives",
+            help="pass the document that contains the API's `paths`",
+        )
+    _check_ids(found, findings)
+    _check_paths(found, findings)
+    for operation in found:
+        _check_annotations(operation, findings)
+    _check_names(found, findings)
+
+
+def _check_ids(found: list[RawOperation], findings: Findings) -> None:
+    first: dict[str, RawOperation] = {}
+    for operation in found:
+        name = operation.node.get("operationId")
+        if not isinstance(name, str):
+            continue
+        known = first.setdefault(name, operation)
+        if known.node is operation.node:
+            continue  # two paths share one path item
+        place = (*known.tokens, "operationId")
+        findings.problems.error(
+            "duplicate-operation-id",
+            f"duplicate operationId `{name}` of `{operation.key}`, also of `{known.key}` "
+            f"({findings.at(place)}, {json_pointer(place)})",
+            at=findings.at((*operation.tokens, "operationId")),
+            why="tool names are derived from it, and must not move from one operation to another",
+            help="write a unique operationId for each operation, or remove it",
+        )
+
+
+def _check_paths(found: list[RawOperation], findings: Findings) -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for operation in found:
+        plain = _TEMPLATE.sub("{}", operation.path)
+        other = seen.setdefault((operation.method, plain), operation.path)
+        if other != operation.path:
+            findings.warn(
+                "equivalent-paths",
+                f"equivalent paths: `{operation.key}` and `{operation.method} {other}`",
+                ("paths", operation.path),
+                why="they differ only in names of parameters, which OpenAPI does not allow",
+                help="merge them into one path",
+            )
+
+
+def _check_annotations(operation: RawOperation, findings: Findings) -> None:
+    """Warn if the document declares an operation more harmless than its method."""
+    extension = operation.node.get("x-mcp")
+    hints = extension.get("annotations") if isinstance(extension, dict) else None
+    if operation.method in SAFE_METHODS or not isinstance(hints, dict):
+        return
+    claims = {"readOnlyHint": True}
+    if operation.method == "DELETE":
+        claims["destructiveHint"] = False
+    for hint, claim in claims.items():
+        if hints.get(hint) is claim:
+            findings.warn(
+                "annotation-contradiction",
+                f"`{hint}: {str(claim).lower()}` contradicts the method of `{operation.key}`",
+                (*operation.tokens, "x-mcp", "annotations", hint),
+                why="clients may call harmless tools without asking the user",
+                help="mcpgen derives annotations from the method; set others in mcpgen.yaml",
+            )
+
+
+def _check_names(found: list[RawOperation], findings: Findings) -> None:
+    """Warn about identifiers that mix scripts with similar letters."""
+    for tokens, name in _identifiers(found, findings.document.root):
+        scripts = lookalike_scripts(name)
+        if len(scripts) > 1:
+            findings.warn(
+                "mixed-script",
+                f"the name {name!a} mixes {' and '.join(sorted(scripts))} letters",
+                tokens,
+                why="it may look identical to another name",
+                help="use letters of one script",
+            )
+
+
+def _identifiers(
+    found: list[RawOperation], root: JsonObject
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    for operation in found:
+        yield (*operation.tokens, "operationId"), str(operation.node.get("operationId", ""))
+        for key in ("tags", "parameters"):
+            listed = operation.node.get(key)
+            for index, item in enumerate(listed if isinstance(listed, list) else ()):
+                place, named = follow(root, (*operation.tokens, key, str(index)), item)
+                if isinstance(named, dict):
+                    place, named = (*place, "name"), named.get("name")
+                yield place, str(named)
+    for tokens in (("components", "schemas"), ("definitions",)):
+        named = value_at(root, tokens)
+        for name in named if isinstance(named, dict) else ():
+            yield (*tokens, name), name
+
 
 JUDGED_BYTES = 2 * 1024 * 1024
 

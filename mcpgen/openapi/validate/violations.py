@@ -1,17 +1,22 @@
-"""Conversion of JSON Schema validation errors to readable messages with places and remedies."""
+"""Validation against OpenAPI's own JSON Schemas, with readable messages, places and remedies."""
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
 
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
 from msgspec import Struct
 
 from mcpgen.diagnostics import did_you_mean
+from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12
 from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.openapi.source.json_types import describe_type
+from mcpgen.openapi.source.source_text import describe_type
 
 
 class Violation(Struct, frozen=True):
@@ -143,3 +148,50 @@ def _suggest_keys(name: str, error: jsonschema_rs.ValidationError, schema: JsonO
         return "correct its spelling, remove it, or prefix it with `x-`"
     keys = ", ".join(f"`{key}`" for key in sorted(known))
     return did_you_mean(name, known, f"known keys are {keys}")
+
+
+# Schema Objects of OpenAPI 3.1 and later have their own dialect.
+_DIALECTS: Final = {
+    "3.1": "https://spec.openapis.org/oas/3.1/dialect/base",
+    "3.2": "https://spec.openapis.org/oas/3.2/dialect/2025-09-17",
+}
+
+
+def find_violations(root: JsonObject, version: str) -> Iterator[Violation]:
+    """Yield the violations in a document of this version, in the validator's order."""
+    return describe_violations(_validator(version).iter_errors(root), "OpenAPI")
+
+
+@functools.cache
+def _validator(version: str) -> Any:
+    schemas = _folder("openapi_spec_validator") / "resources" / "schemas"
+    schema = json.loads((schemas / f"v{version}" / "schema.json").read_text("utf-8"))
+    if version not in _DIALECTS:
+        return jsonschema_rs.Draft4Validator(schema)
+    published = _folder("openapi_schema_validator") / "schemas"
+    resources = [(found["$id"], found) for found in _json_files(published)]
+    return jsonschema_rs.Draft202012Validator(
+        {
+            "$schema": JSON_SCHEMA_2020_12,
+            "$id": f"urn:mcpgen:openapi:{version}",
+            "$ref": schema["$id"],
+            "$defs": {"schema": {"$dynamicAnchor": "meta", "$ref": _DIALECTS[version]}},
+        },
+        registry=jsonschema_rs.Registry([*resources, (schema["$id"], schema)]),
+    )
+
+
+def _folder(package: str) -> Path:
+    """Return the folder of a package without importing it, which is slow."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"no package {package!r}", name=package)
+    return Path(spec.origin).parent
+
+
+def _json_files(folder: Path) -> Iterator[JsonObject]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _json_files(entry)
+        elif entry.name == "base" or entry.name.endswith(".json"):
+            yield json.loads(entry.read_text("utf-8"))

@@ -14,8 +14,8 @@ from mcpgen.diagnostics import Diagnostic, Problems, RejectedError, Severity
 from mcpgen.ir.document import Document
 from mcpgen.openapi.lower.lower import lower
 from mcpgen.openapi.resolve.resolve import resolve
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS, Limits
 from mcpgen.openapi.source.load import load
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS, Limits
 
 OK = {"responses": {"200": {"description": "ok"}}}
 TEXT = {"type": "string"}

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from mcpgen.diagnostics import Diagnostic, Problems, Severity
 from mcpgen.ir.document import Document
 from mcpgen.openapi.resolve.resolve import resolve
-from mcpgen.openapi.source.limits import DEFAULT_LIMITS, Limits
 from mcpgen.openapi.source.load import load
+from mcpgen.openapi.source.source_text import DEFAULT_LIMITS, Limits
 from mcpgen.text.json_pointer import pointer_tokens
 
 Resolve = Callable[..., tuple[Document, list[Diagnostic]]]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from mcpgen.diagnostics import Diagnostic, Problems, RejectedError, Severity
 from mcpgen.ir.document import Document
 from mcpgen.openapi.source import yaml_composer
-from mcpgen.openapi.source.limits import Limits
 from mcpgen.openapi.source.load import load
 from mcpgen.openapi.source.source_file import read_source_file
+from mcpgen.openapi.source.source_text import Limits
 
 SMALL = 'openapi: 3.1.0\ninfo: {title: T, version: "1"}\npaths: {}\n'
 

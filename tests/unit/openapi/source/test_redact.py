@@ -10,7 +10,7 @@ from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.openapi.lower.lower import lower
 from mcpgen.openapi.resolve.resolve import resolve
 from mcpgen.openapi.source.load import load
-from mcpgen.openapi.source.redact import redact_secrets
+from mcpgen.openapi.source.secrets import redact_secrets
 
 SECRET = "s3cr3t-0123456789abcdef"
 DOCUMENT = f"""
