@@ -18,7 +18,7 @@ from mcpgen.cli.arguments import disable_value_expansion
 from mcpgen.cli.exit_codes import EXIT_CODES, UsageError
 from mcpgen.cli.output.report import Printer
 from mcpgen.factory.packages import NoPackageError
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 
 def write_bug_report(traceback: str) -> str:
@@ -105,7 +105,7 @@ def run(argv: Sequence[str]) -> int:
     except Exception as error:  # any bug is reported without a traceback
         if "--debug" in options:
             raise
-        from mcpgen.pipeline.project.system_faults import is_system_fault  # only where it is needed
+        from mcpgen.pipeline.project.disk import is_system_fault  # only where it is needed
 
         return (_report_fault if is_system_fault(error) else _report_bug)(printer, error)
 
@@ -126,7 +126,7 @@ def _report_usage_error(printer: Printer, argv: Sequence[str], error: typer.Type
 def _report_fault(printer: Printer, error: Exception) -> int:
     """Report a fault of the user's system, such as a full disk."""
     from mcpgen.diagnostics import Problems
-    from mcpgen.pipeline.project.system_faults import report_system_fault
+    from mcpgen.pipeline.project.disk import report_system_fault
 
     problems = Problems()
     outcome = report_system_fault(error, problems)

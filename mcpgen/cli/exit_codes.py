@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 EXIT_CODES = {
     Outcome.DONE: 0,

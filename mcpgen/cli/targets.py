@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mcpgen.cli.output.report import Printer
 from mcpgen.factory.packages import GeneratedPackage, find_package
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.testing.client.client import Client, RpcError

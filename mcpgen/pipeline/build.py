@@ -34,8 +34,7 @@ from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.openapi.source.urls import is_url
 from mcpgen.openapi.validate.validate import JUDGED_BYTES
 from mcpgen.pipeline.inputs import FirstManifest, InputFiles, Inputs, PlannedProject, Project
-from mcpgen.pipeline.options import BuildOptions, Progress
-from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.options import BuildOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.parse import ParsedDocument, parse_document, pause_garbage_collection
 from mcpgen.pipeline.project import credentials
 from mcpgen.pipeline.project.project_folder import read_file

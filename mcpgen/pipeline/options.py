@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import enum
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from mcpgen.diagnostics import Problems
-from mcpgen.pipeline.outcome import Outcome
 
-if TYPE_CHECKING:  # `check` uses neither, and starts faster without them
+if TYPE_CHECKING:
     from mcpgen.changelog import Changelog
     from mcpgen.ir.tool_plan import ServerPlan
+
+
+class Outcome(enum.StrEnum):
+    """The result of a command, the mildest first; the values are those of `outcome` in JSON."""
+
+    DONE = "done"
+    FINDINGS = "findings"  # stale, unreachable, failed tests
+    USAGE = "usage"
+    REJECTED = "rejected"  # the document or the manifest
+    CONFLICT = "conflict"  # a hand-edited generated file, or an unresolved conflict
+    INTERRUPTED = "interrupted"  # an earlier run was interrupted, or another one holds the lock
+    BUG = "bug"  # in mcpgen
+
+
+_SEVERITY = {outcome: number for number, outcome in enumerate(Outcome)}
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """Return the most severe outcome, `DONE` if there is none."""
+    return max(outcomes, key=_SEVERITY.__getitem__, default=Outcome.DONE)
+
+
+class StoppedError(Exception):
+    """The command cannot continue; its problems contain the reason."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
 
 Progress = Callable[[str], None]
 """Receives the current step of a run, in a few words."""

@@ -11,10 +11,10 @@ from mcpgen.pipeline.options import (
     FileDiff,
     GenerateOptions,
     Options,
+    Outcome,
     Progress,
     Report,
 )
-from mcpgen.pipeline.outcome import Outcome
 
 __all__ = [
     "ChangelogReport",

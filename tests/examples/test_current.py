@@ -14,9 +14,8 @@ from mcpgen.diagnostics import Problems
 from mcpgen.pipeline.build import plan_project
 from mcpgen.pipeline.options import GenerateOptions
 from mcpgen.pipeline.project.evidence import read_evidence
-from mcpgen.pipeline.project.project_folder import find_lock
+from mcpgen.pipeline.project.project_folder import find_lock, load_surface
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
-from mcpgen.pipeline.project.surface_files import load_surface
 from mcpgen.render.contracts import list_tools
 from mcpgen.render.json_text import compact
 from mcpgen.render.surface import surface_of

@@ -14,8 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.cli.app import run
-from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, is_evidence_current, read_evidence
-from mcpgen.pipeline.project.tested import show_tests
+from mcpgen.pipeline.project.evidence import (
+    EVIDENCE_FOLDER,
+    is_evidence_current,
+    read_evidence,
+    show_tests,
+)
 from tests.support.paths import EXAMPLES, REPOSITORY, SPECS
 
 NAMES = (

@@ -10,7 +10,7 @@ from mcpgen.cli.commands.override import finish
 from mcpgen.cli.options import Directory, DryRun, Operation, command
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 
 def add_to(app: typer.Typer) -> None:

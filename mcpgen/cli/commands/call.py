@@ -17,7 +17,7 @@ from mcpgen.cli.output.report import Printer
 from mcpgen.cli.targets import Target, connect, converse, find_target, log_about, report_refusal
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.testing import MockUpstream

@@ -10,7 +10,7 @@ import typer
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Directory, FailOnLevel, command
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.changelog import Level

@@ -11,7 +11,7 @@ from mcpgen.cli.options import Diff, Directory, DryRun, command
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.summary import describe_cost
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.options import Report

@@ -13,7 +13,7 @@ from mcpgen.cli.options import Directory, command
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
 from mcpgen.factory.packages import GeneratedPackage, find_package
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.testing.mock.stateful import StatefulApi

@@ -8,7 +8,7 @@ import typer
 
 from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 
 def add_to(app: typer.Typer) -> None:

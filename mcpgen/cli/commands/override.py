@@ -10,7 +10,7 @@ import typer
 from mcpgen.cli.options import Directory, DryRun, Operation, command
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.commands.override import OverrideReport

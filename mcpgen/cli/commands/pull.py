@@ -12,7 +12,7 @@ from mcpgen.cli.options import Directory, DryRun, Yes, command
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.questions import confirm_write
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.ir.document import Document

@@ -9,7 +9,7 @@ import typer
 
 from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from msgspec import Struct

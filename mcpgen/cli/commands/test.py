@@ -16,7 +16,7 @@ from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.emit.reconcile import format_diff
 from mcpgen.factory.packages import find_package
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.factory.test.live import Live

@@ -18,7 +18,7 @@ from mcpgen.cli.targets import connect, converse, find_target
 from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.factory.packages import GeneratedPackage
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.factory.explain import Setting

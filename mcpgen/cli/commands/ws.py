@@ -13,7 +13,7 @@ from mcpgen.cli.exit_codes import EXIT_CODES
 from mcpgen.cli.options import Diff, DryRun, FailOnLevel, command
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from mcpgen.factory.workspace.commands import Request, WorkspaceReport

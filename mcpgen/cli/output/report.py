@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from mcpgen.cli.exit_codes import EXIT_CODES
 from mcpgen.cli.output.problem_text import visible
 from mcpgen.diagnostics import Diagnostic, Severity
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:
     from rich.console import Console

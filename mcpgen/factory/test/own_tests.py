@@ -20,7 +20,7 @@ from mcpgen.factory.test.results import Group
 from mcpgen.factory.test.run import Selection
 from mcpgen.ir.tests_file import TESTS_FILE, CaseEntry, RequestEntry
 from mcpgen.pipeline.project.project_folder import read_file
-from mcpgen.pipeline.project.tests_file import parse_own_cases
+from mcpgen.pipeline.project.read_inputs import parse_own_cases
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.client.client import Client, NoAnswerError, RpcError
 from mcpgen.testing.client.connections import ConnectionLostError

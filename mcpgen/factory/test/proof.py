@@ -21,10 +21,10 @@ from mcpgen.pipeline.project.evidence import (
     describe_tools,
     is_evidence_current,
     read_evidence,
+    show_tests,
     write_evidence,
 )
-from mcpgen.pipeline.project.tested import show_tests
-from mcpgen.pipeline.project.tests_file import read_own_cases
+from mcpgen.pipeline.project.read_inputs import read_own_cases
 
 _CHECK = "tests"
 

@@ -22,8 +22,7 @@ from mcpgen.factory.workspace.members import (
 )
 from mcpgen.factory.workspace.tasks import Stamps, list_installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
-from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.outcome import Outcome, worst
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, worst
 
 
 class Request(Struct, frozen=True):

@@ -16,8 +16,7 @@ from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.factory.workspace.members import Server
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.commands.changelog import ChangelogReport
-from mcpgen.pipeline.options import Progress
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome, Progress
 
 _FORKED = "forkserver"  # from one clean process that has imported the generator
 _PRELOADED = [

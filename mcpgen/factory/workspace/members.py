@@ -11,7 +11,7 @@ from msgspec import Struct
 from mcpgen.diagnostics import Location, Problems, did_you_mean
 from mcpgen.ir.file_set import MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, WorkspaceSettings, list_owners
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 from mcpgen.pipeline.project.workspace import apart_because, read_workspace
 
 _ONE_WORKSPACE = "a server belongs to one workspace, which defines its pin and owners"

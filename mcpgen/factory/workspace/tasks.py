@@ -21,10 +21,9 @@ from mcpgen.factory.workspace.fleet import ServerResult
 from mcpgen.factory.workspace.members import Server
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.ir.workspace import VersionPin
-from mcpgen.pipeline.options import GenerateOptions
-from mcpgen.pipeline.outcome import Outcome, worst
+from mcpgen.pipeline.options import GenerateOptions, Outcome, worst
+from mcpgen.pipeline.project.evidence import README_FILE, set_figures
 from mcpgen.pipeline.project.project_folder import find_lock, read_file, toolchain
-from mcpgen.pipeline.project.tested import README_FILE, set_figures
 from mcpgen.pipeline.run import changelog, check, generate, pull, write_pull
 from mcpgen.pipeline.user_cache import code_digest, user_cache
 

@@ -12,8 +12,7 @@ from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.emit.lockfile import Lock
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.surface import Surface
-from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.project.disk import report_stop
 from mcpgen.pipeline.project.project_folder import find_lock, read_file
 from mcpgen.pipeline.project.surfaces import (

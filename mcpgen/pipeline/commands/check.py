@@ -14,8 +14,7 @@ from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock, sha256
 from mcpgen.emit.merge.merge import TESTS
 from mcpgen.emit.write import is_interrupted
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner
-from mcpgen.pipeline.options import CheckReport
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import CheckReport, Outcome
 from mcpgen.pipeline.project.disk import report_interrupted, report_unreadable
 from mcpgen.pipeline.project.evidence import EVIDENCE_FOLDER, has_other_sources, read_evidence
 from mcpgen.pipeline.project.loading import check_loading
@@ -26,7 +25,7 @@ from mcpgen.pipeline.project.project_folder import (
     read_file,
     toolchain,
 )
-from mcpgen.pipeline.project.unresolved import find_foreign, find_unresolved
+from mcpgen.pipeline.project.report_changes import find_foreign, find_unresolved
 
 
 def check(

@@ -10,24 +10,67 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.changelog import Changelog, compare
-from mcpgen.diagnostics import Location, Problems, RejectedError
-from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock
+from mcpgen.diagnostics import Location, Problems, RejectedError, Severity
+from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock, sha256
 from mcpgen.emit.reconcile import Changes, Earlier, format_diff, reconcile
 from mcpgen.emit.write import RefusedError, is_interrupted, lock_project, roll_forward
 from mcpgen.ir.document import Document
-from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE, Owner, PlannedFile
+from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.pipeline.commands.changelog import read_levels
-from mcpgen.pipeline.commands.up_to_date_cache import is_known_current, note_current
+from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.inputs import Project
-from mcpgen.pipeline.options import FileDiff, GenerateOptions, Progress, Report
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import FileDiff, GenerateOptions, Outcome, Progress, Report
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused
-from mcpgen.pipeline.project.overrides import add_overridden, find_edited_tools
+from mcpgen.pipeline.project.evidence import show_tests
+from mcpgen.pipeline.project.overrides import (
+    add_overridden,
+    find_edited_tools,
+    find_named_call_types,
+)
 from mcpgen.pipeline.project.project_folder import commit, find_lock, make_lock, read_file
-from mcpgen.pipeline.project.report_changes import report_changes
+from mcpgen.pipeline.project.report_changes import (
+    find_foreign,
+    find_unresolved,
+    is_merging,
+    report_changes,
+)
 from mcpgen.pipeline.project.surfaces import read_last_surface
-from mcpgen.pipeline.project.tested import show_tests
-from mcpgen.pipeline.project.unresolved import find_foreign, find_unresolved, is_merging
+from mcpgen.pipeline.user_cache import code_digest, user_cache
+
+
+def note_current(report: Report, cache: Path | None) -> None:
+    """Store that a run left its project up to date, unless it reported a warning.
+
+    Every run has to report a warning, for example of a skipped operation. A cache that cannot be
+    written is ignored.
+    """
+    is_silent = all(problem.severity is Severity.NOTE for problem in report.problems)
+    if report.outcome is not Outcome.DONE or not is_silent:
+        return
+    note = _note(report.target, cache)
+    if note is not None:
+        with contextlib.suppress(OSError):
+            note.parent.mkdir(parents=True, exist_ok=True)
+            note.touch()
+
+
+def is_known_current(target: Path, cache: Path | None) -> bool:
+    """Whether a run with default options would change and report nothing."""
+    note = _note(target, cache)
+    if note is None or not note.exists():
+        return False
+    # Files of the user may have changed: merging the same base again leaves them as they are.
+    found = check(target, inputs_decide=True)
+    return found.outcome is Outcome.DONE and not len(found.problems)
+
+
+def _note(target: Path, cache: Path | None) -> Path | None:
+    lock = read_file(target, LOCK_FILE)
+    if lock is None:
+        return None
+    named = " ".join(sorted(find_named_call_types(target)))
+    key = sha256(code_digest().encode() + lock + named.encode())
+    return (cache or user_cache()) / "current" / key
 
 
 class Edit(Struct, frozen=True):

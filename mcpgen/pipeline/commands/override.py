@@ -28,8 +28,7 @@ from mcpgen.ir.hand_written import HandlerSource, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.handlers import report_unreadable_module, short_path
-from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.project.disk import report_refused, report_stop
 from mcpgen.pipeline.project.overrides import (
     by_operation,
@@ -140,7 +139,7 @@ def _run(
 
 def _load_surface(target: Path, problems: Problems) -> Surface | None:
     from mcpgen.changelog import SurfaceUnreadableError
-    from mcpgen.pipeline.project.surface_files import require_surface
+    from mcpgen.pipeline.project.project_folder import require_surface
 
     try:
         return require_surface(target)

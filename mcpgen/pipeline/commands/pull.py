@@ -18,12 +18,10 @@ from mcpgen.emit.write import BusyError, RefusedError, is_interrupted, lock_proj
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, RESCUE_FOLDER, FileSet, Owner, PlannedFile
 from mcpgen.pipeline.commands.changelog import read_levels
-from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused, report_stop
-from mcpgen.pipeline.project.origin import describe_source, locate_source
 from mcpgen.pipeline.project.project_folder import read_file, require_lock
-from mcpgen.pipeline.project.sources import find_entry
+from mcpgen.pipeline.project.sources import describe_source, find_entry, locate_source
 from mcpgen.pipeline.project.surfaces import read_last_surface
 
 

@@ -21,15 +21,13 @@ from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest, SourceEntry, is_bulk_key
 from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.pipeline.commands.generate import Edit, Prepared, prepare, write_prepared
-from mcpgen.pipeline.commands.up_to_date_cache import note_current
-from mcpgen.pipeline.options import GenerateOptions, Progress, Report
-from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.commands.generate import Edit, Prepared, note_current, prepare, write_prepared
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, Report, StoppedError
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused, report_stop
-from mcpgen.pipeline.project.origin import describe_source
 from mcpgen.pipeline.project.project_folder import read_file, require_lock
 from mcpgen.pipeline.project.sources import (
     Source,
+    describe_source,
     find_entry,
     identify_sources,
     label_of,

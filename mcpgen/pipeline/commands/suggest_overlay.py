@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.pipeline.options import GenerateOptions, Progress
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress
 
 
 class Suggestion(Struct, frozen=True):

@@ -389,7 +389,7 @@ def _load_readable_surface(target: Path) -> Surface | None:
     """Load the tool surface of a project; None if a file of it is lost, which is reported apart."""
     # Imported here: `check` of a project without overrides compares no schemas.
     from mcpgen.changelog import SurfaceUnreadableError
-    from mcpgen.pipeline.project.surface_files import load_surface
+    from mcpgen.pipeline.project.project_folder import load_surface
 
     try:
         return load_surface(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mcpgen.emit.lockfile import Lock
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.tests_file import TESTS_FILE, LocatedTests
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.pipeline.inputs import Inputs, Published
 from mcpgen.pipeline.options import BuildOptions
@@ -60,3 +62,22 @@ def read_inputs(
         find_named_call_types(folder),
         documents or {},
     )
+
+
+def read_own_cases(target: Path, problems: Problems) -> LocatedTests | None:
+    """Read `mcpgen.tests.yaml`; None where there is none, or, with problems, where it is wrong."""
+    content = read_file(target, TESTS_FILE)
+    return None if content is None else parse_own_cases(content, target, problems)
+
+
+def parse_own_cases(content: bytes, target: Path, problems: Problems) -> LocatedTests | None:
+    """Read the cases of the server at `target`; None, with problems, where the file is wrong."""
+    from mcpgen.manifest.typed_file import read_tests  # a validator and YAML
+
+    upstream = json.loads(read_file(target, "tests/generated/upstream.json") or b"{}")
+    described = upstream.get("operations", ())
+    operations = [it.get("key", f"{it['method']} {it['path']}") for it in described]
+    try:
+        return read_tests(content, operations, problems)
+    except RejectedError:
+        return None

@@ -17,13 +17,13 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import Lock, sha256
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.surface import SURFACE_FILE, Surface
-from mcpgen.pipeline.outcome import Outcome, StoppedError
+from mcpgen.pipeline.options import Outcome, StoppedError
 from mcpgen.pipeline.project.git import GitUnusableError, NoRepositoryError, find_commit, read_at
-from mcpgen.pipeline.project.project_folder import read_file
-from mcpgen.pipeline.project.surface_files import (
+from mcpgen.pipeline.project.project_folder import (
     load_surface,
     load_surface_at,
     load_unedited_surface,
+    read_file,
     require_surface,
 )
 

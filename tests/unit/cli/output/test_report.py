@@ -12,7 +12,7 @@ from mcpgen.cli.output.problem_text import problem_text, visible
 from mcpgen.cli.output.report import Printer, format_counts
 from mcpgen.diagnostics import Diagnostic, Location, Severity
 from mcpgen.openapi.source.source_text import SourceText
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 DANGLING = Diagnostic(
     "unresolved-ref",

@@ -9,7 +9,7 @@ import pytest
 
 from mcpgen.factory.workspace.fleet import ServerResult, run_fleet, sort_longest_first
 from mcpgen.factory.workspace.members import Server
-from mcpgen.pipeline.outcome import Outcome
+from mcpgen.pipeline.options import Outcome
 
 SERVERS = [Server(name, Path(name)) for name in ("ant", "bee", "cat", "dog")]
 

@@ -10,7 +10,7 @@ import pytest
 
 from mcpgen.cli.app import run
 from mcpgen.factory.workspace.root_files import Block, MarkersError, with_block
-from mcpgen.pipeline.project import atomic_write as replacing
+from mcpgen.pipeline.project import disk as replacing
 from mcpgen.pipeline.project.workspace import format_table
 
 BLOCK = Block("README.md", "<!-- a -->", "<!-- /a -->", "one\ntwo")

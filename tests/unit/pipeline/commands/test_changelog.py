@@ -12,7 +12,7 @@ import pytest
 
 from mcpgen.changelog import Level
 from mcpgen.pipeline import run as pipeline
-from mcpgen.pipeline.project.surface_files import load_surface
+from mcpgen.pipeline.project.project_folder import load_surface
 from tests.support.projects import silent
 
 LISTING = "src/pet_shop_mcp/_generated/listing.json"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline.project import atomic_write as replacing
-from mcpgen.pipeline.project.atomic_write import write_atomically
+from mcpgen.pipeline.project import disk as replacing
+from mcpgen.pipeline.project.disk import write_atomically
 
 
 def test_a_file_is_replaced_and_keeps_its_mode(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpgen.cli.app import run
-from mcpgen.pipeline.project.evidence import write_evidence
-from mcpgen.pipeline.project.tested import format_figures, show_tests
+from mcpgen.pipeline.project.evidence import format_figures, show_tests, write_evidence
 
 START, END = "<!-- mcpgen:tests -->\n", "<!-- /mcpgen:tests -->\n"
 FOUND = {
