@@ -46,10 +46,8 @@ from mcpgen.pipeline.source_checks import (
     check_shared_secrets,
     check_source_files,
 )
-from mcpgen.plan.arguments.credential_destinations import report_destinations
-from mcpgen.plan.arguments.hidden_credentials import find_hidden_credentials
-from mcpgen.plan.by_hand import plan_by_hand
-from mcpgen.plan.plan import plan_tools
+from mcpgen.plan.arguments.credentials import find_hidden_credentials, report_destinations
+from mcpgen.plan.plan import plan_by_hand, plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.declared import with_declared
 from mcpgen.plan.tools.targets import check_targets

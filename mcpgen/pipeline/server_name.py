@@ -6,7 +6,7 @@ import re
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.manifest.manifest import NAME_RULE, is_server_name
-from mcpgen.plan.naming.transliteration import transliterate
+from mcpgen.plan.naming.words import transliterate
 
 _WORD = re.compile(r"[a-z0-9]+")
 _VERSION = re.compile(r"v?[0-9]+\Z")

@@ -8,32 +8,32 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Api, Operation, SkippedOperation, skip_operation
+from mcpgen.ir.manifest import Manifest
 from mcpgen.ir.tool_plan import Fixed, ModelPlan, ServerPlan, ToolGroupPlan, ToolPlan
 from mcpgen.plan.arguments.arguments import takes_file
-from mcpgen.plan.arguments.credential_destinations import (
+from mcpgen.plan.arguments.credentials import (
     collect_confirmed_origins,
     with_destinations,
 )
 from mcpgen.plan.arguments.environment import plan_environment
-from mcpgen.plan.arguments.headers import plan_default_headers
-from mcpgen.plan.arguments.setting_usage import count_tool_usage
-from mcpgen.plan.arguments.settings import SettingPlanning
-from mcpgen.plan.arguments.steering_headers import report_steering
+from mcpgen.plan.arguments.headers import plan_default_headers, report_steering
+from mcpgen.plan.arguments.settings import SettingPlanning, count_tool_usage
 from mcpgen.plan.naming.aliases import collect_alias_names, resolve_aliases
-from mcpgen.plan.naming.names import assign_call_types, assign_module_names
-from mcpgen.plan.naming.property_names import find_safe_names
+from mcpgen.plan.naming.names import assign_call_types, assign_module_names, find_safe_names
 from mcpgen.plan.naming.tool_names import ToolNaming
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.schemas.references import collect_needed_schemas
+from mcpgen.plan.schemas.bundle import collect_needed_schemas
 from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
-from mcpgen.plan.tools.contradictions import report_contradiction
-from mcpgen.plan.tools.entries import merge_entries
-from mcpgen.plan.tools.extension_prompts import plan_extension_prompts
-from mcpgen.plan.tools.extensions import apply_extension_names, apply_extensions
-from mcpgen.plan.tools.instructions import write_instructions
-from mcpgen.plan.tools.intent import choose_names, collect_entries
+from mcpgen.plan.tools.annotations import report_contradiction
+from mcpgen.plan.tools.descriptions import write_instructions
+from mcpgen.plan.tools.entries import choose_names, collect_entries, merge_entries
+from mcpgen.plan.tools.extensions import (
+    apply_extension_names,
+    apply_extensions,
+    plan_extension_prompts,
+)
 from mcpgen.plan.tools.listing import plan_search, plan_toolsets
 from mcpgen.plan.tools.select import select
 from mcpgen.plan.tools.targets import find_name_limit
@@ -242,3 +242,25 @@ class _Planning:
         except OperationRefusedError as refused:
             self.skipped.append(skip_operation(operation.key, refused, self.problems))
             return None
+
+
+def plan_by_hand(manifest: Manifest) -> ServerPlan:
+    """Plan a server of hand-written tools, without an API."""
+    name = manifest.server.name
+    snake = snake_case(name)
+    title = manifest.server.title or name.replace("-", " ").capitalize()
+    return ServerPlan(
+        name=name,
+        distribution=f"{name}-mcp",
+        package=Identifier(f"{snake}_mcp"),
+        env_prefix=f"{snake.upper()}_",
+        title=title,
+        description="",
+        instructions=manifest.server.instructions,
+        api=Api(title, "", "", (), (), (), {}),
+        base_servers=(),
+        environment=(),
+        groups=(),
+        models={},
+        has_asking_handlers=True,  # the handlers are not known yet
+    )

@@ -15,7 +15,7 @@ from mcpgen.openapi.lower.lower import lower
 from mcpgen.openapi.resolve.resolve import resolve
 from mcpgen.openapi.source.load import load
 from mcpgen.openapi.validate.validate import validate
-from mcpgen.plan.arguments.credential_destinations import with_destinations
+from mcpgen.plan.arguments.credentials import with_destinations
 from mcpgen.plan.cases import make_cases
 from mcpgen.plan.plan import plan_tools
 from mcpgen.render import json_text

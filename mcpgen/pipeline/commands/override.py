@@ -192,7 +192,7 @@ _NOT_GENERATED = "an input of the package changed after it was generated"
 
 def _key_of(run: _Run, name: str) -> str:
     """Give the key of the operation that the manifest would call so; "" where there is none."""
-    from mcpgen.plan.tools.intent import names_of  # with the stages that read the document
+    from mcpgen.plan.tools.entries import names_of  # with the stages that read the document
 
     served = (tool.operation for tool in run.plan.tools)
     return next((operation.key for operation in served if name in names_of(operation)), "")

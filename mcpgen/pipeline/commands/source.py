@@ -177,7 +177,7 @@ class _Run(Struct, frozen=True):
 
     def _find_hidden_credentials(self, change: SourceChange, name: str) -> list[HiddenCredential]:
         """Return what the document leaves no doubt about, and an entry of `sources` can declare."""
-        from mcpgen.plan.arguments.hidden_credentials import (
+        from mcpgen.plan.arguments.credentials import (
             find_hidden_credentials,  # with the validator
         )
 

@@ -19,11 +19,11 @@ from mcpgen.ir.manifest import (
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.manifest.source_security import with_source_security
-from mcpgen.plan.arguments.credential_destinations import (
+from mcpgen.plan.arguments.credentials import (
+    find_hidden_credentials,
     is_confirmed_destination,
     with_destinations,
 )
-from mcpgen.plan.arguments.hidden_credentials import find_hidden_credentials
 from mcpgen.plan.policy import Policy
 from mcpgen.render.credentials_yaml import in_flow, join_security
 from mcpgen.text.origins import origin_of

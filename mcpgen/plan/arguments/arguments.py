@@ -18,14 +18,16 @@ from mcpgen.plan.arguments.media_types import (
     Kind,
     choose_content_type,
     classify_body,
+    is_binary_type,
+    is_file,
     is_patch,
     is_range,
     rank_media_types,
+    root_part,
 )
 from mcpgen.plan.arguments.overrides import OverriddenOperation, make_members_optional
-from mcpgen.plan.arguments.parts import is_binary_type, is_file, root_part
 from mcpgen.plan.naming.names import assign_argument_names, to_class_name, to_identifier
-from mcpgen.plan.naming.transliteration import is_latin
+from mcpgen.plan.naming.words import is_latin
 from mcpgen.plan.schemas.input_profile import FILE_IN_WORDS
 from mcpgen.plan.schemas.types import Types
 from mcpgen.plan.tools.descriptions import prefix_wire_name

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mcpgen.ir.api import Api, ApiSource, Operation, SecurityScheme, Server
 from mcpgen.ir.tool_plan import EnvironmentVariable, source_prefix
-from mcpgen.plan.arguments.setting_usage import count_operation_usage
+from mcpgen.plan.arguments.settings import count_operation_usage
 from mcpgen.plan.naming.words import digest, snake_case
 from mcpgen.text.hosts import is_private
 from mcpgen.text.prose import first_sentence, plain_line

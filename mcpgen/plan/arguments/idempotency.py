@@ -19,8 +19,8 @@ from mcpgen.ir.workflow import Workflow
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
 from mcpgen.plan.arguments.overrides import OverriddenOperation, WirePlace, find_argument_places
-from mcpgen.plan.tools.intent import names_of
-from mcpgen.plan.tools.result_policies import At
+from mcpgen.plan.tools.entries import names_of
+from mcpgen.plan.tools.results import At
 
 USUAL_NAMES = frozenset(
     {"idempotence-key", "idempotency-key", "x-idempotence-key", "x-idempotency-key"}

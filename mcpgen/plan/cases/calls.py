@@ -7,20 +7,20 @@ loses, renames or misplaces something fails its cases.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from msgspec import UNSET, Struct, field
 
+from mcpgen.contract.needs import sample_setting, text_of_setting
 from mcpgen.ir.api import MediaType, Operation, Parameter
-from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.ir.tool_plan import Fixed, ServerPlan, ToolPlan
 from mcpgen.jsonschema.direction import Shapes
-from mcpgen.jsonschema.samples import CannotSampleError, Which, make_samples
+from mcpgen.jsonschema.samples import CannotSampleError, Samples, Which, make_samples
 from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
 from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_range
-from mcpgen.plan.cases.settings import SettingSamples
 from mcpgen.plan.cases.travelling import (
     fold_parameter_name,
     has_empty,
@@ -29,8 +29,48 @@ from mcpgen.plan.cases.travelling import (
     remove_empty,
     travels,
 )
-from mcpgen.plan.naming.property_names import rename_to_safe
+from mcpgen.plan.naming.names import rename_to_safe
 from mcpgen.text.media_types import essence_of
+
+
+class SettingSamples:
+    """A value for each setting that requests carry."""
+
+    def __init__(self, plan: ServerPlan, samples: Samples) -> None:
+        """Initialize with a plan and the samples of its requests."""
+        self._schemas = {variable.name: variable.schema for variable in plan.environment}
+        self._samples = samples
+        self._values: dict[str, JsonValue] = {}
+
+    def value(self, fixed: Fixed) -> JsonValue:
+        """Return what is sent in place of an argument.
+
+        Raises:
+            CannotSampleError: it is a setting, and no value was found for it.
+        """
+        if fixed.setting is None:
+            return fixed.value
+        name = fixed.setting.name
+        if name not in self._values:
+            schema = self._schemas[name]
+            self._values[name] = sample_setting(
+                name, True if schema is None else schema, self._samples
+            )
+        return self._values[name]
+
+    def environment(self, tools: Iterable[ToolPlan]) -> JsonObject:
+        """Return the environment variables that these tools read, with their texts.
+
+        Raises:
+            CannotSampleError: no value was found for one of them.
+        """
+        return {
+            fixed.setting.name: text_of_setting(self.value(fixed))
+            for tool in tools
+            for fixed in tool.fixed
+            if fixed.setting is not None
+        }
+
 
 PLACES = ("path", "query", "header", "cookie")
 _NOT_EMPTY: JsonObject = {"minItems": 1, "minLength": 1, "minProperties": 1}

@@ -9,11 +9,180 @@ from msgspec import UNSET, Struct, UnsetType
 
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.direction import Shapes
+from mcpgen.jsonschema.schemas import find_json_type, find_reference
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.travelling import travels
-from mcpgen.plan.cases.violations import Violations
+
+_MAX_DEPTH = 6
+_LONGEST_TEXT = 2000
+_MOST_ITEMS = 200
+_UNKNOWN = "no_such_member"
+_OF_EACH_TYPE: tuple[JsonValue, ...] = ({"no": "such"}, "no such", 0.5, True, [["no"]], None)
+_NOT_MATCHING = ("", "!", "~ ~", "a", "0", "-", "\u00e9\u00e9\u00e9", "A1 b2 C3 d4 E5 f6 G7 h8")
+_NUMBERS = frozenset({"integer", "number"})
+_RULES_OF_TYPES = (
+    (_NUMBERS, ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")),
+    (frozenset({"string"}), ("minLength", "maxLength", "pattern", "format")),
+    (frozenset({"array"}), ("minItems", "maxItems", "uniqueItems")),
+    (frozenset({"object"}), ("additionalProperties", "minProperties", "maxProperties")),
+)
+
+
+class Violation(Struct, frozen=True):
+    """A value that violates one rule, at a location inside it ("" for the value itself)."""
+
+    place: str  # a JSON Pointer
+    rule: str  # a keyword
+    value: JsonValue
+
+
+_Put = Callable[[JsonValue], JsonValue]
+"""A function that returns the whole value with another one at a location."""
+
+
+class Violations:
+    """Generation of values that violate the rules of schemas."""
+
+    def __init__(self, shapes: Shapes) -> None:
+        self._shapes = shapes
+
+    def of(self, schema: JsonSchema, value: JsonValue) -> Iterator[Violation]:
+        """Yield values that violate each rule that applies to `value`, the outer rules first.
+
+        `value` is valid. The caller checks that the results are invalid: a choice may still allow
+        them, and there are several attempts for some rules. A definition is entered once on the
+        way to a location, so that recursion ends.
+        """
+        yield from self._iterate_violations(schema, value, "", lambda new: new, frozenset())
+
+    def _iterate_violations(
+        self, schema: JsonSchema, value: JsonValue, place: str, put: _Put, inside: frozenset[str]
+    ) -> Iterator[Violation]:
+        name = find_reference(schema)
+        if name in inside or place.count("/") > _MAX_DEPTH:
+            return
+        inside |= {name} if name else set()
+        keywords = self._shapes.of(schema).keywords
+        for rule, broken in _iterate_breaking(keywords, value):
+            yield Violation(place, rule, put(broken))
+        if isinstance(value, dict):
+            yield from self._iterate_member_violations(keywords, value, place, put, inside)
+        if isinstance(value, list) and value and "items" in keywords:
+            items = keywords["items"]
+            at_first = f"{place}/0"
+            rest = value[1:]
+            yield from self._iterate_violations(
+                items, value[0], at_first, lambda new: put([new, *rest]), inside
+            )
+
+    def _iterate_member_violations(
+        self, keywords: JsonObject, value: JsonObject, place: str, put: _Put, inside: frozenset[str]
+    ) -> Iterator[Violation]:
+        for name in keywords.get("required", ()):
+            if name in value:
+                left = {key: member for key, member in value.items() if key != name}
+                yield Violation(f"{place}/{_escape_token(name)}", "required", put(left))
+        properties = keywords.get("properties", {})
+        for name in sorted(value.keys() & properties.keys()):
+
+            def put_member(new: JsonValue, name: str = name) -> JsonValue:
+                return put({**value, name: new})
+
+            at_member = f"{place}/{_escape_token(name)}"
+            yield from self._iterate_violations(
+                properties[name], value[name], at_member, put_member, inside
+            )
+
+
+def _escape_token(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield each rule that applies to values of this type, with a value that should violate it."""
+    yield from (("type", other) for other in _list_other_types(keywords))
+    if "enum" in keywords:
+        yield "enum", _find_unlisted(keywords["enum"])
+    for types, rules in _RULES_OF_TYPES:
+        if find_json_type(value) in types:
+            for rule in rules:
+                if rule in keywords:
+                    broken = _BREAKING[rule](keywords[rule], value, keywords)
+                    yield from ((rule, other) for other in broken)
+
+
+def _list_other_types(keywords: JsonObject) -> list[JsonValue]:
+    """Return a value of a type that is not allowed, or no value."""
+    told = keywords.get("type")
+    if told is None:
+        return []
+    allowed = {told} if isinstance(told, str) else set(told)
+    if "number" in allowed:
+        allowed.add("integer")
+    return [other for other in _OF_EACH_TYPE if find_json_type(other) not in allowed][:1]
+
+
+def _find_unlisted(values: list[JsonValue]) -> JsonValue:
+    """Return a value that is not listed, if possible of the same type."""
+    numbers = [item for item in values if find_json_type(item) in _NUMBERS]
+    if numbers and len(numbers) == len(values):
+        return max(numbers) + 1
+    return "no such value"
+
+
+def _add_unknown_member(rule: JsonValue, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+    return [{**value, _UNKNOWN: 1}] if rule is False else []
+
+
+def _list_unmatching_texts(_: JsonValue, _value: str, keywords: JsonObject) -> list[JsonValue]:
+    """Return texts of allowed lengths that few formats and patterns match."""
+    least, most = keywords.get("minLength", 0), keywords.get("maxLength", _LONGEST_TEXT)
+    padded = [text if len(text) >= least else text.ljust(int(least), "!") for text in _NOT_MATCHING]
+    return [text for text in padded if len(text) <= most]
+
+
+def _lengthen_text(limit: int, value: str, _: JsonObject) -> list[JsonValue]:
+    filler = value[-1:] or "x"
+    return [value.ljust(int(limit) + 1, filler)] if limit < _LONGEST_TEXT else []
+
+
+def _add_items(limit: int, value: list[JsonValue], _: JsonObject) -> list[JsonValue]:
+    if not value or limit >= _MOST_ITEMS:
+        return []
+    return [[*value, *([value[-1]] * (int(limit) + 1 - len(value)))]]
+
+
+def _add_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+    missing = int(limit) + 1 - len(value)
+    if missing > _MOST_ITEMS:
+        return []
+    return [{**value, **{f"{_UNKNOWN}{number}": 1 for number in range(missing)}}]
+
+
+def _drop_members(limit: int, value: JsonObject, _: JsonObject) -> list[JsonValue]:
+    return [dict(list(value.items())[: int(limit) - 1])] if limit > 0 else []
+
+
+_BREAKING: dict[str, Callable[..., list[JsonValue]]] = {
+    "minimum": lambda bound, *_: [bound - 1],
+    "maximum": lambda bound, *_: [bound + 1],
+    "exclusiveMinimum": lambda bound, *_: [bound],
+    "exclusiveMaximum": lambda bound, *_: [bound],
+    "multipleOf": lambda step, value, *_: [value + step / 2],
+    "minLength": lambda limit, value, *_: [value[: int(limit) - 1]] if limit > 0 else [],
+    "maxLength": _lengthen_text,
+    "pattern": _list_unmatching_texts,
+    "format": _list_unmatching_texts,
+    "minItems": lambda limit, value, *_: [value[: int(limit) - 1]] if limit > 0 else [],
+    "maxItems": _add_items,
+    "uniqueItems": lambda rule, value, *_: [[value[0], value[0]]] if rule and value else [],
+    "additionalProperties": _add_unknown_member,
+    "minProperties": _drop_members,
+    "maxProperties": _add_members,
+}
+
 
 MOST_REFUSALS = 60
 """How many rules of one tool are tried; those that come after, deep inside a body, are counted."""

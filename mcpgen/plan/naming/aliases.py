@@ -8,7 +8,7 @@ from mcpgen.diagnostics import Location, Problems, did_you_mean
 from mcpgen.ir.manifest import OperationEntry
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.tools.intent import find_entry_key
+from mcpgen.plan.tools.entries import find_entry_key
 
 
 def collect_alias_names(policy: Policy) -> frozenset[str]:

@@ -11,9 +11,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from mcpgen.ir.api import Operation
-from mcpgen.plan.naming.english import base_form, is_only_verb, is_verb, singular
-from mcpgen.plan.naming.transliteration import is_latin
-from mcpgen.plan.naming.words import VERSION, split_words
+from mcpgen.plan.naming.words import (
+    VERSION,
+    base_form,
+    is_latin,
+    is_only_verb,
+    is_verb,
+    singular,
+    split_words,
+)
 
 Words = tuple[str, ...]
 

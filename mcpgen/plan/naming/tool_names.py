@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TypeVar
 
 from mcpgen.ir.api import Operation
-from mcpgen.plan.naming.english import is_verb, singular
 from mcpgen.plan.naming.operation_phrases import (
     ARTICLES,
     METHOD_VERBS,
@@ -25,7 +24,7 @@ from mcpgen.plan.naming.operation_phrases import (
     find_versions,
     split_path,
 )
-from mcpgen.plan.naming.words import VERSION, digest, split_words
+from mcpgen.plan.naming.words import VERSION, digest, is_verb, singular, split_words
 
 T = TypeVar("T")
 

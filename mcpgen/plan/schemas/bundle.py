@@ -7,13 +7,14 @@ each way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from mcpgen.ir.api import MediaType, Operation
 from mcpgen.jsonschema.direction import Shape, Shapes
-from mcpgen.jsonschema.schemas import PREFIX, find_reference
+from mcpgen.jsonschema.schemas import PREFIX, find_reference, iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile
@@ -178,3 +179,34 @@ def _cache_key(way: _Way) -> _Way:
 def _build_pointer(name: str) -> SchemaPart:
     built = make_leaf({"$ref": PREFIX + name})
     return SchemaPart(built.schema, built.size, names=frozenset((name,)))
+
+
+def collect_needed_schemas(
+    operations: Iterable[Operation], schemas: Mapping[str, JsonSchema]
+) -> dict[str, JsonSchema]:
+    """Return the definitions to which operations refer, directly or indirectly, by name."""
+    values = [schema for operation in operations for schema in _iterate_schemas(operation)]
+    names = {find_reference(value) for value in iterate_reachable(values, schemas)}
+    return {name: schemas[name] for name in sorted(names & schemas.keys())}
+
+
+def _iterate_schemas(operation: Operation) -> Iterable[JsonSchema]:
+    for parameter in operation.parameters:
+        yield parameter.schema
+    if operation.request_body is not None:
+        yield from _iterate_content_schemas(operation.request_body.content)
+    for response in operation.responses:
+        yield from _iterate_content_schemas(response.content)
+        for header in response.headers:
+            yield header.schema
+
+
+def _iterate_content_schemas(content: Iterable[MediaType]) -> Iterable[JsonSchema]:
+    for item in content:
+        if item.schema is not None:
+            yield item.schema
+        if item.item_schema is not None:
+            yield item.item_schema
+        for encoding in item.encoding.values():
+            for header in encoding.headers:
+                yield header.schema

@@ -14,7 +14,7 @@ from typing import Any
 from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
-from mcpgen.plan.naming.transliteration import is_latin
+from mcpgen.plan.naming.words import is_latin
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.plan.tools.descriptions import prefix_wire_name
 from mcpgen.text.prose import plain_line, shorten_at_sentence

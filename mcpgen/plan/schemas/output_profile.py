@@ -6,10 +6,12 @@ may be null, and undescribed members are allowed.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from mcpgen.jsonschema.direction import Shape
-from mcpgen.jsonschema.types import JsonObject
+from mcpgen.jsonschema.direction import Shape, Shapes
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import Build
 from mcpgen.plan.schemas.schema_part import SchemaPart, make_branch, make_leaf
 from mcpgen.text.prose import first_sentence
@@ -96,3 +98,126 @@ def _build_types(allowed: tuple[str, ...]) -> JsonObject:
     """Return the `type` of a value, including null."""
     types = [name for name in allowed if name != "null"]
     return {"type": [*types, "null"]} if types else {}
+
+
+ITEMS = "[]"
+"""The path step for the items of a list; other steps are names of members."""
+_DEEPEST = 20  # variants inside variants, which may go in a circle
+
+
+class NoMemberError(Exception):
+    """A path refers to an unknown member; the message states where, `help` an alternative."""
+
+    def __init__(self, message: str, help: str) -> None:
+        super().__init__(message)
+        self.help = help
+
+
+def nest_paths(paths: Iterable[str]) -> JsonObject:
+    """Nest paths by their steps: `items[].id` returns {"items": {"[]": {"id": {}}}}."""
+    tree: JsonObject = {}
+    for path in paths:
+        node = tree
+        for step in split_path(path):
+            node = node.setdefault(step, {})
+    return tree
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """Split a path into steps: `items[].id` returns ("items", "[]", "id")."""
+    found: list[str] = []
+    for part in path.split("."):
+        name = part.rstrip("[]")
+        found += [name] if name else []
+        found += [ITEMS] * part[len(name) :].count(ITEMS)
+    return tuple(found)
+
+
+class Projection:
+    """Projection of response schemas to selected members."""
+
+    def __init__(self, responses: Shapes) -> None:
+        self._responses = responses
+
+    def project(
+        self, schemas: Sequence[JsonSchema], wanted: JsonObject, path: str = ""
+    ) -> JsonSchema:
+        """Return the schema of the wanted members of a value that matches one of the `schemas`.
+
+        Raises:
+            NoMemberError: none of the schemas declares a member.
+        """
+        if not wanted:
+            return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+        told = self._responses.of(schemas[0]).keywords.get("description")
+        about = {"description": told} if told else {}
+        if ITEMS in wanted:
+            items = self.find_inside(schemas, ITEMS, path)
+            narrowed = self.project(items, wanted[ITEMS], f"{path}{ITEMS}")
+            return {"type": "array", "items": narrowed, **about}
+        properties = {
+            name: self.project(self.find_inside(schemas, name, path), inner, _join_path(path, name))
+            for name, inner in wanted.items()
+        }
+        return {"type": "object", "properties": properties, **about}
+
+    def find_inside(
+        self, schemas: Iterable[JsonSchema], step: str, path: str = ""
+    ) -> list[JsonSchema]:
+        """Return the schemas at one step below `path`.
+
+        Raises:
+            NoMemberError: none of the schemas declares it.
+        """
+        known: dict[str, list[JsonSchema]] = {}
+        is_open = False
+        for schema in schemas:
+            is_open |= self._gather(schema, known)
+        if step in known:
+            return known[step]
+        if is_open and step != ITEMS:
+            return [True]
+        shown = path or "the response"
+        if step == ITEMS:
+            raise NoMemberError(
+                f"{shown} is not a list", f"name its members: {_format_names(known)}"
+            )
+        if ITEMS in known:
+            raise NoMemberError(
+                f"{shown} is a list, and has no `{step}`", f"its items do: `{path}{ITEMS}.{step}`"
+            )
+        near = difflib.get_close_matches(step, known, n=1, cutoff=0.5)
+        meant = (
+            f"did you mean `{_join_path(path, near[0])}`?"
+            if near
+            else f"it has {_format_names(known)}"
+        )
+        raise NoMemberError(f"{shown} has no `{step}`", meant)
+
+    def _gather(
+        self, schema: JsonSchema, known: dict[str, list[JsonSchema]], depth: int = 0
+    ) -> bool:
+        """Collect the members of a value; return whether it may have undeclared ones."""
+        if depth > _DEEPEST:
+            return False
+        keywords = self._responses.of(schema).keywords
+        inside = dict(keywords.get("properties", {}))
+        if "items" in keywords:
+            inside[ITEMS] = keywords["items"]
+        for name, member in inside.items():
+            found = known.setdefault(name, [])
+            if member not in found:
+                found.append(member)
+        variants = [*keywords.get("anyOf", ()), *keywords.get("oneOf", ())]
+        is_open = [self._gather(variant, known, depth + 1) for variant in variants]
+        additional = keywords.get("additionalProperties", not inside and not variants)
+        is_scalar = not {"object", "array"} & set(self._responses.of(schema).types or ("object",))
+        return any(is_open) or bool(additional and not is_scalar)
+
+
+def _join_path(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _format_names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names)) or "no members that are described"

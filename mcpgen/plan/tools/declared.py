@@ -13,7 +13,7 @@ from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.manifest import LocatedManifest, PromptEntry, ResourceEntry
 from mcpgen.ir.tool_plan import DeclaredPlan, ServerPlan, ToolPlan
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.plan.tools.intent import find_entry_key, names_of
+from mcpgen.plan.tools.entries import find_entry_key, names_of
 from mcpgen.text.uri_template import UriTemplate
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})")

@@ -1,11 +1,22 @@
-"""Titles and descriptions of tools: plain, visible and short text from the document."""
+"""Titles and descriptions of tools, and the `instructions` of the server."""
 
 from __future__ import annotations
 
-from mcpgen.ir.api import Operation
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from mcpgen.ir.api import ApiInfo, Operation
 from mcpgen.ir.manifest import OperationEntry
-from mcpgen.plan.naming.transliteration import is_latin
-from mcpgen.text.prose import SENTENCE_END, plain_line, plain_text, shorten_at_sentence
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
+from mcpgen.plan.naming.words import is_latin
+from mcpgen.text.prose import (
+    SENTENCE_END,
+    plain_line,
+    plain_text,
+    shorten_at_sentence,
+    split_sentences,
+)
 
 MAX_TOOL_DESCRIPTION = 1024
 _LEAST = 40  # shorter than this, a model learns too little
@@ -73,3 +84,148 @@ def _describe_effects(operation: Operation) -> list[str]:
     if operation.method == "DELETE":
         return ["Destructive: what it removes may not come back."]
     return []
+
+
+MAX_INSTRUCTIONS = 2048
+_MAX_ABOUT = 700
+_LEAST_ABOUT = 100  # for each of several documents
+_MAX_NAMED = 8
+_MAX_ALTERNATIVES = 3
+_MAX_NAME = 40
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?(^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(
+    r"^[ \t]{0,3}#{1,6}[ \t].*$|^[^\n]+\n[ \t]*(=|-){2,}[ \t]*$|<h[1-6][^>]*>.*?</h[1-6]>",
+    re.MULTILINE | re.IGNORECASE,
+)
+_WORD = re.compile(r"\w+")
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+
+
+def write_instructions(plan: ServerPlan) -> str:
+    """Return the document's description of the API and how to begin; at most 2,048 characters."""
+    guide = shorten_at_sentence("\n".join(_write_guide(plan)), MAX_INSTRUCTIONS - _MAX_ABOUT - 1)
+    return "\n".join(filter(None, (*_describe_apis(plan), guide)))
+
+
+def _describe_apis(plan: ServerPlan) -> list[str]:
+    """Return the documents' descriptions, or else the tags and titles of the tools."""
+    infos = plan.api.infos
+    room = _MAX_ABOUT // max(1, len(infos)) - 1
+    told = [
+        shorten_at_sentence(f"About the API{_of(info.title, len(infos))}: {text}", room)
+        for info in infos[: _MAX_ABOUT // _LEAST_ABOUT]
+        if (text := _quote_document(info, plan.title))
+    ]
+    return told or [_describe_tools(plan)]
+
+
+def _of(title: str, documents: int) -> str:
+    title = shorten_at_sentence(plain_line(title), _MAX_NAME)
+    return f" {title}" if title and documents > 1 else ""
+
+
+def _quote_document(info: ApiInfo, title: str) -> str:
+    """Return the summary and the description of a document, without what repeats the title.
+
+    They are one line, so that they cannot imitate the text that follows.
+    """
+    known = {_list_words(title), _list_words(info.title), ()}
+    told: list[str] = []
+    for text in (info.summary, _HEADING.sub("", _FENCED.sub("", info.description))):
+        for sentence in split_sentences(plain_line(text)):
+            words = _list_words(sentence)
+            if words not in known:
+                told.append(sentence if sentence[-1] in ".!?。…" else f"{sentence}.")
+                known.add(words)
+    return " ".join(told)
+
+
+def _list_words(text: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(text.lower()))
+
+
+def _describe_tools(plan: ServerPlan) -> str:
+    tags = [
+        plain_line(group.tag)
+        for group in plan.groups
+        if any(tool.operation.tags for tool in group.listed_tools)
+    ]
+    if len(tags) > 1:
+        return f"What the tools are about: {_format_names(tags, quote='')}."
+    titles = [tool.title for tool in plan.listed_tools]
+    return f"What the tools do: {_format_names(titles, quote='')}." if titles else ""
+
+
+def _write_guide(plan: ServerPlan) -> Iterator[str]:
+    tools = plan.listed_tools
+    if plan.search is not None:
+        it = plan.search
+        yield (
+            f"How to begin: most of the {len(tools) + len(plan.workflows):,} tools are not listed. "
+            f"Find one with `{it.search}` by what you want to do, read its arguments with "
+            f"`{it.describe}`, and run it with `{it.call}`."
+        )
+        if plan.toolsets:
+            names = _format_names([toolset.name for toolset in plan.toolsets])
+            yield f"The user can have whole toolsets listed with `--toolset`: {names}."
+    if plan.workflows:
+        names = _format_names([workflow.name for workflow in plan.workflows])
+        yield f"Several calls in one, to be preferred where they fit: {names}."
+    if sources := _find_identifier_sources(tools):
+        yield f"Where identifiers come from: {'; '.join(sources)}."
+    if paged := [tool.name for tool in tools if tool.pagination is not None]:
+        yield f"Lists come in pages; `max_pages` joins several in one call: {_format_names(paged)}."
+    if asking := [tool.name for tool in tools if tool.policies.confirm]:
+        yield f"The user is asked before anything is sent: {_format_names(asking)}."
+
+
+def _format_names(names: Sequence[str], quote: str = "`") -> str:
+    shown = [f"{quote}{shorten_at_sentence(name, _MAX_NAME)}{quote}" for name in names[:_MAX_NAMED]]
+    more = len(names) - _MAX_NAMED
+    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _find_identifier_sources(tools: Iterable[ToolPlan]) -> list[str]:
+    """Return the lists that contain the values of arguments, those for most tools first.
+
+    `/pets/{petId}/photos` takes what `GET /pets` lists.
+    """
+    lists = {
+        (it.operation.source, _format_plain(it.operation.path)): it.name
+        for it in tools
+        if it.operation.method == "GET" and not it.operation.path.endswith("}")
+    }
+    uses: dict[str, Counter[str]] = {}  # argument -> lists, by how many tools need them
+    for tool in tools:
+        names = {it.wire_name: it.name for it in tool.arguments if it.location == "path"}
+        for variable, collection in _iterate_collections(tool.operation):
+            found = lists.get((tool.operation.source, _format_plain(collection)))
+            if found is not None and variable in names:
+                uses.setdefault(names[variable], Counter())[found] += 1
+    ordered = sorted(uses, key=lambda argument: (-uses[argument].total(), argument))
+    return [
+        f"`{argument}` from {_format_alternatives(uses[argument])}"
+        for argument in ordered[:_MAX_NAMED]
+    ]
+
+
+def _format_alternatives(lists: Counter[str]) -> str:
+    """Format the names of the lists that most tools need."""
+    ordered = sorted(lists, key=lambda name: (-lists[name], name))
+    shown = [f"`{name}`" for name in ordered[:_MAX_ALTERNATIVES]]
+    others = len(ordered) - len(shown)
+    if others:
+        return ", ".join(shown) + f" or {others:,} more"
+    return " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _iterate_collections(operation: Operation) -> Iterator[tuple[str, str]]:
+    """Yield each path parameter that is a whole segment, with the path before it."""
+    segments = operation.path.split("/")
+    for index, segment in enumerate(segments):
+        if (found := _VARIABLE.fullmatch(segment)) is not None:
+            yield found[1], "/".join(segments[:index])
+
+
+def _format_plain(path: str) -> str:
+    return _VARIABLE.sub("{}", path)

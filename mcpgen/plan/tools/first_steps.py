@@ -14,7 +14,7 @@ from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError, Samples
 from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.plan.tools.intent import names_of
+from mcpgen.plan.tools.entries import names_of
 from mcpgen.plan.tools.pagination import find_size_parameter
 from mcpgen.text.prose import plain_line, shorten_at_sentence
 from mcpgen.text.secret_names import is_secret_name

@@ -11,10 +11,10 @@ from mcpgen.ir.manifest import ToolsetEntry
 from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, ToolSearch, Toolset, WorkflowPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.policy import Policy
+from mcpgen.plan.tools.entries import names_of
 from mcpgen.plan.tools.extensions import list_scopes
-from mcpgen.plan.tools.intent import names_of
 from mcpgen.plan.tools.search_index import find_tag
-from mcpgen.plan.tools.token_cost import estimate_cost
+from mcpgen.plan.tools.targets import estimate_cost
 
 AnyTool: TypeAlias = ToolPlan | WorkflowPlan
 

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections.abc import Callable, Mapping
 
-from mcpgen.ir.api import Operation
-from mcpgen.ir.tool_plan import Annotation, ResultPolicies
-from mcpgen.jsonschema.types import JsonObject
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mcpgen.diagnostics import Location, OperationRefusedError
+from mcpgen.ir.api import SAFE_METHODS, Operation
+from mcpgen.ir.manifest import EffectiveEntry, PollEntry, ResultEntry
+from mcpgen.ir.tool_plan import Annotation, Argument, Pagination, ResultPolicies
+from mcpgen.jsonschema.direction import Shapes
+from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.media_types import is_json, rank_media_types
-from mcpgen.plan.schemas.projection import Projection
+from mcpgen.plan.schemas.output_profile import (
+    ITEMS,
+    NoMemberError,
+    Projection,
+    nest_paths,
+    split_path,
+)
 from mcpgen.plan.schemas.tool_schema import ToolSchemas, list_response_schemas
 from mcpgen.plan.schemas.types import Types
+from mcpgen.plan.tools.pagination import find_size_parameter
 from mcpgen.text.media_types import essence_of
 
 
@@ -76,3 +90,162 @@ def also_answered(operation: Operation) -> tuple[str, ...]:
         for item in response.content
     }
     return tuple(sorted(names - set(list_accepted_types(operation))))
+
+
+At = Callable[..., Location]
+"""The place of a key of the operation's entry, and of keys inside it."""
+
+
+def limit_pages(
+    pages: Pagination | None, operation: Operation, effective: EffectiveEntry, at: At
+) -> Pagination | None:
+    """Return the pagination of a list, limited by the manifest.
+
+    Raises:
+        OperationRefusedError: the manifest limits pages, and the operation has none.
+    """
+    entry = effective.entry
+    if entry.paginate is None:
+        return pages
+    if pages is None and effective.is_inherited("paginate"):
+        return None  # an entry that covers many is for those that have pages
+    if pages is None:
+        raise OperationRefusedError(
+            "paginate-entry",
+            f"`{operation.key}` has no pagination that mcpgen recognizes",
+            at("paginate"),
+            "leave `paginate` out",
+        )
+    return None if entry.paginate is False else replace(pages, most=entry.paginate.max_pages)
+
+
+class ResultPolicyPlanning:
+    """Planning of the result policies of one operation."""
+
+    def __init__(
+        self,
+        operation: Operation,
+        arguments: tuple[Argument, ...],
+        pages: Pagination | None,
+        responses: Shapes,
+        at: At,
+    ) -> None:
+        self._operation = operation
+        self._arguments: Mapping[str, str] = {
+            argument.wire_name: argument.name
+            for argument in arguments
+            if argument.location == "query"
+        }
+        self._pages = pages
+        self._responses = responses
+        self._at = at
+
+    def of(self, effective: EffectiveEntry) -> ResultPolicies:
+        """Return the policies that apply around the handler.
+
+        Raises:
+            OperationRefusedError: a policy contradicts the operation or another policy.
+        """
+        entry = effective.entry
+        policies = ResultPolicies(
+            confirm=entry.confirm,
+            timeout_seconds=entry.timeout_seconds,
+            attempts=None if entry.retry is None else entry.retry.attempts,
+        )
+        if entry.poll is not None:
+            self._check_poll(entry.poll)
+            policies = replace(policies, poll=entry.poll)
+        if entry.result is None:
+            return policies
+        if effective.is_inherited("result") and not entry.result.select:
+            schemas, _ = list_response_schemas(self._operation)
+            if not schemas:
+                return policies  # an entry that covers many bounds the results that there are
+        return self._with_result(policies, entry.result)
+
+    def _with_result(self, policies: ResultPolicies, wish: ResultEntry) -> ResultPolicies:
+        schemas = self._list_schemas("result")
+        for number, path in enumerate(wish.select):
+            tokens = ("result", "select", str(number))
+            self._follow(schemas, path, *tokens)
+            for other in wish.select[:number]:
+                shorter, longer = sorted((split_path(path), split_path(other)), key=len)
+                if longer[: len(shorter)] == shorter:
+                    message = f"`{other}` and `{path}` keep the same member"
+                    raise self._make_refusal(message, "leave one of them out", *tokens)
+        return replace(
+            policies,
+            select=nest_paths(wish.select),
+            max_items=wish.max_items,
+            max_bytes=wish.max_bytes,
+            rest=self._describe_rest(wish),
+        )
+
+    def _describe_rest(self, wish: ResultEntry) -> str:
+        """Describe how to get the rest of a truncated result."""
+        if wish.max_items is None and wish.max_bytes is None:
+            return ""
+        pages = self._pages
+        size = self._arguments.get(find_size_parameter(self._operation), "")
+        following = "" if pages is None else self._arguments.get(pages.parameter, "")
+        if size and wish.max_items is not None:
+            go_on = f", and go on with `{following}`" if following else ""
+            return f"Ask for at most {wish.max_items} items a page by `{size}`{go_on}."
+        if size or following:
+            names = " and ".join(f"`{name}`" for name in (size, following) if name)
+            return f"Smaller pages show the rest, by {names}."
+        return "Arguments that ask for less show the rest." if self._arguments else ""
+
+    def _check_poll(self, poll: PollEntry) -> None:
+        method = self._operation.method
+        if method not in SAFE_METHODS:
+            raise self._make_refusal(
+                f"a `{method}` has its effect each time it is sent, and polling sends it again",
+                "poll the operation that reads the state",
+                "poll",
+            )
+        if poll.interval_seconds >= poll.timeout_seconds:
+            raise self._make_refusal(
+                "the first wait would be over after the timeout",
+                "make `interval_seconds` less than `timeout_seconds`",
+                "poll",
+            )
+        found = self._follow(self._list_schemas("poll"), poll.until, "poll", "until")
+        if ITEMS in split_path(poll.until):
+            raise self._make_refusal(
+                f"`{poll.until}` leads to more than one value",
+                "name one member: `status`, `job.state`",
+                "poll",
+                "until",
+            )
+        samples = Samples(self._responses.schemas, "response")
+        for number, value in enumerate(poll.values):
+            problem = samples.problem({"anyOf": found}, value)
+            if problem:
+                raise self._make_refusal(
+                    f"`{poll.until}` never has this value", problem, "poll", "values", str(number)
+                )
+
+    def _list_schemas(self, key: str) -> list[JsonSchema]:
+        schemas, _ = list_response_schemas(self._operation)
+        if not schemas:
+            raise self._make_refusal(
+                "its description has no JSON response", f"leave `{key}` out", key
+            )
+        return schemas
+
+    def _follow(self, schemas: list[JsonSchema], path: str, *tokens: str) -> list[JsonSchema]:
+        """Return the schemas at a path of the response."""
+        narrowing, led = Projection(self._responses), ""
+        for step in split_path(path):
+            try:
+                schemas = narrowing.find_inside(schemas, step, led)
+            except NoMemberError as error:
+                raise self._make_refusal(str(error), error.help, *tokens) from None
+            led = f"{led}{step}" if step == ITEMS else f"{led}.{step}".lstrip(".")
+        return schemas
+
+    def _make_refusal(self, message: str, help: str, *tokens: str) -> OperationRefusedError:
+        return OperationRefusedError(
+            f"{tokens[0]}-entry", f"`{self._operation.key}`: {message}", self._at(*tokens), help
+        )

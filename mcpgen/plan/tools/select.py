@@ -10,7 +10,7 @@ from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.api import Operation
 from mcpgen.ir.manifest import Match, OperationEntry, SelectRule
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.tools.intent import find_entry_key, names_of
+from mcpgen.plan.tools.entries import find_entry_key, names_of
 
 
 def select(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 
+import msgspec
 from msgspec import Struct
 
 from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.manifest import LocatedManifest
-from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
-from mcpgen.jsonschema.types import JsonSchema
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan, build_list_entry
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.naming.tool_names import LONGEST_TOOL_NAME, MAX_TOOL_NAME
 
 
@@ -143,3 +145,13 @@ def _name_features(schema: JsonSchema, *, is_of_items: bool = False) -> Iterator
             yield from _name_features(part)
     yield from _name_features(schema.get("additionalProperties", True))
     yield from _name_features(schema.get("items", True), is_of_items=True)
+
+
+def token_cost(tool: ToolPlan | WorkflowPlan) -> int:
+    """Return a quarter of the bytes that the tool takes in a listing, rounded up."""
+    return estimate_cost({"name": tool.name, **build_list_entry(tool)})
+
+
+def estimate_cost(listed: JsonObject) -> int:
+    """Return a quarter of the bytes of a listed tool's JSON, rounded up."""
+    return math.ceil(len(msgspec.json.encode(listed)) / 4)

@@ -13,7 +13,12 @@ from mcpgen.ir.manifest import EffectiveEntry
 from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, ResultPolicies, ToolPlan
 from mcpgen.plan.arguments.arguments import explain_unsendable, plan_arguments, select_media_types
 from mcpgen.plan.arguments.declared_defaults import DeclaredDefaults
-from mcpgen.plan.arguments.headers import apply_default_headers, plan_default_headers
+from mcpgen.plan.arguments.headers import (
+    SteeringParameter,
+    apply_default_headers,
+    hide_steering_headers,
+    plan_default_headers,
+)
 from mcpgen.plan.arguments.idempotency import (
     KeyHeader,
     apply_idempotency_key,
@@ -28,19 +33,23 @@ from mcpgen.plan.arguments.overrides import (
     find_argument_places,
     name_arguments,
 )
-from mcpgen.plan.arguments.steering_headers import SteeringParameter, hide_steering_headers
-from mcpgen.plan.naming.names import to_class_name, to_identifier
-from mcpgen.plan.naming.property_names import wire_names
+from mcpgen.plan.naming.names import to_class_name, to_identifier, wire_names
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
 from mcpgen.plan.tools.annotations import derive_annotations
 from mcpgen.plan.tools.descriptions import write_tool_description, write_tool_title
-from mcpgen.plan.tools.intent import apply_hints
+from mcpgen.plan.tools.entries import apply_hints
 from mcpgen.plan.tools.pagination import add_page_argument, recognize_pagination
-from mcpgen.plan.tools.result_policies import At, ResultPolicyPlanning, limit_pages
-from mcpgen.plan.tools.results import also_answered, list_accepted_types, plan_result
-from mcpgen.plan.tools.token_cost import token_cost
+from mcpgen.plan.tools.results import (
+    At,
+    ResultPolicyPlanning,
+    also_answered,
+    limit_pages,
+    list_accepted_types,
+    plan_result,
+)
+from mcpgen.plan.tools.targets import token_cost
 from mcpgen.text.identifiers import Identifier
 
 T = TypeVar("T")

@@ -7,29 +7,70 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from mcpgen.absent import ABSENT
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import SkippedOperation
 from mcpgen.ir.tool_plan import Argument, StepPlan, ToolPlan
 from mcpgen.ir.workflow import (
     Action,
+    Comparison,
+    Condition,
     Criterion,
+    Junction,
     Literal,
+    Negation,
     ObjectOf,
+    ResponseValue,
     Step,
     StepArgument,
     Tokens,
+    Truth,
     Value,
 )
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples
+from mcpgen.jsonschema.values import compare
 from mcpgen.plan.arguments.arguments import CONTENT_TYPE
-from mcpgen.plan.tools.intent import names_of
-from mcpgen.plan.workflows.conditions import needs_answer
-from mcpgen.plan.workflows.types import Known, NothingThereError, describe_mismatch, read_literal
-from mcpgen.plan.workflows.values import REFUSED, Refuse, WorkflowValues
+from mcpgen.plan.tools.entries import names_of
+from mcpgen.plan.workflows.values import (
+    REFUSED,
+    Known,
+    NothingThereError,
+    Refuse,
+    WorkflowValues,
+    describe_mismatch,
+    read_literal,
+)
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.json_pointer import json_pointer
 from mcpgen.text.media_types import essence_of
+
+
+def needs_answer(criterion: Criterion) -> bool:
+    """Whether a condition is false without a response."""
+    return _without_answer(criterion.condition) is False
+
+
+def _without_answer(condition: Condition) -> bool | None:
+    """Evaluate a condition without a response; None if that is undecidable."""
+    match condition:
+        case Truth(value=ResponseValue()):
+            return False
+        case Comparison(left=ResponseValue(), operator=operator, right=Literal(value=plain)):
+            return compare(ABSENT, operator, plain)
+        case Comparison(left=Literal(value=plain), operator=operator, right=ResponseValue()):
+            return compare(plain, operator, ABSENT)
+        case Negation(condition=inner):
+            found = _without_answer(inner)
+            return None if found is None else not found
+        case Junction(word=word, conditions=parts):
+            decisive = word == "or"  # one true of an "or" decides it, and one false of an "and"
+            found_parts = [_without_answer(part) for part in parts]
+            if decisive in found_parts:
+                return decisive
+            return None if None in found_parts else not decisive
+        case _:
+            return None
 
 
 class WorkflowSteps:

@@ -30,14 +30,14 @@ from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.naming.names import derive_argument_name, to_class_name, to_identifier
 from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
-from mcpgen.plan.tools.token_cost import token_cost
+from mcpgen.plan.tools.targets import token_cost
 from mcpgen.plan.workflows.steps import WorkflowSteps
-from mcpgen.plan.workflows.types import (
+from mcpgen.plan.workflows.values import (
     ANYTHING,
     Known,
+    WorkflowValues,
     list_literal_types,
 )
-from mcpgen.plan.workflows.values import WorkflowValues
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.json_pointer import json_pointer
 from mcpgen.text.prose import plain_line, plain_text

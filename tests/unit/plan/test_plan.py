@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.plan.arguments.media_types import Kind, classify_media_type
-from mcpgen.plan.naming.property_names import rename_to_safe
-from mcpgen.plan.schemas.validation_schema import ValidationSchemas
+from mcpgen.plan.naming.names import rename_to_safe
+from mcpgen.plan.schemas.tool_schema import ValidationSchemas
 from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.request.bodies import BodyKind, classify_body
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpgen.ir.credentials import HiddenCredential
-from mcpgen.plan.arguments.hidden_credentials import find_hidden_credentials
+from mcpgen.plan.arguments.credentials import find_hidden_credentials
 
 ANSWERS = {"200": {"description": "ok"}}
 

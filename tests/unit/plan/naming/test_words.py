@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpgen.plan.naming.english import base_form, singular
-from mcpgen.plan.naming.words import snake_case
+from mcpgen.plan.naming.words import base_form, singular, snake_case
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
-from mcpgen.plan.schemas.projection import split_path
+from mcpgen.plan.schemas.output_profile import split_path
 
 HEAD = "server: {name: shop}\nsources: [{document: openapi.yaml}]\n"
 JOB = {
