@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import jinja2
 
 from mcpgen.ir.templates import template_root
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.text.identifiers import Identifier
+from mcpgen.text.markdown import escape_markdown_line
+from mcpgen.text.prose import one_line
 from mcpgen.text.safe_text import SafeText
 
 
@@ -34,3 +38,98 @@ def _only_safe(value: object) -> object:
     if isinstance(value, SafeText | Identifier | jinja2.Undefined):
         return value  # an Undefined raises by itself, and says its name
     raise UnsafeTextError(f"a template would write a raw {type(value).__name__}: {value!r:.80}")
+
+
+class Source(SafeText):
+    """Python source, spelled from identifiers, literals and checked annotations."""
+
+    __slots__ = ()
+
+
+class DocText(SafeText):
+    """Text to stand between the triple quotes of a docstring."""
+
+    __slots__ = ()
+
+
+class Quoted(SafeText):
+    """A string in double quotes, as TOML and YAML both read it."""
+
+    __slots__ = ()
+
+
+class Markdown(SafeText):
+    """Markdown in which every stranger's character is shown: as text, or as code."""
+
+    __slots__ = ()
+
+
+def literal(value: JsonValue) -> Source:
+    """Spell a JSON value as a Python literal of printable characters only."""
+    return Source(repr(value))
+
+
+def identifier(text: str) -> Source:
+    """Let a name stand in source; `Identifier` has checked it, and checks it here again."""
+    return Source(Identifier(text))
+
+
+_QUOTE_TO_ESCAPE = re.compile(r'\A"|"(?="|\Z)')
+
+
+def doc_text(text: str) -> DocText:
+    r"""Spell `text` so that a docstring with it has exactly `text` as its value.
+
+    Backslashes, quotes that could close the string and characters that do not print (line breaks
+    of every kind and bidirectional controls among them) are escaped.
+    """
+    escaped = text.replace("\\", "\\\\")
+    escaped = _QUOTE_TO_ESCAPE.sub(r"\"", escaped)
+    return DocText("".join(ch if ch.isprintable() else _escape(ch) for ch in escaped))
+
+
+def _escape(character: str) -> str:
+    return repr(character)[1:-1]
+
+
+def quote(text: str) -> Quoted:
+    """Spell `text` in double quotes for TOML and YAML; what does not print is escaped.
+
+    A lone surrogate, which neither can hold, becomes "?".
+    """
+    spelled = (
+        f"\\{ch}" if ch in '"\\' else ch if ch.isprintable() else f"\\U{ord(ch):08x}"
+        for ch in scalar_text(text)
+    )
+    return Quoted(f'"{"".join(spelled)}"')
+
+
+_MARKDOWN_BLOCK = re.compile(r"\A(\d*)([-+>.)])")
+
+
+def markdown_text(text: str) -> Markdown:
+    """Spell `text` as it is shown literally in a table cell or a heading of Markdown.
+
+    What stands between single backticks is shown as code.
+    """
+    return Markdown(escape_markdown_line(one_line(text)))
+
+
+def markdown_paragraph(text: str) -> Markdown:
+    """Spell `text` as `markdown_text` does, so that it is a paragraph where it begins a line."""
+    return Markdown(_MARKDOWN_BLOCK.sub(r"\1\\\2", markdown_text(text)))
+
+
+def markdown_code(text: str) -> Markdown:
+    """Spell `text` as one line of code in Markdown, fit for a table cell."""
+    shown = one_line(text)
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    padding = " " if shown.startswith("`") or shown.endswith("`") else ""
+    # A table splits its cells before it reads code, so that "|" needs a backslash even here.
+    return Markdown(f"{fence}{padding}{shown}{padding}{fence}".replace("|", "\\|"))
+
+
+def scalar_text(text: str) -> str:
+    """Return `text` without the lone surrogates that UTF-8 has no bytes for."""
+    return text.encode("utf-8", "replace").decode("utf-8")

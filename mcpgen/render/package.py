@@ -12,10 +12,9 @@ from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
 from mcpgen.ir.tool_plan import IndexEntry, ServerPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.render import contracts, json_text
-from mcpgen.render.call_types import calls_module
 from mcpgen.render.environment import code_environment
 from mcpgen.render.upstream_file import upstream_file
-from mcpgen.render.views import handler_module, package_view, tests_view
+from mcpgen.render.views import calls_module, handler_module, package_view, tests_view
 from mcpgen.render.workflow_views import workflows_module
 from mcpgen.text.identifiers import safe_filename
 

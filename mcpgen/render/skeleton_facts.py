@@ -10,8 +10,7 @@ from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
 from mcpgen.jsonschema.types import JsonValue
-from mcpgen.render.credentials_yaml import origin_entries, parameter_entries, source_entries
-from mcpgen.render.filters import (
+from mcpgen.render.environment import (
     Markdown,
     markdown_code,
     markdown_paragraph,
@@ -19,7 +18,13 @@ from mcpgen.render.filters import (
     quote,
     scalar_text,
 )
-from mcpgen.render.first_steps_yaml import comment_exclude, comment_operations
+from mcpgen.render.manifest_yaml import (
+    comment_exclude,
+    comment_operations,
+    origin_entries,
+    parameter_entries,
+    source_entries,
+)
 from mcpgen.render.views import purpose, short_title
 from mcpgen.text.prose import first_phrase, one_line, shorten
 from mcpgen.text.safe_text import SafeText

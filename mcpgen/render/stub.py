@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from mcpgen.ir.hand_written import HandlerSource
-from mcpgen.render.filters import literal
+from mcpgen.render.environment import literal
 
 _RUNTIME = {"override": "mcpgen.runtime", "Context": "mcpgen.runtime"}
 

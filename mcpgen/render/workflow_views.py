@@ -23,7 +23,7 @@ from mcpgen.ir.workflow import (
     Truth,
     Value,
 )
-from mcpgen.render.filters import (
+from mcpgen.render.environment import (
     DocText,
     Source,
     doc_text,

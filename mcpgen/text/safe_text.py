@@ -6,7 +6,7 @@ from __future__ import annotations
 class SafeText(str):
     """Text in the language of its target file, with all untrusted parts escaped.
 
-    Only escaping functions create it (`mcpgen/render/filters.py`). Templates reject other strings.
+    Only escaping functions create it (`mcpgen/render/environment.py`). Templates reject other strings.
     """
 
     __slots__ = ()

@@ -16,9 +16,8 @@ from mcpgen.pipeline.options import GenerateOptions
 from mcpgen.pipeline.project.evidence import read_evidence
 from mcpgen.pipeline.project.project_folder import find_lock, load_surface
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
-from mcpgen.render.contracts import list_tools
+from mcpgen.render.contracts import list_tools, surface_of
 from mcpgen.render.json_text import compact
-from mcpgen.render.surface import surface_of
 from mcpgen.runtime.protocol.prepared_list import split_tools
 from tests.support.examples import (
     BY_HAND,

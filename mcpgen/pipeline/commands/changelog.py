@@ -119,7 +119,7 @@ def _plan_surface(
 ) -> Surface:
     from mcpgen.pipeline.build import plan_project
     from mcpgen.pipeline.project.read_inputs import read_inputs
-    from mcpgen.render.surface import surface_of
+    from mcpgen.render.contracts import surface_of
 
     inputs = read_inputs(target, intent, options, lock=lock)
     return surface_of(plan_project(inputs, problems, progress).plan)

@@ -214,7 +214,7 @@ def _build(
     from mcpgen.manifest.manifest import read_manifest
     from mcpgen.pipeline.build import build
     from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
-    from mcpgen.render.surface import surface_of
+    from mcpgen.render.contracts import surface_of
 
     if edit is None:
         intent = read_intent(target, problems)

@@ -159,7 +159,7 @@ class _Run:
     def pull(self, *, accepts_other: bool) -> Pull:
         from mcpgen.pipeline.build import plan_project
         from mcpgen.pipeline.project.read_inputs import read_inputs
-        from mcpgen.render.surface import surface_of
+        from mcpgen.render.contracts import surface_of
 
         paths = self._choose_documents()
         if not paths:

@@ -25,7 +25,7 @@ from mcpgen.plan.arguments.credentials import (
     with_destinations,
 )
 from mcpgen.plan.policy import Policy
-from mcpgen.render.credentials_yaml import in_flow, join_security
+from mcpgen.render.manifest_yaml import in_flow, join_security
 from mcpgen.text.origins import origin_of
 
 Confirm = Callable[[CredentialDestination], bool]

@@ -324,7 +324,7 @@ def add_overridden(
     if not (written.hooks or written.tools or written.unreadable):
         return project, True
     # Imported here: `check` does without templates.
-    from mcpgen.render.surface import surface_of
+    from mcpgen.render.contracts import surface_of
 
     surface = surface_of(project.plan)
     ids = {tool.operation.key: tool.operation.operation_id for tool in project.plan.tools}

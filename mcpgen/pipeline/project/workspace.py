@@ -134,7 +134,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lay out a table; every character of a cell is literal text."""
-    from mcpgen.render.filters import markdown_text
+    from mcpgen.render.environment import markdown_text
 
     lines = [header, ["---"] * len(header), *([markdown_text(cell) for cell in r] for r in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -6,8 +6,8 @@ import pytest
 
 from mcpgen.changelog import SurfaceUnreadableError, derive_surface, is_surface_source
 from mcpgen.ir.tool_plan import ServerPlan
+from mcpgen.render.contracts import surface_of
 from mcpgen.render.package import render
-from mcpgen.render.surface import surface_of
 from tests.support.plans import server_plan
 
 FOLDER = "src/petstore_mcp/_generated"

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from mcpgen.ir.credentials import HiddenCredential
-from mcpgen.render.credentials_yaml import in_flow, parameter_entries, source_entries
+from mcpgen.render.manifest_yaml import in_flow, parameter_entries, source_entries
 
 BEARER = {"type": "http", "scheme": "bearer"}
 

@@ -6,8 +6,7 @@ import jinja2
 import pytest
 
 from mcpgen.ir.templates import template_root
-from mcpgen.render.environment import UnsafeTextError, code_environment
-from mcpgen.render.filters import literal
+from mcpgen.render.environment import UnsafeTextError, code_environment, literal
 from mcpgen.text.identifiers import Identifier
 
 

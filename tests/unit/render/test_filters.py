@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mcpgen.render.filters import (
+from mcpgen.render.environment import (
     doc_text,
     identifier,
     literal,

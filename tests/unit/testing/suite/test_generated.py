@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 
 from mcpgen.render import views
-from mcpgen.render.environment import code_environment
-from mcpgen.render.filters import literal
+from mcpgen.render.environment import code_environment, literal
 from mcpgen.testing.suite.generated import Suite
 from tests.support.paths import REPOSITORY, SHOP
 
