@@ -20,7 +20,7 @@ from mcpgen.pipeline.options import GenerateOptions, Progress
 from mcpgen.pipeline.project.project_folder import find_lock
 from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
 from mcpgen.runtime.upstream.client import DEADLINE_SECONDS
-from mcpgen.runtime.upstream.resilience.retry import MAX_ATTEMPTS
+from mcpgen.runtime.upstream.resilience import MAX_ATTEMPTS
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 

@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from mcpgen.runtime.media import Media as Media
     from mcpgen.runtime.serving import serve as serve
     from mcpgen.runtime.tools.tool import ToolGroup as ToolGroup
-    from mcpgen.runtime.workflows.actions import End as End
-    from mcpgen.runtime.workflows.actions import GoTo as GoTo
-    from mcpgen.runtime.workflows.actions import Retry as Retry
-    from mcpgen.runtime.workflows.workflow import Workflow as Workflow
+    from mcpgen.runtime.workflows import End as End
+    from mcpgen.runtime.workflows import GoTo as GoTo
+    from mcpgen.runtime.workflows import Retry as Retry
+    from mcpgen.runtime.workflows import Workflow as Workflow
 
 _HOMES = {
     "mcpgen.absent": ("ABSENT", "Absent"),
@@ -90,9 +90,9 @@ _HOMES = {
     "mcpgen.runtime.handlers.overrides": ("CallNext", "after", "before", "override"),
     "mcpgen.runtime.serving": ("serve",),
     "mcpgen.runtime.tools.tool": ("ToolGroup",),
-    "mcpgen.runtime.workflows.actions": ("End", "GoTo", "Retry"),
+    "mcpgen.runtime.workflows": ("End", "GoTo", "Retry"),
     "mcpgen.jsonschema.values": ("compare", "value_at", "without_absent"),
-    "mcpgen.runtime.workflows.workflow": ("Workflow",),
+    "mcpgen.runtime.workflows": ("Workflow",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = list(_HOME_OF)

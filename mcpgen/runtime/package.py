@@ -70,7 +70,7 @@ class ServerPackage:
         Raises:
             UnknownToolsetError: there is no toolset of one of these names.
         """
-        from mcpgen.runtime.tools.toolsets import select_lines
+        from mcpgen.runtime.tools.tool import select_lines
 
         toolsets = json.loads(self._read("_generated/toolsets.json"))
         self._listing = select_lines(names, toolsets, self._read_list("listing"))

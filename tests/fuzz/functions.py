@@ -21,14 +21,14 @@ from mcpgen.openapi.source.source_text import DEFAULT_LIMITS
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.state.request_state import KeyRingCipher
-from mcpgen.runtime.transports.http.event_stream import parse_event_id
+from mcpgen.runtime.transports.http.reply_stream import parse_event_id
 from mcpgen.runtime.transports.json_input import UndecodableError, decode_cold, make_hot_decoder
-from mcpgen.runtime.transports.stdio.pipe import LineBuffer, TruncatedLine
+from mcpgen.runtime.transports.stdio.loop import LineBuffer, TruncatedLine
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.runtime.upstream.request.multipart import encode_members
 from mcpgen.runtime.upstream.request.parameters import UnsendableError
-from mcpgen.runtime.upstream.resilience.retry import parse_retry_after
+from mcpgen.runtime.upstream.resilience import parse_retry_after
 from mcpgen.runtime.upstream.response.redaction import Redactor, visible
 from mcpgen.runtime.upstream.response.results import decode_response
 from mcpgen.runtime.upstream.response.streams import parse_stream

@@ -13,9 +13,8 @@ import httptools
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from mcpgen.runtime.http_syntax.fields import MalformedMessageError
-from mcpgen.runtime.transports.http.request_head import RequestHead
-from mcpgen.runtime.transports.http.request_parser import ParsedRequest, parse_request
+from mcpgen.runtime.http_syntax import MalformedMessageError
+from mcpgen.runtime.transports.http.request_head import ParsedRequest, RequestHead, parse_request
 
 EXAMPLES = 500
 LONGEST_BODY = 64

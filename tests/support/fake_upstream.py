@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.upstream.client import Environment
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 
 JSON = (("Content-Type", "application/json"),)

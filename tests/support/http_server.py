@@ -14,7 +14,7 @@ from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.errors import InvalidArgumentsError, UnknownToolError
 from mcpgen.runtime.handlers.context import Context
 from mcpgen.runtime.handlers.dispatcher import Dispatcher
-from mcpgen.runtime.http_syntax.chunked import ChunkedDecoder
+from mcpgen.runtime.http_syntax import ChunkedDecoder
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.state.store import MemoryStore

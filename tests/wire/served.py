@@ -22,8 +22,7 @@ from mcpgen.render import json_text
 from mcpgen.render.package import render, render_cases
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.tools.registry import ToolRegistry
-from mcpgen.runtime.upstream.client import ApiClient
-from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.upstream.client import ApiClient, Environment
 from mcpgen.runtime.upstream.http.messages import Sender
 from tests.support.policies import first_policy
 

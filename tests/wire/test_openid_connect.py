@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
-from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.upstream.client import Environment
 from tests.wire.served import serve
 from tests.wire.upstream import Answer, Sent, Upstream
 

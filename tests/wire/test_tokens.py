@@ -16,7 +16,7 @@ import pytest
 
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.tools.registry import ToolRegistry
-from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.upstream.client import Environment
 from tests.wire.served import Served, serve
 from tests.wire.upstream import Answer, Sent, Upstream
 

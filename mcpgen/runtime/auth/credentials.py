@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 from mcpgen.contract.base_url import BaseUrls
 from mcpgen.contract.needs import settings_of_schemes
-from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
 from mcpgen.runtime.auth.oauth2 import OAuth2Scheme
-from mcpgen.runtime.auth.schemes import StaticScheme, make_scheme
+from mcpgen.runtime.auth.schemes import AppliedCredentials, StaticScheme, make_scheme
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.upstream.http.messages import Sender

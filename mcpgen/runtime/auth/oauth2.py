@@ -12,14 +12,13 @@ import msgspec
 
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
 from mcpgen.contract.needs import sufficient_parts
-from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
-from mcpgen.runtime.auth.schemes import make_bearer_header
+from mcpgen.runtime.auth.schemes import AppliedCredentials, make_bearer_header
 from mcpgen.runtime.auth.values import TOKEN, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
-from mcpgen.runtime.upstream.resilience.concurrency_limit import ConcurrencyLimit
+from mcpgen.runtime.upstream.resilience import ConcurrencyLimit
 
 _MAX_ANSWER_BYTES = 64 * 1024
 _DEFAULT_LIFETIME = 300.0  # of a token whose issuer does not tell

@@ -18,7 +18,7 @@ from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.shapes import shape_model_messages
 
 if TYPE_CHECKING:
-    from mcpgen.runtime.tools.outcome import ToolOutcome
+    from mcpgen.runtime.tools.results import ToolOutcome
     from mcpgen.runtime.upstream.client import ToolApi
 
 NOTIFICATION_BURST: Final = 32  # of progress and log messages, for each call

@@ -21,8 +21,8 @@ from mcpgen.runtime.content import (
     ToolResult,
 )
 from mcpgen.runtime.errors import InvalidArgumentsError, ProtocolError, ResourceNotFoundError
+from mcpgen.runtime.handlers.annotations import parse_text_value
 from mcpgen.runtime.handlers.features import Features
-from mcpgen.runtime.handlers.text_values import parse_text_value
 from mcpgen.runtime.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from mcpgen.runtime.tools.results import STATUS_KEY
 from mcpgen.text.uri_template import UriTemplate

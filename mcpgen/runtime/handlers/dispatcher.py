@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable
-from typing import Final
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from contextvars import copy_context
+from typing import Any, Final
 
 from mcpgen.contract.extras import MissingExtraError
 from mcpgen.runtime.content import JsonObject, Text, ToolResult
@@ -24,10 +25,9 @@ from mcpgen.runtime.handlers.context import (
     UrlRequiredError,
 )
 from mcpgen.runtime.handlers.providers import FeatureProvider
-from mcpgen.runtime.handlers.task_context import IsolatedWork
 from mcpgen.runtime.process.log import describe_error, log
+from mcpgen.runtime.process.memory_budget import decoding_budget
 from mcpgen.runtime.process.output_screen import OutputScreen
-from mcpgen.runtime.process.worker import decoding_budget
 from mcpgen.runtime.protocol.connection import ClientConnection
 from mcpgen.runtime.protocol.events import ClientAnswer, Event, RequestCancelled
 from mcpgen.runtime.protocol.jsonrpc import METHOD_NOT_FOUND
@@ -36,6 +36,43 @@ from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.state.request_state import KeyRingCipher
 from mcpgen.runtime.upstream.response.redaction import Redactor, make_empty_redactor
+
+
+class IsolatedWork:
+    """Awaits `work` in a copy of the context, so that its context variables do not leak.
+
+    `when_it_waits` is called once, in the surrounding context, when `work` first waits.
+    """
+
+    __slots__ = ("_run", "_when_it_waits", "_work", "has_waited")
+
+    def __init__(self, work: Coroutine[Any, Any, None], when_it_waits: Callable[[], None]) -> None:
+        self.has_waited = False
+        self._work = work
+        self._when_it_waits = when_it_waits
+        self._run = copy_context().run
+
+    def __await__(self) -> Any:
+        return self
+
+    def __iter__(self) -> IsolatedWork:
+        return self
+
+    def __next__(self) -> Any:
+        awaited = self._run(self._work.send, None)
+        if not self.has_waited:
+            self.has_waited = True
+            self._when_it_waits()
+        return awaited
+
+    def throw(self, error: BaseException) -> Any:
+        """Raise an error in the work; return the next awaitable."""
+        return self._run(self._work.throw, error)
+
+    def close(self) -> None:
+        """Close the coroutine."""
+        self._run(self._work.close)
+
 
 MAX_IN_FLIGHT: Final = 1000
 CLIENT_TIMEOUT_SECONDS: Final = 60.0

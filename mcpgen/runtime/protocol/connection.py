@@ -7,6 +7,7 @@ messages. `ServerProtocol` extends it with the parsing.
 from __future__ import annotations
 
 from mcpgen.runtime.protocol.jsonrpc import (
+    SUBSCRIPTION_ID,
     Encode,
     JsonObject,
     RequestId,
@@ -14,7 +15,6 @@ from mcpgen.runtime.protocol.jsonrpc import (
     error_message,
 )
 from mcpgen.runtime.protocol.messages import Batch, Outgoing, Stream, Subscription
-from mcpgen.runtime.protocol.request_meta import SUBSCRIPTION_ID
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import REVISION_2026_07_28

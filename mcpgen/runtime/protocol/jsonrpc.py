@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from typing import Any, Final, TypeAlias
+
 
 JsonObject: TypeAlias = "dict[str, Any]"
 RequestId: TypeAlias = str | int
@@ -91,3 +93,10 @@ def error_message(
         response["id"] = request_id
     response["error"] = error
     return response
+
+
+PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+LOG_LEVEL: Final = "io.modelcontextprotocol/logLevel"
+SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"

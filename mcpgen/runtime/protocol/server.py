@@ -12,11 +12,15 @@ from mcpgen.runtime.protocol.events import (
     SessionOpened,
 )
 from mcpgen.runtime.protocol.jsonrpc import (
+    CLIENT_CAPABILITIES,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
+    LOG_LEVEL,
     LOG_LEVELS,
     METHOD_NOT_FOUND,
+    PROTOCOL_VERSION,
+    SUBSCRIPTION_ID,
     UNSUPPORTED_VERSION,
     JsonObject,
     error_message,
@@ -27,12 +31,6 @@ from mcpgen.runtime.protocol.jsonrpc import (
 from mcpgen.runtime.protocol.messages import Batch, Change, Outgoing, Stream
 from mcpgen.runtime.protocol.methods import select_methods
 from mcpgen.runtime.protocol.request import Request
-from mcpgen.runtime.protocol.request_meta import (
-    CLIENT_CAPABILITIES,
-    LOG_LEVEL,
-    PROTOCOL_VERSION,
-    SUBSCRIPTION_ID,
-)
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import (
     BY_NAME,

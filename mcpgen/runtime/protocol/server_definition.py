@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mcpgen.runtime.protocol.jsonrpc import JsonObject
+from mcpgen.runtime.protocol.jsonrpc import SERVER_INFO, JsonObject
 from mcpgen.runtime.protocol.prepared_list import PreparedList
-from mcpgen.runtime.protocol.request_meta import SERVER_INFO
 from mcpgen.runtime.protocol.versions import REVISIONS, Revision
 
 TYPE_CHECKING = False

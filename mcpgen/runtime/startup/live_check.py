@@ -85,8 +85,8 @@ def check_live(
 async def _check(
     package: ServerPackage, environ: Mapping[str, str], send: Sender | None
 ) -> LiveOutcome:
+    from mcpgen.runtime.upstream.http.connecting import Authority
     from mcpgen.runtime.upstream.http.sender import HttpSender
-    from mcpgen.runtime.upstream.http.trust import Authority
 
     ca_setting = f"{package.contract['env_prefix']}CA_FILE"
     authority = Authority(ca_setting, environ.get(ca_setting, "").strip())

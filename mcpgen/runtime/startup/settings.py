@@ -9,7 +9,7 @@ from mcpgen.absent import ABSENT
 from mcpgen.runtime.auth.values import TEXT, read_variable
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError
-from mcpgen.runtime.handlers.text_values import parse_text_value
+from mcpgen.runtime.handlers.annotations import parse_text_value
 
 
 class Settings:

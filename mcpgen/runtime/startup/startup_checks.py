@@ -99,7 +99,7 @@ def _list_credential_checks(
 def _check_certificate(names: Mapping[str, str], environ: Mapping[str, str]) -> None:
     import ssl  # few servers have such a setting
 
-    from mcpgen.runtime.upstream.http.trust import load_client_certificate
+    from mcpgen.runtime.upstream.http.connecting import load_client_certificate
 
     certificate, key = names["certificate_file"], names["key_file"]
     try:
@@ -121,7 +121,7 @@ def _check_authority(name: str, environ: Mapping[str, str]) -> None:
     if file:
         import ssl
 
-        from mcpgen.runtime.upstream.http.trust import Authority
+        from mcpgen.runtime.upstream.http.connecting import Authority
 
         # `ssl.create_default_context` would also fail because of other settings.
         Authority(name, file).add_to(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))

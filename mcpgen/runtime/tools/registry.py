@@ -21,9 +21,14 @@ from mcpgen.runtime.errors import (
     UnknownToolError,
 )
 from mcpgen.runtime.handlers.overrides import Hook, wrap_handlers
-from mcpgen.runtime.process.worker import run_in_worker
-from mcpgen.runtime.tools.outcome import ToolOutcome
-from mcpgen.runtime.tools.results import ResultShape, add_notes, make_error_result, make_result
+from mcpgen.runtime.process.memory_budget import run_in_worker
+from mcpgen.runtime.tools.results import (
+    ResultShape,
+    ToolOutcome,
+    add_notes,
+    make_error_result,
+    make_result,
+)
 from mcpgen.runtime.tools.tool import Tool, ToolGroup
 from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.http.messages import HttpResponse

@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcpgen.absent import ABSENT, Absent
 from mcpgen.runtime.content import (
     Audio,
     Content,
@@ -20,11 +21,13 @@ from mcpgen.runtime.content import (
 from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.process.log import describe_error, log
-from mcpgen.runtime.tools.truncation import MAX_CHARACTERS, shorten
+from mcpgen.runtime.tools.projection import MAX_CHARACTERS, shorten
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
+from mcpgen.runtime.upstream.http.messages import HeaderFields
 
 if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
+
 
 STATUS_KEY = "mcpgen/status"
 RETRY_AFTER_KEY = "mcpgen/retryAfterMs"
@@ -190,3 +193,22 @@ def make_error_result(error: Exception, *, tool: str) -> ToolResult:
             f"See the server log, reference {reference}."
         )
     return ToolResult((Text(text),), is_error=True, meta=meta)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """Outcome of a tool that another tool called.
+
+    `value` is the decoded response of the API, or the result of an override; `status` is None if
+    no request was sent.
+    """
+
+    operation: str
+    value: Any
+    status: int | None = None
+    headers: HeaderFields = ()
+
+    def header(self, name: str) -> str | Absent:
+        """Return a header of the response, case-insensitively."""
+        wanted = name.lower()
+        return next((text for key, text in self.headers if key.lower() == wanted), ABSENT)

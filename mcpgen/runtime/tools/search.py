@@ -12,8 +12,8 @@ from mcpgen.runtime.handlers.context import Context
 from mcpgen.runtime.handlers.features import Features
 from mcpgen.runtime.handlers.providers import FeatureProvider
 from mcpgen.runtime.protocol.jsonrpc import encode_json
-from mcpgen.runtime.tools.outcome import ToolOutcome
 from mcpgen.runtime.tools.registry import ToolRegistry
+from mcpgen.runtime.tools.results import ToolOutcome
 
 if TYPE_CHECKING:
     from mcpgen.search.index import ToolIndex

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from inspect import CO_VARKEYWORDS
 from pathlib import Path
@@ -13,8 +14,9 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError
+from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, UnknownToolsetError
 from mcpgen.runtime.tools.results import ResultShape
 from mcpgen.runtime.upstream.request.parameters import UnsendableError
 from mcpgen.runtime.upstream.request.rules import RequestRules
@@ -22,6 +24,8 @@ from mcpgen.runtime.upstream.response.pagination import PaginationRule
 
 if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
+    from mcpgen.runtime.protocol.jsonrpc import JsonObject
+
 
 _NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
 _LISTED_TOOLS: WeakKeyDictionary[ModuleType, dict[str, JsonObject]] = WeakKeyDictionary()
@@ -298,3 +302,33 @@ def _find_listed(name: str, module_name: str) -> JsonObject:
 
 def _spell_parameter(keyword: str, is_optional: bool) -> str:
     return f"{keyword}=ABSENT" if is_optional else keyword
+
+
+def select_lines(
+    names: Iterable[str], toolsets: Mapping[str, JsonObject], lines: Sequence[bytes]
+) -> list[bytes]:
+    """Return the lines of the tools that belong to one of these toolsets.
+
+    Names are normalized: `Code Scanning` and `code-scanning` stand for `code_scanning`.
+
+    Raises:
+        UnknownToolsetError: there is no such toolset.
+    """
+    known = {normalize_toolset_name(name): toolset["tools"] for name, toolset in toolsets.items()}
+    wanted: set[str] = set()
+    for name in names:
+        if normalize_toolset_name(name) in known:
+            wanted.update(known[normalize_toolset_name(name)])
+        elif normalize_toolset_name(name) == EVERYTHING:
+            return list(lines)
+        else:
+            raise UnknownToolsetError(_describe_unknown_toolsets(name.strip(), sorted(known)))
+    return [line for line in lines if json.loads(line)["name"] in wanted]
+
+
+def _describe_unknown_toolsets(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches  # only on the way to an error
+
+    close = get_close_matches(normalize_toolset_name(name), known, n=1)
+    hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
+    return f"unknown toolset `{name}`; {hint}"

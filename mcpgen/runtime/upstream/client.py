@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
 from mcpgen.absent import ABSENT, Absent
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
-from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
 from mcpgen.runtime.auth.credentials import read_credentials
+from mcpgen.runtime.auth.schemes import AppliedCredentials
 from mcpgen.runtime.content import JsonObject, ResourceResult
 from mcpgen.runtime.errors import (
     ConfigurationError,
@@ -20,21 +23,31 @@ from mcpgen.runtime.errors import (
     ResourceNotFoundError,
     ToolError,
 )
-from mcpgen.runtime.process.memory_budget import LARGE_RESPONSE_BYTES
-from mcpgen.runtime.process.worker import decoding_budget, run_in_worker
+from mcpgen.runtime.process.memory_budget import (
+    LARGE_RESPONSE_BYTES,
+    calling_client,
+    decoding_budget,
+    run_in_worker,
+)
 from mcpgen.runtime.startup.settings import Settings
-from mcpgen.runtime.upstream.api_call import ApiCall
-from mcpgen.runtime.upstream.environment import Environment
 from mcpgen.runtime.upstream.errors import OverloadedError, TimeoutExceededError, UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
 from mcpgen.runtime.upstream.request.building import RequestParts, build_parts
-from mcpgen.runtime.upstream.request.default_headers import DefaultHeaders
+from mcpgen.runtime.upstream.request.default_headers import (
+    DefaultHeaders,
+    add_idempotency_key,
+    make_idempotency_key,
+)
 from mcpgen.runtime.upstream.request.files import FileContent, FileReader, ResourceNeededError
-from mcpgen.runtime.upstream.request.idempotency import add_idempotency_key
 from mcpgen.runtime.upstream.request.parameters import percent_encode
 from mcpgen.runtime.upstream.request.rules import RequestRules
-from mcpgen.runtime.upstream.resilience.origin_limits import Course, LimitsByOrigin
-from mcpgen.runtime.upstream.resilience.retry import MAX_ATTEMPTS, parse_retry_after
+from mcpgen.runtime.upstream.resilience import (
+    MAX_ATTEMPTS,
+    Course,
+    LimitsByOrigin,
+    compute_delay,
+    parse_retry_after,
+)
 from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
 from mcpgen.runtime.upstream.response.pagination import PaginationRule, Paging, Step
 from mcpgen.runtime.upstream.response.redaction import Redactor
@@ -42,7 +55,118 @@ from mcpgen.runtime.upstream.response.results import decode_response, make_statu
 from mcpgen.text.origins import origin_of
 
 if TYPE_CHECKING:
+    from mcpgen.runtime.auth.credentials import Credentials
+    from mcpgen.runtime.auth.schemes import AppliedCredentials
     from mcpgen.runtime.protocol.request import Request
+
+
+_UNAUTHORIZED = 401
+
+
+class ApiCall:
+    """Sender of one request that retries until there is a response or no attempt is left."""
+
+    def __init__(
+        self,
+        send: Sender,
+        limits: LimitsByOrigin,
+        environment: Environment,
+        deadline: asyncio.Timeout,
+        caller: str,
+    ) -> None:
+        """Initialize with a sender without retries, and the limits that all calls share."""
+        self._send = send
+        self._limits = limits
+        self._environment = environment
+        self._caller = caller
+        self.course = Course(deadline)
+
+    async def run(
+        self,
+        base_url: str,
+        requirement: Mapping[str, Sequence[str]],
+        credentials: Credentials,
+        make_request: Callable[[AppliedCredentials], HttpRequest],
+        *,
+        max_attempts: int,
+        has_key: bool,
+    ) -> HttpResponse:
+        """Send the request and return the response, whatever its status.
+
+        `has_key` states whether the request carries an idempotency key.
+
+        Raises:
+            UpstreamError: no response came.
+            ToolError: no access token could be fetched.
+        """
+        calling_client.set(self._caller)  # for the memory of a large response
+        environment, limits = self._environment, self._limits.get(base_url)
+        limits.budget.count_request()
+        attempts, is_token_fresh = 0, False
+        applied = await credentials.apply(requirement, self._send_for_token)
+        request = make_request(applied)
+        while True:
+            attempts += 1
+            outcome: HttpResponse | UpstreamError
+            try:
+                outcome = await limits.send(self._send, request, self._caller, self.course)
+            except UpstreamError as error:
+                outcome = error
+            else:
+                if outcome.status < 400:
+                    return outcome
+                # A token may be revoked before it expires. The API has done nothing yet, so
+                # even a POST is safe to repeat; one repetition is always possible.
+                if (
+                    outcome.status == _UNAUTHORIZED
+                    and not is_token_fresh
+                    and credentials.forget(requirement)
+                    and attempts < max(max_attempts, 2)
+                ):
+                    is_token_fresh = True
+                    request = make_request(
+                        await credentials.apply(requirement, self._send_for_token)
+                    )
+                    continue
+            delay = compute_delay(
+                request.method,
+                outcome,
+                attempts=attempts,
+                max_attempts=max_attempts,
+                remaining_seconds=self._compute_remaining_seconds(),
+                chance=environment.chance(),
+                now=environment.now(),
+                has_key=has_key,
+            )
+            if delay is None or not limits.budget.take():
+                if not isinstance(outcome, UpstreamError):
+                    return outcome
+                try:
+                    raise outcome
+                finally:
+                    del outcome  # breaks the cycle of the error and this frame
+            await environment.sleep(delay)
+
+    def _compute_remaining_seconds(self) -> float:
+        due = self.course.deadline.when() or 0.0
+        return due - asyncio.get_running_loop().time()
+
+    async def _send_for_token(self, request: HttpRequest) -> HttpResponse:
+        """Send a request to an authorization server once, within the limits of its origin."""
+        course = Course(self.course.deadline)  # the API has not been asked yet
+        return await self._limits.get(request.url).send(self._send, request, self._caller, course)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Sources of time and randomness for the requests of one client."""
+
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    chance: Callable[[], float] = random.random
+    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+    idempotency_key: Callable[[], str] = make_idempotency_key
+
 
 T = TypeVar("T")
 
@@ -223,8 +347,8 @@ class ApiClient:
     def _get_sender(self) -> Sender:
         if self._send is None:
             # Imported here because `tools/list` does not need it.
+            from mcpgen.runtime.upstream.http.connecting import Authority
             from mcpgen.runtime.upstream.http.sender import HttpSender
-            from mcpgen.runtime.upstream.http.trust import Authority
 
             authority = Authority(self._ca_setting, self._ca_file)
             sender = HttpSender(f"{self.name}-mcp", authority=authority)

@@ -26,8 +26,7 @@ from mcpgen.runtime.tools.registry import ToolRegistry
 from mcpgen.runtime.tools.results import STATUS_KEY
 from mcpgen.runtime.tools.tool import Tool, ToolGroup
 from mcpgen.runtime.transports.memory import MemoryConnection
-from mcpgen.runtime.upstream.client import ApiClient
-from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.upstream.client import ApiClient, Environment
 from mcpgen.runtime.upstream.http.messages import Sender
 from mcpgen.testing.client.client import LEGACY, MODERN, Answer, Client, RpcError
 from mcpgen.testing.client.processes import (

@@ -16,7 +16,7 @@ from mcpgen.runtime.errors import ToolError
 from mcpgen.runtime.handlers.context import Context
 from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.protocol.server import ServerProtocol
-from mcpgen.runtime.tools.outcome import ToolOutcome
+from mcpgen.runtime.tools.results import ToolOutcome
 from tests.support.protocol_client import MODERN, Peer, definition
 
 BOUND_SECONDS = 20.0

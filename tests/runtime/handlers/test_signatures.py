@@ -10,8 +10,7 @@ import pytest
 
 from mcpgen.jsonschema.validation import SchemaValidator
 from mcpgen.runtime import ConfigurationError, Context, Features, Text
-from mcpgen.runtime.handlers.docstrings import read_parameter_texts, read_summary
-from mcpgen.runtime.handlers.signatures import Signature
+from mcpgen.runtime.handlers.signatures import Signature, read_parameter_texts, read_summary
 from mcpgen.runtime.protocol.prepared_list import PreparedList
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from mcpgen.runtime.process.worker import DecodingBudget, run_in_worker
+from mcpgen.runtime.process.memory_budget import DecodingBudget, run_in_worker
 
 
 def test_work_is_done_in_another_thread() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from mcpgen.runtime.tools.polling import Polling
-from mcpgen.runtime.upstream.environment import Environment
+from mcpgen.runtime.tools.result_policies import Polling
+from mcpgen.runtime.upstream.client import Environment
 
 
 class Waiting:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mcpgen.jsonschema.validation import SchemaValidator
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.media import Media
+from mcpgen.runtime.tools.projection import _Cutter, cut_to_bytes, shorten
 from mcpgen.runtime.tools.results import ResultShape, make_result
-from mcpgen.runtime.tools.truncation import _Cutter, cut_to_bytes, shorten
 
 PET = {
     "type": "object",

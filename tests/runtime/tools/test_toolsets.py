@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mcpgen.runtime.errors import UnknownToolsetError
-from mcpgen.runtime.tools.toolsets import select_lines
+from mcpgen.runtime.tools.tool import select_lines
 
 TOOLSETS = {"code_scanning": {"tools": ["scan"]}, "pets": {"tools": ["get_pet", "list_pets"]}}
 LINES = [json.dumps({"name": name}).encode() for name in ("get_pet", "list_pets", "scan", "x")]

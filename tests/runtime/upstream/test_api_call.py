@@ -21,7 +21,7 @@ from mcpgen.runtime.upstream.errors import (
 )
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.runtime.upstream.request.rules import RequestRules
-from mcpgen.runtime.upstream.resilience.origin_limits import LimitsByOrigin
+from mcpgen.runtime.upstream.resilience import LimitsByOrigin
 from mcpgen.text.origins import origin_of
 from tests.support.fake_upstream import JSON
 

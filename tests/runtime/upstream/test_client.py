@@ -11,7 +11,7 @@ import pytest
 from msgspec import convert
 
 from mcpgen.absent import ABSENT
-from mcpgen.runtime.auth.applied_credentials import AppliedCredentials
+from mcpgen.runtime.auth.schemes import AppliedCredentials
 from mcpgen.runtime.errors import ConfigurationError, InvalidArgumentsError, ToolError
 from mcpgen.runtime.media import Media
 from mcpgen.runtime.upstream.client import assemble

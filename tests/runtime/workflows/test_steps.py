@@ -23,10 +23,9 @@ from mcpgen.runtime import (
 )
 from mcpgen.runtime.errors import CallRefusedError
 from mcpgen.runtime.handlers.context import Context, InputRequiredError
-from mcpgen.runtime.tools.outcome import ToolOutcome
+from mcpgen.runtime.tools.results import ToolOutcome
 from mcpgen.runtime.upstream.errors import DisconnectedError, UpstreamStatusError
-from mcpgen.runtime.workflows.step import Step
-from mcpgen.runtime.workflows.workflow import MAX_ITEMS, MAX_WAIT_SECONDS
+from mcpgen.runtime.workflows import MAX_ITEMS, MAX_WAIT_SECONDS, Step
 from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
 
 

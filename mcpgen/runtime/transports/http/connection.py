@@ -9,18 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, cast
 
-from mcpgen.runtime.http_syntax.chunked import ChunkedDecoder
-from mcpgen.runtime.http_syntax.fields import MalformedMessageError
+from mcpgen.runtime.http_syntax import ChunkedDecoder, MalformedMessageError
 from mcpgen.runtime.transports.http.connection_limits import (
     CALLING,
     IDLE,
     STREAMING,
     ConnectionLimits,
+    identify_client,
 )
 from mcpgen.runtime.transports.http.exchange import Answer, HttpExchange
-from mcpgen.runtime.transports.http.fair_share import identify_client
-from mcpgen.runtime.transports.http.known_heads import END_OF_HEAD, KnownHeads
-from mcpgen.runtime.transports.http.request_parser import can_begin_request, parse_request
+from mcpgen.runtime.transports.http.request_head import (
+    END_OF_HEAD,
+    KnownHeads,
+    can_begin_request,
+    parse_request,
+)
 from mcpgen.runtime.transports.json_input import MAX_MESSAGE_BYTES
 
 HEAD_SECONDS: Final = 10.0

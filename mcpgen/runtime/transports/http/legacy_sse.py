@@ -11,9 +11,8 @@ from mcpgen.runtime.handlers.dispatcher import Dispatcher
 from mcpgen.runtime.protocol.jsonrpc import Encode
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.protocol.server_definition import ServerDefinition
-from mcpgen.runtime.transports.http.event_stream import encode_event
 from mcpgen.runtime.transports.http.exchange import HttpError, HttpExchange
-from mcpgen.runtime.transports.http.reply_stream import ReplyStream
+from mcpgen.runtime.transports.http.reply_stream import ReplyStream, encode_event
 from mcpgen.runtime.transports.http.request_head import accepts
 
 SSE_PATH: Final = "/sse"

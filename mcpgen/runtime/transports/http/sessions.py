@@ -21,14 +21,16 @@ from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.versions import BY_NAME
 from mcpgen.runtime.state.store import MemoryStore, StoredSession
 from mcpgen.runtime.transports.http.calls import PostedCalls
-from mcpgen.runtime.transports.http.event_stream import (
+from mcpgen.runtime.transports.http.exchange import HttpError, HttpExchange
+from mcpgen.runtime.transports.http.reply_stream import (
+    RETRY_MS,
+    ReplyStream,
+    ResumableStream,
     encode_event,
     encode_retry,
     format_event_id,
     parse_event_id,
 )
-from mcpgen.runtime.transports.http.exchange import HttpError, HttpExchange
-from mcpgen.runtime.transports.http.reply_stream import RETRY_MS, ReplyStream, ResumableStream
 from mcpgen.runtime.transports.http.request_head import Header
 
 SESSION_ID: Final = b"mcp-session-id"

@@ -20,18 +20,17 @@ from mcpgen.runtime.protocol.server_definition import ServerDefinition
 from mcpgen.runtime.protocol.session import LegacySession
 from mcpgen.runtime.protocol.versions import ASSUMED_LEGACY, BY_NAME, Revision
 from mcpgen.runtime.state.store import MemoryStore
-from mcpgen.runtime.transports.http import cross_origin
+from mcpgen.runtime.transports.http import host_check
 from mcpgen.runtime.transports.http.calls import PostedCalls
-from mcpgen.runtime.transports.http.event_stream import KEEP_ALIVE
+from mcpgen.runtime.transports.http.connection_limits import FairShare
 from mcpgen.runtime.transports.http.exchange import (
     CLOSE,
     HttpError,
     HttpExchange,
 )
-from mcpgen.runtime.transports.http.fair_share import FairShare
 from mcpgen.runtime.transports.http.host_check import HostCheck
 from mcpgen.runtime.transports.http.legacy_sse import SseEndpoints
-from mcpgen.runtime.transports.http.reply_stream import ReplyStream
+from mcpgen.runtime.transports.http.reply_stream import KEEP_ALIVE, ReplyStream
 from mcpgen.runtime.transports.http.request_head import accepts
 from mcpgen.runtime.transports.http.sessions import LegacySessions
 from mcpgen.runtime.transports.json_input import (
@@ -132,9 +131,9 @@ class StreamableHttp:
             raise HttpError(*rejection)
         path, method = head.path, head.method
         if origin is not None and self._host_check.allows_pages_of(origin):
-            exchange.add_headers(cross_origin.make_cors_fields(origin))
-            if cross_origin.is_preflight(method, fields):
-                return exchange.reply(200, headers=cross_origin.make_preflight_fields(fields))
+            exchange.add_headers(host_check.make_cors_fields(origin))
+            if host_check.is_preflight(method, fields):
+                return exchange.reply(200, headers=host_check.make_preflight_fields(fields))
         if path == MCP_PATH:
             if method == "POST":
                 return self._post(exchange)

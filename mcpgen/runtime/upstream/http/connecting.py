@@ -4,20 +4,126 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import socket
 import ssl
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import chain, zip_longest
 from typing import Final
 
+from mcpgen.runtime.errors import ConfigurationError
 from mcpgen.runtime.upstream.errors import ConnectError
 from mcpgen.runtime.upstream.http.connection import Connection
 from mcpgen.runtime.upstream.http.messages import ClientCertificate
-from mcpgen.runtime.upstream.http.resolver import Resolver
-from mcpgen.runtime.upstream.http.trust import Authority, load_client_certificate
 from mcpgen.text.hosts import is_public_address
+
+MAX_LOOKUPS: Final = 16  # of different hosts at once; each may occupy a thread until it ends
+
+
+class Resolver:
+    """Resolver of host names. Concurrent callers for one host share a lookup."""
+
+    def __init__(self) -> None:
+        self._lookups: dict[str, asyncio.Future[tuple[str, ...]]] = {}
+
+    async def find_addresses(self, host: str) -> tuple[str, ...]:
+        """Return the addresses of a host, in the order of the system's preference.
+
+        Raises:
+            ConnectError: the host has no address, or too many other hosts are being looked up.
+        """
+        with contextlib.suppress(ValueError):
+            return (str(ipaddress.ip_address(host)),)
+        lookup = self._lookups.get(host) or self._look_up(host)
+        try:
+            # Cancel only this wait: other callers may wait for the same lookup.
+            return await asyncio.shield(lookup)
+        except (OSError, UnicodeError):  # the latter for a label that is too long
+            raise ConnectError("could not be sent: unknown host name of the API.") from None
+
+    def _look_up(self, host: str) -> asyncio.Future[tuple[str, ...]]:
+        if len(self._lookups) >= MAX_LOOKUPS:
+            raise ConnectError("could not be sent: too many host names are being resolved.")
+        loop = asyncio.get_running_loop()
+        lookup = self._lookups[host] = loop.create_future()
+
+        def finish(found: tuple[str, ...], error: Exception | None) -> None:
+            del self._lookups[host]
+            if error is None:
+                lookup.set_result(found)
+            else:
+                lookup.set_exception(error)
+                lookup.exception()  # marks it as retrieved: no caller may wait any more
+
+        def run() -> None:
+            found: tuple[str, ...] = ()
+            failure: Exception | None = None
+            try:
+                infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+                found = tuple(dict.fromkeys(str(info[4][0]) for info in infos))
+            except (OSError, UnicodeError) as error:
+                failure = error
+            with contextlib.suppress(RuntimeError):  # the event loop was closed meanwhile
+                loop.call_soon_threadsafe(finish, found, failure)
+
+        threading.Thread(target=run, name="mcpgen-resolver", daemon=True).start()
+        return lookup
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """The operator's certificate authority: the setting, and the PEM file it names or ""."""
+
+    setting: str
+    file: str = ""
+
+    def make_context(self) -> ssl.SSLContext:
+        """Create a TLS context that trusts this authority and those of the system.
+
+        Raises:
+            ConfigurationError: the file is unreadable or contains no certificate, or the file
+                that SSLKEYLOGFILE names cannot be written.
+        """
+        try:
+            context = ssl.create_default_context()
+        except OSError:  # also of a file with certificates that OpenSSL's own variables name
+            raise ConfigurationError(
+                "SSLKEYLOGFILE must name a writable file", setting="SSLKEYLOGFILE"
+            ) from None
+        self.add_to(context)
+        return context
+
+    def add_to(self, context: ssl.SSLContext) -> None:
+        """Add the authority to a TLS context.
+
+        Raises:
+            ConfigurationError: the file is unreadable or contains no certificate.
+        """
+        if self.file:
+            try:
+                context.load_verify_locations(cafile=self.file)
+            except (OSError, ssl.SSLError):
+                raise ConfigurationError(
+                    f"{self.setting} must name a readable file with certificates in PEM",
+                    setting=self.setting,
+                ) from None
+
+
+def load_client_certificate(context: ssl.SSLContext, certificate_file: str, key_file: str) -> None:
+    """Add a client certificate to a TLS context.
+
+    Raises:
+        ConfigurationError: a file is unreadable, or the key does not match the certificate.
+    """
+    try:
+        # With password=None, OpenSSL would prompt on the terminal for that of an encrypted key.
+        context.load_cert_chain(certificate_file, key_file, password="")
+    except (OSError, ValueError):  # ssl.SSLError is an OSError
+        raise ConfigurationError("the client certificate or its key cannot be read") from None
+
 
 CONNECT_SECONDS: Final = 5.0
 """For the name and all addresses of a host together."""

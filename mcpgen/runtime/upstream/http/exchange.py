@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from mcpgen.runtime.http_syntax.chunked import ChunkedDecoder, LongLineError
-from mcpgen.runtime.http_syntax.fields import MalformedMessageError
+from mcpgen.runtime.http_syntax import ChunkedDecoder, LongLineError, MalformedMessageError
 from mcpgen.runtime.process.memory_budget import LARGE_RESPONSE_BYTES, response_budget
 from mcpgen.runtime.upstream.errors import (
     MalformedResponseError,

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from mcpgen.runtime.http_syntax.fields import MalformedMessageError, parse_field
+from mcpgen.runtime.http_syntax import MalformedMessageError, parse_field
 from mcpgen.runtime.upstream.errors import MalformedResponseError
 from mcpgen.runtime.upstream.http.messages import HeaderFields
 

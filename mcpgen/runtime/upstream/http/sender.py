@@ -8,11 +8,16 @@ from functools import lru_cache
 from typing import Final
 
 from mcpgen.runtime.upstream.errors import UpstreamError
-from mcpgen.runtime.upstream.http.connecting import CONNECT_SECONDS, TLS_SECONDS, Connector, Origin
+from mcpgen.runtime.upstream.http.connecting import (
+    CONNECT_SECONDS,
+    TLS_SECONDS,
+    Authority,
+    Connector,
+    Origin,
+)
 from mcpgen.runtime.upstream.http.exchange import exchange
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.runtime.upstream.http.pool import ConnectionPool, parse_idle_seconds
-from mcpgen.runtime.upstream.http.trust import Authority
 
 _SYSTEM: Final = Authority("SSL_CERT_FILE")  # which OpenSSL itself reads
 _URL: Final = re.compile(r"(https?)://([^/?#]+)(/[!-~]*|\?[!-~]*)?", re.IGNORECASE)

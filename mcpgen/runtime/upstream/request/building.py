@@ -18,11 +18,12 @@ from mcpgen.runtime.upstream.request.parameters import (
     ParameterRule,
     UnsendableError,
     UnsendablePathError,
+    check_members,
+    check_spellings,
     format_cookie,
     format_header,
     format_query,
 )
-from mcpgen.runtime.upstream.request.reserved_names import check_members, check_spellings
 from mcpgen.runtime.upstream.request.rules import RequestRules
 
 T = TypeVar("T")

@@ -1,8 +1,8 @@
-"""Default headers of the requests to an API."""
+"""Headers that the server adds to requests: defaults of the manifest, and idempotency keys."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from mcpgen.absent import ABSENT
@@ -11,6 +11,7 @@ from mcpgen.runtime.errors import ConfigurationError, ToolError
 from mcpgen.runtime.startup.settings import Settings
 from mcpgen.runtime.upstream.request.building import RequestParts
 from mcpgen.runtime.upstream.request.parameters import UnsendableError, check_header_value
+from mcpgen.runtime.upstream.request.rules import RequestRules
 
 
 class DefaultHeaders:
@@ -58,3 +59,26 @@ def _check_setting(text: str, setting: str) -> str:
         return check_header_value(text)
     except UnsendableError as error:
         raise ConfigurationError(f"invalid {setting}: it {error}", setting=setting) from None
+
+
+def make_idempotency_key() -> str:
+    """Return a fresh unguessable key: a UUID of version 4."""
+    from uuid import uuid4  # only for the servers that send keys
+
+    return str(uuid4())
+
+
+def add_idempotency_key(
+    parts: RequestParts, rules: RequestRules, new_key: Callable[[], str]
+) -> tuple[RequestParts, bool]:
+    """Add a fresh key if the rules name a header for it; return also whether the request has one.
+
+    A key from an argument, a setting or a default header is kept.
+    """
+    header = rules.idempotency_header
+    if not header:
+        return parts, False
+    own = [value for name, value in parts.headers if name.lower() == header.lower()]
+    if own:
+        return parts, all(own)
+    return replace(parts, headers=(*parts.headers, (header, new_key()))), True

@@ -11,13 +11,13 @@ from mcpgen.runtime.upstream.request.parameters import (
     NOT_UNICODE,
     ParameterRule,
     UnsendableError,
+    check_members,
     format_content,
     format_json,
     format_pairs,
     format_primitive,
     percent_encode,
 )
-from mcpgen.runtime.upstream.request.reserved_names import check_members
 from mcpgen.text.media_types import essence_of, is_json
 
 _RESERVED_IN_FORMS = ":/?@!$'()*,;="  # "&" and "+" would end the value or become a space

@@ -15,8 +15,9 @@ from mcpgen.runtime.transports.http.connection_limits import (
     IDLE,
     STREAMING,
     ConnectionLimits,
+    FairShare,
+    identify_client,
 )
-from mcpgen.runtime.transports.http.fair_share import FairShare, identify_client
 from mcpgen.runtime.transports.http.reply_stream import Backlogs, ReplyStream
 from tests.runtime.transports.http.test_server import until
 from tests.runtime.transports.http.test_sessions import _open

@@ -14,8 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpgen.runtime.transports.http import connection
-from mcpgen.runtime.transports.http.known_heads import MAX_HEAD_BYTES, MAX_HEADS, KnownHeads
-from mcpgen.runtime.transports.http.request_head import RequestHead
+from mcpgen.runtime.transports.http.request_head import (
+    MAX_HEAD_BYTES,
+    MAX_HEADS,
+    KnownHeads,
+    RequestHead,
+)
 from mcpgen.runtime.transports.http.server import HttpServer
 from tests.runtime.transports.http.test_server import http, until
 from tests.support.http_server import make_served, modern

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.runtime.http_syntax.fields import MalformedMessageError
-from mcpgen.runtime.transports.http.request_parser import (
+from mcpgen.runtime.http_syntax import MalformedMessageError
+from mcpgen.runtime.transports.http.request_head import (
     MAX_FIELDS,
     ParsedRequest,
     can_begin_request,

@@ -26,13 +26,12 @@ from mcpgen.runtime.upstream.errors import (
     UpstreamError,
 )
 from mcpgen.runtime.upstream.http import pool
+from mcpgen.runtime.upstream.http.connecting import MAX_LOOKUPS, Authority, Resolver
 from mcpgen.runtime.upstream.http.connection import Connection
 from mcpgen.runtime.upstream.http.exchange import exchange
 from mcpgen.runtime.upstream.http.messages import HttpRequest
 from mcpgen.runtime.upstream.http.pool import IDLE_SECONDS, MAX_IDLE_SECONDS, parse_idle_seconds
-from mcpgen.runtime.upstream.http.resolver import MAX_LOOKUPS, Resolver
 from mcpgen.runtime.upstream.http.sender import HttpSender
-from mcpgen.runtime.upstream.http.trust import Authority
 from tests.support.event_loops import LOOPS
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.runtime.http_syntax.chunked import (
+from mcpgen.runtime.http_syntax import (
     MAX_CHUNK_LINE_BYTES,
     MAX_TRAILER_BYTES,
     ChunkedDecoder,
     LongLineError,
+    MalformedMessageError,
 )
-from mcpgen.runtime.http_syntax.fields import MalformedMessageError
 from mcpgen.runtime.upstream.errors import MalformedResponseError
 from mcpgen.runtime.upstream.http.response_head import (
     MAX_FIELDS,

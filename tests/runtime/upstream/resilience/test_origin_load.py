@@ -10,8 +10,7 @@ from msgspec import convert
 from mcpgen.runtime.upstream.errors import OverloadedError, UpstreamStatusError
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.runtime.upstream.request.rules import RequestRules
-from mcpgen.runtime.upstream.resilience.circuit_breaker import MAX_CALLERS, CircuitBreaker
-from mcpgen.runtime.upstream.resilience.concurrency_limit import ConcurrencyLimit
+from mcpgen.runtime.upstream.resilience import MAX_CALLERS, CircuitBreaker, ConcurrencyLimit
 
 
 class Clock:

@@ -14,7 +14,7 @@ from mcpgen.runtime.upstream.errors import (
     UpstreamError,
 )
 from mcpgen.runtime.upstream.http.messages import HttpResponse
-from mcpgen.runtime.upstream.resilience.retry import RetryBudget, compute_delay, parse_retry_after
+from mcpgen.runtime.upstream.resilience import RetryBudget, compute_delay, parse_retry_after
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -1,38 +1,94 @@
-"""Execution of workflows: tools that call several other tools, step by step."""
+"""Workflows: tools that call several other tools, step by step."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from mcpgen.absent import ABSENT
-from mcpgen.jsonschema.values import without_absent
+from mcpgen.jsonschema.values import value_at, without_absent
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.errors import (
-    CallRefusedError,
-    ClientCannotError,
-    ConfigurationError,
-    ToolError,
-)
+from mcpgen.runtime.errors import CallRefusedError, ClientCannotError, ConfigurationError, ToolError
 from mcpgen.runtime.handlers.context import Context, InputRequiredError
-from mcpgen.runtime.tools.outcome import ToolOutcome
+from mcpgen.runtime.tools.results import ToolOutcome
 from mcpgen.runtime.upstream.errors import UpstreamStatusError
-from mcpgen.runtime.workflows.actions import (
-    End,
-    FailureAction,
-    GoTo,
-    Retry,
-    StepCondition,
-    SuccessAction,
-)
-from mcpgen.runtime.workflows.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Outcome of a step: no run if skipped, one run, or one run for each item."""
+
+    runs: tuple[ToolOutcome, ...] = ()
+    is_repeated: bool = False
+
+    def get(self, pointer: str = "") -> Any:
+        """Return the value at a JSON Pointer of the response; ABSENT if there is none.
+
+        Of a step that ran for several items it is a list, without what is absent.
+        """
+        return self._each(value_at(run.value, pointer) for run in self.runs)
+
+    def header(self, name: str) -> Any:
+        """Return a header of the response, or ABSENT."""
+        return self._each(run.header(name) for run in self.runs)
+
+    @property
+    def status(self) -> Any:
+        """The status of the response; ABSENT where no request was sent."""
+        return self._each(ABSENT if run.status is None else run.status for run in self.runs)
+
+    def _each(self, values: Iterable[Any]) -> Any:
+        found = [value for value in values if value is not ABSENT]
+        if self.is_repeated:
+            return found
+        return found[0] if found else ABSENT
+
+
+def always(_: Step) -> bool:
+    """Match every outcome of a step."""
+    return True
+
+
+StepCondition: TypeAlias = Callable[[Step], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """End the workflow: with the results so far or, if the step failed, with its error."""
+
+    when: StepCondition = always
+
+
+@dataclass(frozen=True, slots=True)
+class GoTo:
+    """Continue with a later step; the steps before it are skipped."""
+
+    step: str
+    when: StepCondition = always
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Repeat the call, up to `limit` times; `Retry-After` of the response overrides the delay.
+
+    A call that was refused before anything was sent is not repeated.
+    """
+
+    limit: int
+    after_seconds: float = 0.0
+    when: StepCondition = always
+
+
+SuccessAction: TypeAlias = End | GoTo
+FailureAction: TypeAlias = End | GoTo | Retry
+
 
 MAX_ITEMS: Final = 100  # for which one step runs
 MAX_WAIT_SECONDS: Final = 60.0  # before a step is tried again, whatever `Retry-After` says

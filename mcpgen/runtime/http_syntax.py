@@ -1,11 +1,28 @@
-"""Strict decoder of the chunked transfer coding, without I/O (RFC 9112, section 7.1)."""
+"""Fields and chunked coding of HTTP/1.1, parsed without I/O (RFC 9112, sections 5 and 7.1)."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from mcpgen.runtime.http_syntax.fields import MalformedMessageError, parse_field
+_FIELD: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
+
+
+class MalformedMessageError(ValueError):
+    """A request or response that is not valid HTTP/1.1."""
+
+
+def parse_field(line: bytes) -> tuple[bytes, bytes]:
+    """Parse a field line into its name and its trimmed value.
+
+    Raises:
+        MalformedMessageError: it is not a valid field line.
+    """
+    field = _FIELD.fullmatch(line)
+    if field is None:
+        raise MalformedMessageError("invalid field line")
+    return field[1], field[2].strip(b" \t")
+
 
 MAX_CHUNK_LINE_BYTES: Final = 1024  # a chunk's size with its extensions
 MAX_TRAILER_BYTES: Final = 8 * 1024

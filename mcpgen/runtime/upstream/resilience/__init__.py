@@ -1,1 +1,0 @@
-"""Retries, concurrency limits and circuit breakers, by the origin of an API."""

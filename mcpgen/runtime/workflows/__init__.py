@@ -1,1 +1,0 @@
-"""Workflows: tools that make several calls."""
