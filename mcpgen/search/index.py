@@ -20,7 +20,7 @@ from itertools import chain
 import msgspec
 
 from mcpgen.search.query import Query
-from mcpgen.search.thesaurus import find_synonyms
+from mcpgen.search.words import find_synonyms
 
 _SYNONYM = 0.7  # weight of a synonym; a word of the query itself has weight 1
 # Exponents that a tool gains if

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from mcpgen.search.thesaurus import stems, verbs
-from mcpgen.search.words import STOP_WORDS, WORD, singular, stem_of, words
+from mcpgen.search.words import STOP_WORDS, WORD, singular, stem_of, stems, verbs, words
 
 READ: Final = "read"
 CHANGE: Final = "change"

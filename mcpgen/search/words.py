@@ -107,3 +107,36 @@ def _undouble_consonant(stem: str) -> str:
     """Remove a doubled final consonant: `tagg`, from "tagged", becomes `tag`."""
     is_doubled = len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lszaeiou"
     return stem[:-1] if is_doubled else stem
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of all words of a text."""
+    return frozenset(words(text))
+
+
+@cache
+def _read_groups() -> tuple[tuple[str, frozenset[str]], ...]:
+    """Read the groups of synonyms as stems, each with its kind: "verbs" or "nouns"."""
+    text = Path(__file__).with_name("synonyms.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    return tuple((kind, stems(group)) for kind, group in rows)
+
+
+@cache
+def verbs() -> frozenset[str]:
+    """Return the stems of all verbs that have synonyms."""
+    return frozenset().union(*(group for kind, group in _read_groups() if kind == "verbs"))
+
+
+@cache
+def _synonyms_by_stem() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for _, group in _read_groups():
+        for stem in group:
+            found[stem] = found.get(stem, frozenset()) | group
+    return found
+
+
+def find_synonyms(stem: str) -> frozenset[str]:
+    """Return the stems of the synonyms of a word, including its own stem."""
+    return _synonyms_by_stem().get(stem, frozenset((stem,)))

@@ -12,8 +12,7 @@ from mcpgen.jsonschema.types import JsonValue
 from mcpgen.plan.naming.operation_phrases import is_opaque
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.search.query import CHANGE, READ, REMOVE, find_effects
-from mcpgen.search.thesaurus import verbs
-from mcpgen.search.words import words
+from mcpgen.search.words import verbs, words
 from mcpgen.text.prose import plain_line, shorten_at_sentence
 
 _MAX_SUMMARY = 120

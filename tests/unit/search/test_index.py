@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpgen.search.index import Entry, ToolIndex
-from mcpgen.search.thesaurus import verbs
-from mcpgen.search.words import words
+from mcpgen.search.words import verbs, words
 
 
 def entry(operation: str, *, title: str = "order", **known: object) -> Entry:
