@@ -16,9 +16,15 @@ from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.description import Encoding, MediaType, Parameter
-from mcpgen.testing.mock.pairs import Pairs, unescape
-from mcpgen.testing.mock.styles import query_shapes
-from mcpgen.testing.mock.typed import Reading, Shape, read_shapes, read_values
+from mcpgen.testing.mock.styles import (
+    Pairs,
+    Reading,
+    Shape,
+    query_shapes,
+    read_shapes,
+    read_values,
+    unescape,
+)
 from mcpgen.testing.mock.xml_bodies import has_xml_shape, read_xml
 from mcpgen.text.media_types import JSON_LINES, essence_of, is_json, is_text
 

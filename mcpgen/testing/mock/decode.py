@@ -23,10 +23,18 @@ from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.bodies import read_body
 from mcpgen.testing.mock.description import Operation, Parameter
-from mcpgen.testing.mock.pairs import Pairs, unescape
 from mcpgen.testing.mock.routes import match_path
-from mcpgen.testing.mock.styles import header_shapes, path_shapes, query_shapes
-from mcpgen.testing.mock.typed import Reading, Shape, read_shapes, read_values
+from mcpgen.testing.mock.styles import (
+    Pairs,
+    Reading,
+    Shape,
+    header_shapes,
+    path_shapes,
+    query_shapes,
+    read_shapes,
+    read_values,
+    unescape,
+)
 from mcpgen.text.media_types import is_json
 
 _ILLEGAL_IN_URLS = re.compile(r"[^\x21-\x7e]|[\"<>\\^`{}#]")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mcpgen.testing.mock.decode import RawRequest
 from mcpgen.testing.mock.description import Operation, SecurityScheme
-from mcpgen.testing.mock.pairs import Pairs, unescape
+from mcpgen.testing.mock.styles import Pairs, unescape
 
 Secrets = Mapping[str, Mapping[str, str]]
 """Scheme id -> part ("value", "username", "password", "access_token") -> expected value."""

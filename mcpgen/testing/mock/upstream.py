@@ -23,7 +23,6 @@ from mcpgen.testing.mock.decode import (
 )
 from mcpgen.testing.mock.description import Description, Operation, base_path
 from mcpgen.testing.mock.local_server import LocalServer
-from mcpgen.testing.mock.pairs import Pairs
 from mcpgen.testing.mock.replies import (
     Reply,
     build_problem,
@@ -33,6 +32,7 @@ from mcpgen.testing.mock.replies import (
 )
 from mcpgen.testing.mock.security import Secrets, judge_security
 from mcpgen.testing.mock.stateful import StatefulApi
+from mcpgen.testing.mock.styles import Pairs
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 from mcpgen.jsonschema.schemas import Schemas, definition_name
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.runtime.content import JsonObject
-from mcpgen.testing.mock.typed import Shape
+from mcpgen.testing.mock.styles import Shape
 
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _LEFT = 64  # references and `allOf`s in a row

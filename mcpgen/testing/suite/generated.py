@@ -40,6 +40,7 @@ from mcpgen.testing.mock.replies import Reply
 from mcpgen.testing.mock.upstream import MockUpstream
 from mcpgen.testing.suite.cases import Case, read_cases
 from mcpgen.testing.suite.compare import (
+    compare_projection,
     compare_request,
     compare_result,
     compare_text,
@@ -48,7 +49,6 @@ from mcpgen.testing.suite.compare import (
     text_of,
 )
 from mcpgen.testing.suite.hand_written import require
-from mcpgen.testing.suite.projected_results import compare_projection
 from mcpgen.testing.suite.virtual_time import VirtualTimeLoop
 from mcpgen.text.hosts import is_private
 from mcpgen.text.media_types import essence_of, is_json
