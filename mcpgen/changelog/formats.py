@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mcpgen.changelog.compare import Change, Changelog, Level
-from mcpgen.text.markdown import escape_markdown_line
+from mcpgen.text.invisible import escape_markdown_line
 
 _HEADINGS = {
     Level.MAJOR: "Breaking changes",

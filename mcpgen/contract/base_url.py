@@ -12,8 +12,13 @@ from urllib.parse import urlsplit
 
 from mcpgen.contract.extras import ConfigurationError
 from mcpgen.text.flags import is_true
-from mcpgen.text.hosts import canonical_host, is_private, is_unusual_spelling
-from mcpgen.text.origins import is_confirmed_origin, origin_of
+from mcpgen.text.hosts import (
+    canonical_host,
+    is_confirmed_origin,
+    is_private,
+    is_unusual_spelling,
+    origin_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # keeps the import of dataclasses out of the start of a server

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from mcpgen.emit.format import format_files
 from mcpgen.ir.file_set import Owner, PlannedFile
-from mcpgen.text.lines import text_lines
+from mcpgen.text.prose import text_lines
 
 
 def names_in(content: bytes | None) -> frozenset[str]:

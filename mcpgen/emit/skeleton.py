@@ -13,7 +13,7 @@ from mcpgen.emit.child_faults import system_error
 from mcpgen.emit.scratch import scratch_folder
 from mcpgen.ir.file_set import FileSet, PlannedFile, owner_of
 from mcpgen.text.identifiers import Identifier
-from mcpgen.text.safe_text import SafeText
+from mcpgen.text.invisible import SafeText
 
 QUESTIONS = (
     "name",

@@ -10,7 +10,7 @@ from textwrap import dedent
 from mcpgen.contract.extras import ASKING_METHODS
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.hand_written import ExtraTool, HandlerSource, HandWritten, Hook
-from mcpgen.text.lines import text_lines
+from mcpgen.text.prose import text_lines
 
 _HOOKS = frozenset({"override", "before", "after"})
 _WORDS = (*(word.encode() for word in sorted(_HOOKS)), b"Features")

@@ -35,7 +35,7 @@ from mcpgen.render import json_text
 from mcpgen.render.json_text import pretty
 from mcpgen.render.package import render, render_calls, render_cases, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
-from mcpgen.text.safe_text import SafeText
+from mcpgen.text.invisible import SafeText
 
 
 def render_manifest_schema() -> bytes:

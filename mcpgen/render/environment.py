@@ -10,9 +10,8 @@ import jinja2
 from mcpgen.ir.templates import template_root
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.text.identifiers import Identifier
-from mcpgen.text.markdown import escape_markdown_line
+from mcpgen.text.invisible import SafeText, escape_markdown_line
 from mcpgen.text.prose import one_line
-from mcpgen.text.safe_text import SafeText
 
 
 class UnsafeTextError(TypeError):

@@ -10,8 +10,8 @@ from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.render.environment import quote
+from mcpgen.text.invisible import SafeText
 from mcpgen.text.prose import one_line, shorten
-from mcpgen.text.safe_text import SafeText
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _WORDS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})  # YAML 1.1

@@ -26,8 +26,8 @@ from mcpgen.render.manifest_yaml import (
     source_entries,
 )
 from mcpgen.render.views import purpose, short_title
+from mcpgen.text.invisible import SafeText
 from mcpgen.text.prose import first_phrase, one_line, shorten
-from mcpgen.text.safe_text import SafeText
 
 _FORMATS = {"boolean": "boolean", "integer": "number", "number": "number"}  # of server.json
 _NO_STEPS = FirstSteps()

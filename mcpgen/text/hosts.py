@@ -1,13 +1,12 @@
-"""Canonical form of hosts, and the check whether a host or address is private.
-
-`is_private` checks a host before name resolution, `is_public_address` an address after it.
-"""
+"""Hosts and origins of URLs (RFC 6454): their canonical form, and whether a host is private."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
 
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _MAX_HOST = 1024  # characters; the longest name of the DNS has 253, each escaped as `%xx`
@@ -155,3 +154,45 @@ def _parse_number(text: str) -> int:
     if len(text) > 1 and text.startswith("0"):
         return int(text, 8)
     return int(text)
+
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_ONE_LABEL = "[a-z0-9-]+"
+
+
+@lru_cache(maxsize=256)
+def origin_of(url: str) -> str:
+    """Return the origin of an absolute URL (RFC 6454): "https://api.example.com:8443".
+
+    The host is in its canonical form, and a default port is omitted. A URL without a host, or with
+    an invalid port, has the origin "".
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return ""
+    if not parts.hostname:
+        return ""
+    scheme, host = parts.scheme.lower(), canonical_host(parts.hostname)
+    bracketed = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{bracketed}" + (
+        "" if port in (None, _DEFAULT_PORTS.get(scheme)) else f":{port}"
+    )
+
+
+def is_confirmed_origin(origin: str, confirmed: Iterable[str]) -> bool:
+    """Return whether an origin is one of the confirmed origins.
+
+    A `{placeholder}` in a confirmed origin matches a label of the host, or a part of one:
+    "https://{region}.example.com".
+    """
+    return bool(origin) and any(_matches(origin, each) for each in confirmed)
+
+
+def _matches(origin: str, confirmed: str) -> bool:
+    if "{" not in confirmed:
+        return origin == origin_of(confirmed)
+    pieces = _PLACEHOLDER.split(confirmed.rstrip("/").lower())
+    return re.fullmatch(_ONE_LABEL.join(map(re.escape, pieces)), origin) is not None

@@ -1,11 +1,4 @@
-"""Removal of invisible characters and terminal sequences from text for models and users.
-
-Removed are control characters except tab, line feed and carriage return; the characters with
-`Default_Ignorable_Code_Point` in Unicode 16 (format characters, bidirectional controls, tags,
-variation selectors, fillers); and interlinear annotation marks. Kept are those that text needs: one
-ZERO WIDTH JOINER, NON-JOINER or variation selector after a letter of a script or an emoji, and
-Mongolian variation selectors.
-"""
+"""Text of others, made harmless: invisible characters removed, Markdown escaped."""
 
 from __future__ import annotations
 
@@ -40,3 +33,34 @@ def visible(text: str) -> tuple[str, int]:
     text, sequences = _ANSI.subn("", text)
     text, characters = _HIDDEN.subn("", text)
     return text, sequences + characters
+
+
+_CODE = re.compile(r"(?<!`)`([^`|]+)`(?!`)")
+_SPECIAL = re.compile(r"([\\`*_\[\]#|~&$])")
+_LINK = re.compile(r"(?i)\b(https?|ftp)(:)(?=//)|\b(www)(\.)")
+
+
+def escape_markdown_line(line: str) -> str:
+    """Escape one line of text for a Markdown table cell or list item.
+
+    Text between single backticks remains code.
+    """
+    prose_and_code = _CODE.split(line)
+    return "".join(
+        f"`{part}`" if number % 2 else _escape(part) for number, part in enumerate(prose_and_code)
+    )
+
+
+def _escape(text: str) -> str:
+    escaped = _SPECIAL.sub(r"\\\1", text)
+    unlinked = _LINK.sub(r"\1\3\\\2\4", escaped)
+    return unlinked.replace("@", "&#64;").replace("<", "&lt;")
+
+
+class SafeText(str):
+    """Text in the language of its target file, with all untrusted parts escaped.
+
+    Only escaping functions create it (`mcpgen/render/environment.py`). Templates reject other strings.
+    """
+
+    __slots__ = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import Final
 
 JSON_LINES: Final = frozenset(
@@ -47,3 +48,90 @@ def is_text(essence: str) -> bool:
         or essence in TEXTUAL
         or essence.endswith(("+xml", "+yaml"))
     )
+
+
+_SLICE_BYTES: Final = 16 * 1024  # at most 10 ms in the slowest codec, if all bytes are invalid
+
+_BYTE_ORDER_MARKS: Final = {
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
+_ISO_8859: Final = (*range(1, 12), *range(13, 17))
+_WINDOWS: Final = (874, *range(1250, 1259))
+_CODECS: Final[dict[str, str]] = {
+    "utf-8": "utf-8",
+    "utf8": "utf-8",
+    "unicode-1-1-utf-8": "utf-8",
+    **{
+        f"{name}{order}": f"utf-{bits}{order}"
+        for bits in (16, 32)
+        for name in (f"utf-{bits}", f"utf{bits}")
+        for order in ("", "-le", "-be")
+    },
+    "utf-16le": "utf-16-le",
+    "utf-16be": "utf-16-be",
+    "utf-32le": "utf-32-le",
+    "utf-32be": "utf-32-be",
+    "us-ascii": "ascii",
+    "ascii": "ascii",
+    "latin1": "iso8859-1",
+    "latin-1": "iso8859-1",
+    "l1": "iso8859-1",
+    **{
+        name: f"iso8859-{part}"
+        for part in _ISO_8859
+        for name in (f"iso-8859-{part}", f"iso8859-{part}")
+    },
+    "iso-8859-8-i": "iso8859-8",
+    **{f"{name}{page}": f"cp{page}" for page in _WINDOWS for name in ("windows-", "cp", "x-cp")},
+    "tis-620": "tis-620",
+    "koi8-r": "koi8-r",
+    "koi8-u": "koi8-u",
+    "ibm866": "cp866",
+    "cp866": "cp866",
+    "macintosh": "mac-roman",
+    "shift-jis": "cp932",  # WHATWG: text with this label is nearly always Microsoft's variant
+    "sjis": "cp932",
+    "x-sjis": "cp932",
+    "windows-31j": "cp932",
+    "ms932": "cp932",
+    "cp932": "cp932",
+    "euc-jp": "euc-jp",
+    "x-euc-jp": "euc-jp",
+    "iso-2022-jp": "iso2022-jp",
+    "euc-kr": "cp949",
+    "ks-c-5601-1987": "cp949",
+    "cp949": "cp949",
+    "windows-949": "cp949",
+    "gb2312": "gbk",
+    "gbk": "gbk",
+    "gb18030": "gb18030",
+    "hz-gb-2312": "hz",
+    "big5": "big5",
+    "big5-hkscs": "big5hkscs",
+    "cp950": "cp950",
+}
+
+
+def find_codec(charset: str) -> str:
+    """Find the Python codec of a charset by its name in a media type; "" if it is unsupported."""
+    if charset == "utf-8":
+        return charset
+    return _CODECS.get(charset.strip().lower().replace("_", "-"), "") if len(charset) < 40 else ""
+
+
+def decode_text(data: bytes, codec: str) -> str:
+    """Decode text; replace invalid bytes by U+FFFD.
+
+    Long text is decoded in slices, so that other threads do not wait for long.
+    """
+    if len(data) <= _SLICE_BYTES:
+        return data.decode(codec, "replace")
+    marks = _BYTE_ORDER_MARKS.get(codec)
+    if marks is not None and not data.startswith(marks):
+        codec += "-le"  # the default of WHATWG; Python's incremental decoder requires a mark
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    slices = range(0, len(data), _SLICE_BYTES)
+    parts = [decoder.decode(data[start : start + _SLICE_BYTES]) for start in slices]
+    parts.append(decoder.decode(b"", final=True))
+    return "".join(parts)

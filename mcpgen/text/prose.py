@@ -166,3 +166,14 @@ def split_sentences(line: str) -> list[str]:
     starts = [0, *ends]
     found = (line[start:end].strip() for start, end in zip(starts, [*ends, None], strict=True))
     return [sentence for sentence in found if sentence]
+
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def text_lines(text: str) -> list[str]:
+    r"""Split a text after each "\n", "\r\n" and "\r", which stay in the lines.
+
+    `str.splitlines` also splits at "\f" and U+2029, so that it counts more lines than a parser.
+    """
+    return _LINE.findall(text)

@@ -27,7 +27,7 @@ from mcpgen.pipeline.options import Outcome
 from mcpgen.pipeline.project.disk import report_system_fault, write_atomically
 from mcpgen.pipeline.project.workspace import ServerFacts, format_table, read_server_facts
 from mcpgen.pipeline.render import render_manifest_schema
-from mcpgen.text.lines import text_lines
+from mcpgen.text.prose import text_lines
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -11,7 +11,7 @@ from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.document import Document, Secret, SourceFile
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.text.json_pointer import Path, json_pointer, path_tokens
-from mcpgen.text.lines import text_lines
+from mcpgen.text.prose import text_lines
 from mcpgen.text.secret_names import is_secret_name
 
 REDACTED = "REDACTED"  # replaces a credential in the project's copy of a document

@@ -26,7 +26,7 @@ from mcpgen.plan.arguments.credentials import (
 )
 from mcpgen.plan.policy import Policy
 from mcpgen.render.manifest_yaml import in_flow, join_security
-from mcpgen.text.origins import origin_of
+from mcpgen.text.hosts import origin_of
 
 Confirm = Callable[[CredentialDestination], bool]
 """Decides whether an origin may receive credentials."""

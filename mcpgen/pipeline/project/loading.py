@@ -22,7 +22,7 @@ from mcpgen.emit.lockfile import sha256
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.project_folder import read_file
 from mcpgen.pipeline.user_cache import code_digest, user_cache
-from mcpgen.text.lines import text_lines
+from mcpgen.text.prose import text_lines
 
 TIMEOUT_SECONDS = 60  # for imports that take long; a server of generated code alone takes 0.2
 _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+): (?P<text>.*)", re.DOTALL)

@@ -19,7 +19,7 @@ from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.naming.words import snake_case
 from mcpgen.plan.policy import Policy
-from mcpgen.text.origins import is_confirmed_origin, origin_of
+from mcpgen.text.hosts import is_confirmed_origin, origin_of
 from mcpgen.text.prose import first_sentence
 from mcpgen.text.secret_names import (
     describes_credential,

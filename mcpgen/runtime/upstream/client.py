@@ -52,7 +52,7 @@ from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
 from mcpgen.runtime.upstream.response.pagination import PaginationRule, Paging, Step
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.runtime.upstream.response.results import decode_response, make_status_error
-from mcpgen.text.origins import origin_of
+from mcpgen.text.hosts import origin_of
 
 if TYPE_CHECKING:
     from mcpgen.runtime.auth.credentials import Credentials

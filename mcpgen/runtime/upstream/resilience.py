@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from mcpgen.runtime.upstream.errors import OverloadedError, UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse, Sender
-from mcpgen.text.origins import origin_of
+from mcpgen.text.hosts import origin_of
 
 MIN_REQUESTS = 20
 WINDOW_SECONDS = 10.0

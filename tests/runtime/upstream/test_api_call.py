@@ -22,7 +22,7 @@ from mcpgen.runtime.upstream.errors import (
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.runtime.upstream.request.rules import RequestRules
 from mcpgen.runtime.upstream.resilience import LimitsByOrigin
-from mcpgen.text.origins import origin_of
+from mcpgen.text.hosts import origin_of
 from tests.support.fake_upstream import JSON
 
 KEY = "Idempotency-Key"

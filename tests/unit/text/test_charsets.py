@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mcpgen.text.charsets import _CODECS, decode_text, find_codec
+from mcpgen.text.media_types import _CODECS, decode_text, find_codec
 
 KILOBYTE = 1024
 HOSTILE = (b"\xff", b"\x80", b"\x81a", b"a", b"\x1b$B", b"\xd8\x00", b"\x00\xd8", b"~{", b"+-")

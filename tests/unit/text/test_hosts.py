@@ -8,11 +8,12 @@ import pytest
 
 from mcpgen.text.hosts import (
     canonical_host,
+    is_confirmed_origin,
     is_private,
     is_public_address,
     is_unusual_spelling,
+    origin_of,
 )
-from mcpgen.text.origins import is_confirmed_origin, origin_of
 
 LOOPBACK = (
     "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0X7F.0.0.1", "017700000001",

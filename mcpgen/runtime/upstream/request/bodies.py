@@ -24,8 +24,7 @@ from mcpgen.runtime.upstream.request.parameters import (
     format_primitive,
 )
 from mcpgen.runtime.upstream.request.xml_bodies import render_xml
-from mcpgen.text.charsets import find_codec
-from mcpgen.text.media_types import JSON_LINES, essence_of, is_json, is_text
+from mcpgen.text.media_types import JSON_LINES, essence_of, find_codec, is_json, is_text
 
 
 class MediaTypeRule(Struct, frozen=True):

@@ -23,8 +23,7 @@ from mcpgen.runtime.upstream.response.json_decoding import (
 )
 from mcpgen.runtime.upstream.response.redaction import Redactor
 from mcpgen.runtime.upstream.response.streams import parse_stream
-from mcpgen.text.charsets import decode_text, find_codec
-from mcpgen.text.media_types import TEXTUAL, essence_of, is_json
+from mcpgen.text.media_types import TEXTUAL, decode_text, essence_of, find_codec, is_json
 
 _TEXT_TYPES = TEXTUAL | {"application/csv", "application/x-www-form-urlencoded"}
 _BEGINNING_BYTES = 16 * 1024  # of a response that is quoted in an error
