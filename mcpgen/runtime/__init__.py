@@ -90,9 +90,8 @@ _HOMES = {
     "mcpgen.runtime.handlers.overrides": ("CallNext", "after", "before", "override"),
     "mcpgen.runtime.serving": ("serve",),
     "mcpgen.runtime.tools.tool": ("ToolGroup",),
-    "mcpgen.runtime.workflows": ("End", "GoTo", "Retry"),
     "mcpgen.jsonschema.values": ("compare", "value_at", "without_absent"),
-    "mcpgen.runtime.workflows": ("Workflow",),
+    "mcpgen.runtime.workflows": ("End", "GoTo", "Retry", "Workflow"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = list(_HOME_OF)

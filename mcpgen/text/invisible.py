@@ -60,7 +60,7 @@ def _escape(text: str) -> str:
 class SafeText(str):
     """Text in the language of its target file, with all untrusted parts escaped.
 
-    Only escaping functions create it (`mcpgen/render/environment.py`). Templates reject other strings.
+    Only escaping functions of `mcpgen/render/environment.py` create it. Templates reject the rest.
     """
 
     __slots__ = ()

@@ -251,8 +251,7 @@ def _collect_property_names(schemas: Iterable[JsonObject]) -> set[str]:
     """Collect the names in `properties` and `required` of these schemas."""
     found: set[str] = set()
     for schema in schemas:
-        for keyword in ("properties", "required"):
-            names = schema.get(keyword)
+        for names in (schema.get("properties"), schema.get("required")):
             if isinstance(names, dict | list):  # else this is part of an example
                 found.update(name for name in names if isinstance(name, str))
     return found

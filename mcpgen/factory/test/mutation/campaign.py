@@ -14,9 +14,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from mcpgen.factory.test.mutation.contracts import OPERATORS as CONTRACT_OPERATORS
-from mcpgen.factory.test.mutation.contracts import OPERATORS as SCHEMA_OPERATORS
-from mcpgen.factory.test.mutation.contracts import OPERATORS as SERVER_OPERATORS
 from mcpgen.factory.test.mutation.contracts import (
+    SCHEMA_OPERATORS,
+    SERVER_OPERATORS,
     make_contract_mutants,
     make_schema_mutants,
     make_server_mutants,
