@@ -1,1 +1,1 @@
-"""Turns an API description into an MCP server package; `mcpgen.runtime` serves it."""
+"""Generate MCP servers from API descriptions; `mcpgen.runtime` serves them."""

@@ -18,27 +18,33 @@ P = ParamSpec("P")
 
 _PANEL = "In every command"
 _JSON = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_PANEL)
+    bool,
+    typer.Option("--json", help="Print the result as one JSON object.", rich_help_panel=_PANEL),
 ]
 _QUIET = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print no notes and no count.", rich_help_panel=_PANEL)
+    bool,
+    typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=_PANEL),
 ]
 _CI = Annotated[
     bool,
-    typer.Option("--ci", help="Nobody watches: ask nothing.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--ci", help="Never prompt, as in continuous integration.", rich_help_panel=_PANEL
+    ),
 ]
 _VERBOSE = Annotated[
     bool,
     typer.Option(
         "--verbose",
         "-v",
-        help="List test cases without a sample, and not only their number.",
+        help="Also list the test cases for which no sample value exists.",
         rich_help_panel=_PANEL,
     ),
 ]
 _DEBUG = Annotated[
     bool,
-    typer.Option("--debug", help="Show the traceback of a bug.", rich_help_panel=_PANEL),
+    typer.Option(
+        "--debug", help="Show the traceback of an internal error.", rich_help_panel=_PANEL
+    ),
 ]
 
 
@@ -85,9 +91,12 @@ class FailOn(enum.StrEnum):
     PATCH = "patch"
 
 
-Directory = Annotated[Path, typer.Argument(metavar="DIR", help="A package that `mcpgen new` made.")]
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a server package.")]
 Operation = Annotated[
-    str, typer.Argument(metavar="OP", help='"GET /pets/{petId}", a tool\'s name or an operationId.')
+    str,
+    typer.Argument(
+        metavar="OP", help='An operation ("GET /pets/{petId}"), tool name or operationId.'
+    ),
 ]
 Server = Annotated[
     list[str] | None,
@@ -97,15 +106,15 @@ Server = Annotated[
     ),
 ]
 Revision = Annotated[
-    str, typer.Option(metavar="DATE", help="The MCP revision to speak: 2025-11-25, 2026-07-28.")
+    str, typer.Option(metavar="DATE", help="The MCP revision to use: 2025-11-25 or 2026-07-28.")
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
+    bool, typer.Option("--dry-run", help="Show what would change without writing it.")
 ]
 Diff = Annotated[
-    bool, typer.Option("--diff", help="Show each change as a unified diff, and write nothing.")
+    bool, typer.Option("--diff", help="Show the changes as a unified diff without writing them.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 FailOnLevel = Annotated[
-    FailOn | None, typer.Option(help="Exit with 1 if a change is of this level or above.")
+    FailOn | None, typer.Option(help="Exit with 1 if a change has this level or a higher one.")
 ]

@@ -25,7 +25,7 @@ def ack(
     *,
     dry_run: DryRun = False,
 ) -> int:
-    """Say that the override of an operation is right for what the operation is now."""
+    """Accept that an overridden operation changed, after a review of its override."""
     from mcpgen.pipeline.commands.override import ack as accept
     from mcpgen.pipeline.options import GenerateOptions
 

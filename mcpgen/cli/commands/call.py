@@ -30,21 +30,23 @@ def add_to(app: typer.Typer) -> None:
 
 def call(
     printer: Printer,
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The name of the tool.")],
     server: Server = None,
     *,
     arg: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="One argument; give it again for another."),
+        typer.Option(metavar="KEY=VALUE", help="An argument of the tool; repeatable."),
     ] = None,
     json_arguments: Annotated[
         str | None,
         typer.Option(
-            "--json", metavar="OBJECT", help="All arguments as JSON; the answer is JSON as well."
+            "--json",
+            metavar="OBJECT",
+            help="All arguments as a JSON object; also prints the result as JSON.",
         ),
     ] = None,
     mock: Annotated[
-        bool, typer.Option("--mock", help="Put a mock of the API behind the server.")
+        bool, typer.Option("--mock", help="Call a mock of the API instead of the API.")
     ] = False,
     revision: Revision = "2025-11-25",
 ) -> int:

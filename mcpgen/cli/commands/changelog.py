@@ -30,9 +30,9 @@ def changelog(
         str | None,
         typer.Option(
             metavar="REF|FILE|DIR",
-            help="A git revision, another server's folder or a surface.json of an earlier mcpgen;"
-            " what lies on the disk wins. By default what is committed at HEAD or, where git has"
-            " nothing of it, what `generate` wrote last.",
+            help="What to compare with: a git revision, the folder of another server, or a"
+            " surface.json of an earlier mcpgen. A path on the disk takes precedence over a"
+            " revision. By default, HEAD or, outside git, the last result of `generate`.",
         ),
     ] = None,
     markdown: Annotated[
@@ -43,10 +43,10 @@ def changelog(
     ] = False,
     fail_on: FailOnLevel = None,
 ) -> int:
-    """Say what changed in a package's tools, and what its next version should be.
+    """Report what changed in the tools of a package, and the next version to release.
 
-    Compared are the generated tools as `mcpgen generate` would write them now; tools written by
-    hand in `handlers/` are not in it, since only running their code would tell their schemas.
+    The report compares the tools that `mcpgen generate` would write now. It does not contain the
+    hand-written tools of `handlers/`, whose schemas are known only when their code runs.
     """
     if markdown + github + printer.as_json > 1:
         raise UsageError("--markdown, --github and --json are three forms of one answer")

@@ -23,7 +23,9 @@ def check(
     *,
     ignore_toolchain: Annotated[
         bool,
-        typer.Option("--ignore-toolchain", help="Pass over other versions of ruff and the like."),
+        typer.Option(
+            "--ignore-toolchain", help="Accept other versions of ruff and of the model generator."
+        ),
     ] = False,
 ) -> int:
     """Check that a package is current, unedited and can be loaded; write nothing."""

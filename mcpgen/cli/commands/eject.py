@@ -23,8 +23,8 @@ def eject(
     *,
     dry_run: DryRun = False,
 ) -> int:
-    """Copy a tool's generated body into `handlers/`, where it is yours.
+    """Copy the generated body of a tool into `handlers/`, where you own it.
 
-    `mcpgen check` tells when the generated one changes.
+    `mcpgen check` reports when the generated body changes.
     """
     return run_override(printer, operation, directory, is_dry_run=dry_run, replaces=True)

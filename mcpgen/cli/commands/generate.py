@@ -31,20 +31,20 @@ def generate(
     dry_run: DryRun = False,
     diff: Diff = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite generated files that were edited by hand.")
+        bool, typer.Option("--force", help="Overwrite generated files, even if they were edited.")
     ] = False,
     vendor_runtime: Annotated[
         bool | None,
         typer.Option(
             "--vendor-runtime/--no-vendor-runtime",
-            help="Put the wheel of this mcpgen into vendor/, or remove it; later runs keep to it.",
+            help="Copy the wheel of mcpgen to vendor/, or remove it. Later runs keep the choice.",
         ),
     ] = None,
 ) -> int:
-    """Generate a package again; what you wrote stays as it is.
+    """Update the generated files of a package; your own files and edits are kept.
 
-    `--dry-run` and `--diff` exit with 0 whether or not there is something to write; `mcpgen check`
-    exits with 1 where a package is not current.
+    `--dry-run` and `--diff` always exit with 0; `mcpgen check` exits with 1 if a package is not
+    current.
     """
     from mcpgen.cli.output.summary import collect_changelog_facts
     from mcpgen.pipeline import run as pipeline

@@ -29,17 +29,17 @@ def mock(
     directory: Directory = Path(),
     *,
     port: Annotated[
-        int, typer.Option(help="Where on 127.0.0.1 to listen; 0 takes a free port.", min=0)
+        int, typer.Option(help="The port to listen on at 127.0.0.1; 0 selects a free one.", min=0)
     ] = 0,
     stateful: Annotated[
         bool,
         typer.Option(
             "--stateful",
-            help="Remember what is created, changed and deleted, where the document tells how.",
+            help="Keep created items and forget deleted ones, where the document allows it.",
         ),
     ] = False,
 ) -> int:
-    """Serve a stand-in for the API that judges each request by the document."""
+    """Serve a mock of the API that checks each request against the document."""
     package = find_package(directory)
     import asyncio  # costs `mcpgen check` too much
 

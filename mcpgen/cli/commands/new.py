@@ -18,40 +18,49 @@ if TYPE_CHECKING:
 
 _Source = Annotated[
     str | None,
-    typer.Argument(metavar="SOURCE", help="An OpenAPI document: a file or a URL; or a manifest."),
+    typer.Argument(metavar="SOURCE", help="An OpenAPI document (file or URL) or a manifest."),
 ]
 _Directory = Annotated[
     Path | None,
-    typer.Argument(metavar="DIR", help="Where the package goes; NAME-mcp here by default."),
+    typer.Argument(metavar="DIR", help="The folder to create. By default, NAME-mcp."),
 ]
 _Empty = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Make a server without a document, whose handlers you write; DIR may follow.",
+        help="Create a server without a document, with hand-written handlers. DIR may follow.",
     ),
 ]
-_Name = Annotated[str, typer.Option(help="What the server is called; by default as the API is.")]
-_Defaults = Annotated[bool, typer.Option("--defaults", help="Ask nothing; take every default.")]
+_Name = Annotated[
+    str, typer.Option(help="The name of the server. By default, derived from the title of the API.")
+]
+_Defaults = Annotated[bool, typer.Option("--defaults", help="Use the defaults instead of asking.")]
 _Data = Annotated[
     list[str] | None,
-    typer.Option(metavar="KEY=VALUE", help="Answer a question of the project skeleton."),
+    typer.Option(
+        metavar="KEY=VALUE", help="An answer for the template of the project; repeatable."
+    ),
 ]
 _Include = Annotated[
     list[str] | None,
-    typer.Option(metavar="GLOB", help="Serve only what matches; a tag, path or operationId."),
+    typer.Option(
+        metavar="GLOB",
+        help="Serve only operations whose tag, path or operationId matches; repeatable.",
+    ),
 ]
 _Exclude = Annotated[
-    list[str] | None, typer.Option(metavar="GLOB", help="Leave such operations out.")
+    list[str] | None,
+    typer.Option(metavar="GLOB", help="Leave out operations that match; repeatable."),
 ]
 _NoModels = Annotated[
-    bool, typer.Option("--no-models", help="Write no TypedDicts; quicker on huge documents.")
+    bool,
+    typer.Option("--no-models", help="Generate no TypedDicts, which is faster for huge documents."),
 ]
 _VendorRuntime = Annotated[
     bool,
     typer.Option(
         "--vendor-runtime",
-        help="Put the wheel of this mcpgen into vendor/, so that the server installs anywhere.",
+        help="Copy the wheel of mcpgen to vendor/, so that installation needs no registry for it.",
     ),
 ]
 _ConfirmOrigin = Annotated[
@@ -59,12 +68,10 @@ _ConfirmOrigin = Annotated[
     typer.Option(
         "--confirm-origin",
         metavar="URL",
-        help="Send credentials to this origin of the document, too; for example of a token URL.",
+        help="Also send credentials to this origin, such as that of a token URL; repeatable.",
     ),
 ]
-_Strict = Annotated[
-    bool, typer.Option("--strict", help="Refuse the document if an operation is left out.")
-]
+_Strict = Annotated[bool, typer.Option("--strict", help="Fail if an operation cannot be served.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -88,7 +95,7 @@ def new(
     strict: _Strict = False,
     confirm_origin: _ConfirmOrigin = None,
 ) -> int:
-    """Make a server package from an API description, or an empty one."""
+    """Create a server package from an API description, or an empty one."""
     from mcpgen.cli import questions
     from mcpgen.factory.workspace.members import WorkspaceRefusedError, default_answers
 

@@ -15,7 +15,7 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands about overlays."""
     group = typer.Typer(no_args_is_help=True)
     group.command("suggest")(command(suggest))
-    app.add_typer(group, name="overlay", help="Mend a document without changing its file.")
+    app.add_typer(group, name="overlay", help="Repair a document without changing its file.")
 
 
 def suggest(
@@ -23,11 +23,11 @@ def suggest(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="DIR|DOCUMENT", help="A package that `mcpgen new` made, or an OpenAPI document."
+            metavar="DIR|DOCUMENT", help="The folder of a server package, or an OpenAPI document."
         ),
     ] = ".",
 ) -> int:
-    """Print an OpenAPI Overlay that makes the repairs which reading the document made."""
+    """Print an OpenAPI Overlay with the repairs that mcpgen makes while it reads a document."""
     import yaml
 
     from mcpgen.pipeline.commands.suggest_overlay import suggest as read

@@ -28,10 +28,10 @@ def override(
     *,
     dry_run: DryRun = False,
 ) -> int:
-    """Write a function that wraps a tool's generated call, for you to change.
+    """Write a function in `handlers/` that wraps the generated call of a tool, for you to change.
 
-    It goes to the end of `handlers/<tag>.py`. A generated handler that was edited by hand gives
-    it its body.
+    It is added to the end of `handlers/<tag>.py`. If the generated handler was edited by hand, its
+    body is used.
     """
     return run_override(printer, operation, directory, is_dry_run=dry_run, replaces=False)
 

@@ -31,8 +31,8 @@ def pull(
         str | None,
         typer.Argument(
             metavar="SOURCE",
-            help="A file or a URL, which is recorded; by default where each document came from."
-            " Of several documents, `NAME=SOURCE` is for the one of that name.",
+            help="A file or URL, which becomes the recorded origin; `NAME=SOURCE` for one of"
+            " several documents. By default, the recorded origin of each document.",
         ),
     ] = None,
     *,
@@ -40,20 +40,20 @@ def pull(
     dry_run: DryRun = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Overwrite a vendored document that was edited by hand."),
+        typer.Option("--force", help="Overwrite a vendored document, even if it was edited."),
     ] = False,
     accept_other: Annotated[
         bool,
         typer.Option(
             "--accept-other",
-            help="Accept a document that seems to describe another API than the one it replaces.",
+            help="Accept a document that appears to describe another API than before.",
         ),
     ] = False,
 ) -> int:
-    """Fetch a package's API descriptions anew, and show what changes in its tools.
+    """Fetch the API descriptions of a package, and show how its tools would change.
 
-    In a terminal it asks before anything is written. `mcpgen generate` then brings the package up
-    to date; it never uses the network. A document without a recorded origin is skipped.
+    In a terminal, it asks before it writes. `mcpgen generate`, which never uses the network, then
+    updates the package. Documents without a recorded origin are skipped.
     """
     from mcpgen.pipeline import run as pipeline
 

@@ -31,17 +31,18 @@ def schema(
     printer: Printer,
     what: Annotated[
         SchemaOf,
-        typer.Argument(metavar="manifest|tests", help="`mcpgen.yaml`, `mcpgen.tests.yaml`."),
+        typer.Argument(
+            metavar="manifest|tests", help="The file: `mcpgen.yaml` or `mcpgen.tests.yaml`."
+        ),
     ],
 ) -> int:
-    """Print the JSON Schema of a file that mcpgen reads, for editors and for other programs.
+    """Print the JSON Schema of a file that mcpgen reads, for editors and other programs.
 
-    An editor with a YAML language server completes and checks `mcpgen.yaml` with one of these:
-    a user setting that maps `mcpgen.yaml` to a copy of the schema, which `mcpgen schema manifest >
-    FILE` writes; the key `schema` of `mcpgen-workspace.yaml`, one file for all servers of a
-    repository; or, in `mcpgen.yaml`, the line
-    `# yaml-language-server: $schema=.mcpgen/manifest.schema.json`, for which `mcpgen generate`
-    writes that file.
+    There are three ways to make an editor complete and check `mcpgen.yaml`: map the file to the
+    output of `mcpgen schema manifest` in the settings of the editor; set the key `schema` of
+    `mcpgen-workspace.yaml` for all servers of a repository; or put the line
+    `# yaml-language-server: $schema=.mcpgen/manifest.schema.json` into `mcpgen.yaml`, for which
+    `mcpgen generate` writes that file.
     """
     from mcpgen.ir.manifest import Manifest
     from mcpgen.ir.tests_file import CasesFile

@@ -26,19 +26,24 @@ def add(
     directory: Directory = Path(),
     *,
     name: Annotated[
-        str, typer.Option("--name", help="What the source is called; by default after its API.")
+        str,
+        typer.Option(
+            "--name", help="The name of the source. By default, derived from the title of its API."
+        ),
     ] = "",
     prefix: Annotated[
         str | None,
-        typer.Option("--prefix", help='Begins the names of its tools, "" for none; else its name.'),
+        typer.Option(
+            "--prefix", help='The prefix of its tool names; "" for none. By default, its name.'
+        ),
     ] = None,
     yes: Yes = False,
     dry_run: DryRun = False,
 ) -> int:
-    """Add an API description to a package, and generate the package.
+    """Add an API description to a package, and update the package.
 
-    The document is copied into the package, its origin recorded and its entry written to
-    mcpgen.yaml. The tools and settings of the other sources stay as they are.
+    The document is copied into the package, its origin is recorded, and an entry is added to
+    mcpgen.yaml. The tools and settings of other sources do not change.
     """
     from mcpgen.pipeline.commands.source import add_source
     from mcpgen.pipeline.options import GenerateOptions
@@ -52,17 +57,18 @@ def add(
 def remove(
     printer: Printer,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The source's name, or its document's path.")
+        str,
+        typer.Argument(metavar="NAME", help="The name of the source, or the path of its document."),
     ],
     directory: Directory = Path(),
     *,
     yes: Yes = False,
     dry_run: DryRun = False,
 ) -> int:
-    """Remove an API description from a package, and generate the package.
+    """Remove an API description from a package, and update the package.
 
-    Its entry in mcpgen.yaml, its document and its tools go. What else depends on it is reported.
-    The tools and settings of the other sources stay as they are.
+    This removes its entry in mcpgen.yaml, its document and its tools, and reports what else depends
+    on it. The tools and settings of other sources do not change.
     """
     from mcpgen.pipeline.commands.source import remove_source
     from mcpgen.pipeline.options import GenerateOptions
@@ -75,14 +81,16 @@ def remove(
 
 def add_to(app: typer.Typer) -> None:
     """Add `source` and its commands to the command line."""
-    source = typer.Typer(help="Add or remove a package's API descriptions.", no_args_is_help=True)
+    source = typer.Typer(
+        help="Add or remove the API descriptions of a package.", no_args_is_help=True
+    )
     source.command("add")(command(add))
     source.command("remove")(command(remove))
     app.add_typer(source, name="source")
 
 
 def _finish(printer: Printer, change: SourceChange, options: GenerateOptions, *, asks: bool) -> int:
-    """Show a change, ask in a terminal, and write it."""
+    """Show a change, ask for confirmation in a terminal, and write it."""
     report = change.report
     printer.problems(report.problems)
     _show(printer, change)

@@ -30,26 +30,26 @@ _LIVE = "Against the real API"
 _MUTANTS = "What the tests are worth"
 
 _Select = Annotated[
-    str, typer.Option("-k", metavar="EXPR", help="Only tests whose names fit, as in pytest.")
+    str, typer.Option("-k", metavar="EXPR", help="Run only tests whose names match, as in pytest.")
 ]
 _Update = Annotated[
     bool,
     typer.Option(
         "--update",
-        help="Record anew what mcpgen.tests.yaml expects, and the tools of handlers/. What"
-        " `mcpgen generate` wrote stays as it is.",
+        help="Record the current results in mcpgen.tests.yaml, and the tools of handlers/."
+        " Generated tests do not change.",
     ),
 ]
-_JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report in JUnit's XML.")]
+_JUnit = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit XML report.")]
 _ImportMcpJest = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Make mcpgen.tests.yaml of a configuration of mcp-jest."),
+    typer.Option(metavar="FILE", help="Create mcpgen.tests.yaml from a configuration of mcp-jest."),
 ]
 _Mutate = Annotated[
     bool,
     typer.Option(
         "--mutate",
-        help="Put faults in, one by one: do the tests fail?",
+        help="Insert faults one at a time, and report those that no test detects.",
         rich_help_panel=_MUTANTS,
     ),
 ]
@@ -57,7 +57,7 @@ _Limit = Annotated[
     int,
     typer.Option(
         metavar="N",
-        help="Try N faults, of each kind in turn; 0: all.",
+        help="The number of faults to insert, spread over their kinds; 0 for all.",
         min=0,
         rich_help_panel=_MUTANTS,
     ),
@@ -66,7 +66,7 @@ _Jobs = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Faults at a time; by default a core each.",
+        help="The number of parallel jobs. By default, the number of cores.",
         min=1,
         rich_help_panel=_MUTANTS,
     ),
@@ -75,28 +75,34 @@ _Live = Annotated[
     bool,
     typer.Option(
         "--live",
-        help="Call the real API through the tools that only read.",
+        help="Call the real API, with read-only tools.",
         rich_help_panel=_LIVE,
     ),
 ]
 _LiveWrites = Annotated[
     bool,
-    typer.Option("--live-writes", help="Call the others as well.", rich_help_panel=_LIVE),
+    typer.Option("--live-writes", help="Also call tools that write.", rich_help_panel=_LIVE),
 ]
 _Tool = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Call these tools, whatever they do.", rich_help_panel=_LIVE),
+    typer.Option(
+        metavar="NAME", help="Call this tool, even if it writes; repeatable.", rich_help_panel=_LIVE
+    ),
 ]
 _Record = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Write down what the API says, masked.", rich_help_panel=_LIVE
+        metavar="FILE",
+        help="Record the responses of the API, with secrets masked.",
+        rich_help_panel=_LIVE,
     ),
 ]
 _Replay = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Answer from a record, without network.", rich_help_panel=_LIVE
+        metavar="FILE",
+        help="Answer from a recording instead of the network.",
+        rich_help_panel=_LIVE,
     ),
 ]
 
@@ -123,7 +129,7 @@ def run_tests(
     record: _Record = None,
     replay: _Replay = None,
 ) -> int:
-    """Run the tests of a package, those that were generated and its own."""
+    """Run the tests of a package: the generated ones and its own."""
     from mcpgen.factory.test.live import Live
     from mcpgen.factory.test.proof import Mutating, prove
     from mcpgen.factory.workspace.fleet import usable_cores

@@ -34,14 +34,14 @@ def tools(
     server: Server = None,
     *,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Show about how many tokens each tool costs.")
+        bool, typer.Option("--tokens", help="Show the estimated number of tokens of each tool.")
     ] = False,
     explain: Annotated[
         str,
         typer.Option(
             "--explain",
             metavar="TOOL",
-            help="Show the settings of a tool, and which line of which file decides each.",
+            help="Show the settings of a tool, each with the file and line that decides it.",
         ),
     ] = "",
     revision: Revision = "2025-11-25",

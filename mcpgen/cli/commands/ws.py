@@ -22,22 +22,30 @@ if TYPE_CHECKING:
 
 _Servers = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[SERVER]...", help="Servers, by path or folder name; all by default."),
+    typer.Argument(metavar="[SERVER]...", help="Servers, by path or folder name. By default, all."),
 ]
 _Affected = Annotated[
     bool,
-    typer.Option("--affected", help="Leave out servers that are as a clean run left them."),
+    typer.Option(
+        "--affected", help="Skip servers that have not changed since the last run without problems."
+    ),
 ]
 _Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, metavar="N", help="How many at a time; a core each."),
+    typer.Option(
+        "--jobs",
+        "-j",
+        min=1,
+        metavar="N",
+        help="The number of parallel jobs. By default, the number of cores.",
+    ),
 ]
 
 
 def init(printer: Printer, *, dry_run: DryRun = False) -> int:
-    """Make this folder a workspace: write its first mcpgen-workspace.yaml, for the servers below.
+    """Create mcpgen-workspace.yaml in this folder, for the servers below it.
 
-    An mcpgen-workspace.yaml that is there already, here or above, is never written over.
+    An existing mcpgen-workspace.yaml, here or in a parent folder, is never overwritten.
     """
     from mcpgen.factory.workspace.root_files import make_first_file
     from mcpgen.ir.workspace import WORKSPACE_FILE
@@ -88,7 +96,7 @@ def generate(
     dry_run: DryRun = False,
     diff: Diff = False,
 ) -> int:
-    """Generate servers again, and the inventory at the root."""
+    """Update servers, and the inventory at the root of the workspace."""
     if jobs != 1 and len(servers or ()) != 1 and not affected:  # so that there is much to do
         from mcpgen.factory.workspace import fleet
 
@@ -108,7 +116,7 @@ def check(
     affected: _Affected = False,
     jobs: _Jobs = None,
 ) -> int:
-    """Say whether servers and the inventory are current and unedited; write nothing."""
+    """Check that servers and the inventory are current and unedited."""
     from mcpgen.factory.workspace import commands
 
     request = _request(servers, affected, jobs)
@@ -123,7 +131,7 @@ def pull(
     jobs: _Jobs = None,
     dry_run: DryRun = False,
 ) -> int:
-    """Fetch the documents of servers anew, without a question; `generate` then follows them."""
+    """Fetch the documents of servers anew without asking; `generate` then applies them."""
     from mcpgen.factory.workspace import commands
 
     request = _request(servers, affected, jobs)
@@ -137,12 +145,12 @@ def changelog(
     affected: _Affected = False,
     against: Annotated[
         str | None,
-        typer.Option(metavar="REF", help="A git revision, as `mcpgen changelog` takes it."),
+        typer.Option(metavar="REF", help="The git revision to compare with."),
     ] = None,
     fail_on: FailOnLevel = None,
     jobs: _Jobs = None,
 ) -> int:
-    """Say what changed in the tools of servers, graded."""
+    """Report what changed in the tools of servers, with a level for each change."""
     from mcpgen.changelog import Level
     from mcpgen.factory.workspace import commands
     from mcpgen.pipeline.options import GenerateOptions
@@ -176,13 +184,16 @@ def upgrade(
     servers: _Servers = None,
     *,
     to: Annotated[
-        str, typer.Option("--to", metavar="PIN", help="The workspace's new pin, as 0.5.*")
+        str,
+        typer.Option(
+            "--to", metavar="PIN", help="The new version specifier of the workspace, such as 0.5.*"
+        ),
     ] = "",
     jobs: _Jobs = None,
     dry_run: DryRun = False,
     diff: Diff = False,
 ) -> int:
-    """Generate servers with the mcpgen that is installed, within the pin or a new one."""
+    """Update servers with the installed mcpgen, within the pinned versions or a new pin."""
     from mcpgen.factory.workspace import commands
     from mcpgen.pipeline.options import GenerateOptions
 
@@ -193,7 +204,7 @@ def upgrade(
 
 def add_to(app: typer.Typer) -> None:
     """Add `ws` and its commands to the command line."""
-    ws = typer.Typer(help="Look after all servers of a workspace.", no_args_is_help=True)
+    ws = typer.Typer(help="Run commands for all servers of a workspace.", no_args_is_help=True)
     ws.command("init")(command(init))
     ws.command("list")(command(list_servers))
     ws.command("generate")(command(generate))
@@ -214,7 +225,7 @@ def _request(
 
 
 def _run_in_workspace(printer: Printer, run: Callable[[], int]) -> int:
-    """Run, or say why there is no workspace to run in."""
+    """Run, or report why no workspace was found."""
     from mcpgen.factory.workspace.members import WorkspaceRefusedError
 
     try:
@@ -280,7 +291,7 @@ def _sum_up(printer: Printer, report: WorkspaceReport) -> None:
 
 
 def _collect_changes(result: ServerResult) -> dict[str, Any]:
-    """Give what changes in a server's tools as JSON carries it, where that was asked for."""
+    """Return the changes of a server's tools for JSON output, if requested."""
     from mcpgen.cli.output.summary import collect_changelog_facts
 
     report = result.changelog
@@ -295,7 +306,7 @@ def _collect_changes(result: ServerResult) -> dict[str, Any]:
 
 
 def _print_columns(printer: Printer, rows: list[dict[str, str]]) -> None:
-    """Print rows below each other, each column as wide as its widest cell."""
+    """Print rows as a table, each column as wide as its widest cell."""
     if not rows:
         return
     lines = [list(rows[0]), *([visible(cell) for cell in row.values()] for row in rows)]
