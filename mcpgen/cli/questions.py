@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.cli.exit_codes import UsageError
-from mcpgen.cli.output.problem_text import visible
+from mcpgen.cli.output.visible import visible
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.jsonschema.types import JsonObject
 

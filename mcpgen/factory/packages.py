@@ -47,7 +47,7 @@ class GeneratedPackage(Struct, frozen=True):
 
         Files have no placeholder: a server does not start with a file that it cannot read.
         """
-        from mcpgen.contract.needs import sample_text
+        from mcpgen.contract.placeholders import sample_text
 
         unset = [it for it in self.contract["environment"] if it["name"] not in os.environ]
         stand_ins = {

@@ -11,14 +11,13 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from mcpgen.jsonschema.schemas import (
+from mcpgen.jsonschema.references import (
     KEYWORDS_WITH_DATA,
     MAPS_OF_SCHEMAS,
-    Schemas,
-    find_json_type,
     find_reference,
     iterate_parts,
 )
+from mcpgen.jsonschema.schemas import Schemas, find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 DirectionName: TypeAlias = Literal["request", "response"]

@@ -19,12 +19,12 @@ from mcpgen.emit.output_checks import prove_contents, prove_paths
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
 from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE, Manifest
+from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.manifest.typed_file import json_schema
 from mcpgen.pipeline.forked import Forked, ForkedAhead
 from mcpgen.pipeline.inputs import Inputs, PlannedProject, Project
+from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress
 from mcpgen.pipeline.parse import pause_garbage_collection
 from mcpgen.pipeline.user_cache import user_cache
@@ -32,16 +32,9 @@ from mcpgen.plan.cases import make_cases, make_workflow_cases
 from mcpgen.plan.tools.first_steps import first_steps
 from mcpgen.plan.tools.search_index import make_index
 from mcpgen.render import json_text
-from mcpgen.render.json_text import pretty
 from mcpgen.render.package import render, render_calls, render_cases, render_index
 from mcpgen.render.skeleton_facts import skeleton_facts
 from mcpgen.text.invisible import SafeText
-
-
-def render_manifest_schema() -> bytes:
-    """Render the schema for editors; the same text for every project."""
-    return pretty(json_schema(Manifest))
-
 
 _MIN_TOOLS_TO_FORK = 100
 

@@ -23,7 +23,7 @@ from mcpgen.runtime.media import Media
 from mcpgen.runtime.state.request_state import KeyRingCipher
 from mcpgen.runtime.transports.http.reply_stream import parse_event_id
 from mcpgen.runtime.transports.json_input import UndecodableError, decode_cold, make_hot_decoder
-from mcpgen.runtime.transports.stdio.loop import LineBuffer, TruncatedLine
+from mcpgen.runtime.transports.stdio.pipe import LineBuffer, TruncatedLine
 from mcpgen.runtime.upstream.errors import UpstreamError
 from mcpgen.runtime.upstream.http.messages import HttpResponse
 from mcpgen.runtime.upstream.request.multipart import encode_members

@@ -8,8 +8,8 @@ import typer
 
 from mcpgen.cli.commands.override import finish
 from mcpgen.cli.options import Directory, DryRun, Operation, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import Outcome
 
 

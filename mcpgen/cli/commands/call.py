@@ -12,8 +12,8 @@ import typer
 from mcpgen.cli.arguments import TypedArguments
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Revision, Server, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import Target, connect, converse, find_target, log_about, report_refusal
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.jsonschema.types import JsonObject

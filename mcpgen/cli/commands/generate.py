@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.options import Diff, Directory, DryRun, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.summary import describe_cost
+from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:

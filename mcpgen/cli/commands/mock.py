@@ -10,8 +10,8 @@ import typer
 
 from mcpgen.cli.exit_codes import EXIT_CODES
 from mcpgen.cli.options import Directory, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
 from mcpgen.factory.packages import GeneratedPackage, find_package
 from mcpgen.pipeline.options import Outcome
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from mcpgen.cli.options import Directory, DryRun, Operation, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer
+from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:

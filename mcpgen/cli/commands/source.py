@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpgen.cli.options import Directory, DryRun, Yes, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.visible import visible
 from mcpgen.cli.questions import confirm_write
 from mcpgen.pipeline.options import Outcome
 

@@ -12,8 +12,8 @@ import typer
 
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Directory, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.visible import visible
 from mcpgen.emit.reconcile import format_diff
 from mcpgen.factory.packages import find_package
 from mcpgen.pipeline.options import Outcome

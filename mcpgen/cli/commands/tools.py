@@ -11,9 +11,9 @@ import typer
 
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Revision, Server, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.summary import collect_listing_facts, instead
+from mcpgen.cli.output.visible import visible
 from mcpgen.cli.targets import connect, converse, find_target
 from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
 from mcpgen.factory.packages import GeneratedPackage

@@ -11,8 +11,8 @@ import typer
 from mcpgen.cli.app import write_bug_report
 from mcpgen.cli.exit_codes import EXIT_CODES
 from mcpgen.cli.options import Diff, DryRun, FailOnLevel, command
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.visible import visible
 from mcpgen.pipeline.options import Outcome
 
 if TYPE_CHECKING:

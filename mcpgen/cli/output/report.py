@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TextIO
 
 from mcpgen.cli.exit_codes import EXIT_CODES
-from mcpgen.cli.output.problem_text import visible
+from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic, Severity
 from mcpgen.pipeline.options import Outcome
 

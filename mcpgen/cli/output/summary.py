@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpgen.changelog import Changelog, Level
-from mcpgen.cli.output.problem_text import visible
 from mcpgen.cli.output.report import Printer, format_count
+from mcpgen.cli.output.visible import visible
 from mcpgen.ir.api import SkippedOperation
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan, ToolPlan
 from mcpgen.jsonschema.types import JsonObject

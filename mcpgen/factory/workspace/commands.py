@@ -20,7 +20,7 @@ from mcpgen.factory.workspace.members import (
     WorkspaceRefusedError,
     open_workspace,
 )
-from mcpgen.factory.workspace.tasks import Stamps, list_installed
+from mcpgen.factory.workspace.stamps import Stamps, list_installed
 from mcpgen.ir.workspace import INVENTORY_COLUMNS
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, worst
 

@@ -20,13 +20,13 @@ from packaging.version import Version
 
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.factory.workspace.members import Server, Workspace, WorkspaceRefusedError
-from mcpgen.factory.workspace.tasks import LEFT_BY_TOOLS
+from mcpgen.factory.workspace.stamps import LEFT_BY_TOOLS
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
 from mcpgen.ir.workspace import WORKSPACE_FILE, VersionPin
+from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Outcome
 from mcpgen.pipeline.project.disk import report_system_fault, write_atomically
 from mcpgen.pipeline.project.workspace import ServerFacts, format_table, read_server_facts
-from mcpgen.pipeline.render import render_manifest_schema
 from mcpgen.text.prose import text_lines
 
 

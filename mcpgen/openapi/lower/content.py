@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Operation, Parameter, RequestBody, Response
-from mcpgen.jsonschema.schemas import find_reference, iterate_parts
+from mcpgen.jsonschema.references import find_reference, iterate_parts
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.openapi.lower.nodes import Node, Source, object_of
 from mcpgen.openapi.lower.parameters import ParameterLowering, check_header, examples_of

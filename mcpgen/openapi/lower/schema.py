@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mcpgen.diagnostics import DROPPED
-from mcpgen.jsonschema.schemas import PREFIX, find_reference
+from mcpgen.jsonschema.references import PREFIX, find_reference
 from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema, JsonValue
 from mcpgen.openapi.lower import keywords
 from mcpgen.openapi.lower.nodes import Node, SchemaNames, Source, escape, object_of

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec import UNSET, Struct, field
 
-from mcpgen.contract.needs import sample_setting, text_of_setting
+from mcpgen.contract.placeholders import sample_setting, text_of_setting
 from mcpgen.ir.api import MediaType, Operation, Parameter
 from mcpgen.ir.tool_plan import Fixed, ServerPlan, ToolPlan
 from mcpgen.jsonschema.direction import Shapes

@@ -9,7 +9,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.jsonschema.direction import Shapes
-from mcpgen.jsonschema.schemas import find_json_type, find_reference
+from mcpgen.jsonschema.references import find_reference
+from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls

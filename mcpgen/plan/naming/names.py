@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from mcpgen.ir.api import Api, Operation
 from mcpgen.jsonschema.direction import Shapes
-from mcpgen.jsonschema.schemas import iterate_reachable
+from mcpgen.jsonschema.references import iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.words import digest, keep_published_spelling, snake_case, transliterate
 from mcpgen.text.identifiers import Identifier, pascal_case, safe_filename

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from mcpgen.ir.api import MediaType, Operation
 from mcpgen.jsonschema.direction import Shape, Shapes
-from mcpgen.jsonschema.schemas import PREFIX, find_reference, iterate_reachable
+from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.schemas.input_profile import InputProfile
 from mcpgen.plan.schemas.output_profile import OutputProfile

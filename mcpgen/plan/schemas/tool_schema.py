@@ -10,7 +10,7 @@ from msgspec import Struct
 from mcpgen.ir.api import Operation
 from mcpgen.ir.tool_plan import Argument
 from mcpgen.jsonschema.direction import Direction, Shape, Shapes
-from mcpgen.jsonschema.schemas import PREFIX, find_recursive_names, find_reference
+from mcpgen.jsonschema.references import PREFIX, find_recursive_names, find_reference
 from mcpgen.jsonschema.types import ONE_SCHEMA, SEVERAL_SCHEMAS, JsonObject, JsonSchema
 from mcpgen.plan.arguments.arguments import ListedArgument
 from mcpgen.plan.arguments.media_types import is_json

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mcpgen.ir.tool_plan import Annotation, ModelPlan
 from mcpgen.jsonschema.direction import DirectionName, Shape, Shapes
-from mcpgen.jsonschema.schemas import PREFIX, find_reference, iterate_subschemas
+from mcpgen.jsonschema.references import PREFIX, find_reference, iterate_subschemas
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.naming.names import ClassNames, to_class_name
 from mcpgen.text.identifiers import Identifier

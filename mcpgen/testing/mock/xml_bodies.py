@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
-from mcpgen.jsonschema.schemas import Schemas, definition_name
+from mcpgen.jsonschema.references import definition_name
+from mcpgen.jsonschema.schemas import Schemas
 from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.runtime.content import JsonObject
 from mcpgen.testing.mock.styles import Shape

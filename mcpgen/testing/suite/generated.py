@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mcpgen.contract.needs import PLACEHOLDER
+from mcpgen.contract.placeholders import PLACEHOLDER
 from mcpgen.contract.snapshot import find_contradicting_hints, snapshot_entry
 from mcpgen.contract.toolset_names import EVERYTHING
 from mcpgen.runtime.content import JsonObject

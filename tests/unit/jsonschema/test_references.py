@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpgen.jsonschema.schemas import (
+from mcpgen.jsonschema.references import (
     find_components,
     find_recursive_names,
     find_reference,

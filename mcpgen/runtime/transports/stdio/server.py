@@ -17,7 +17,7 @@ from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.transports.json_input import decode_cold
 from mcpgen.runtime.transports.preimport import import_while_idle, iterate_call_modules
 from mcpgen.runtime.transports.shutdown import FINAL_WRITE_SECONDS, ShutdownSignals
-from mcpgen.runtime.transports.stdio.loop import CHUNK_BYTES, Pipe
+from mcpgen.runtime.transports.stdio.pipe import CHUNK_BYTES, Pipe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

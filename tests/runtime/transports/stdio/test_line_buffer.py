@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.runtime.transports.stdio.loop import Line, LineBuffer, TruncatedLine
+from mcpgen.runtime.transports.stdio.pipe import Line, LineBuffer, TruncatedLine
 
 BOUND = 100
 

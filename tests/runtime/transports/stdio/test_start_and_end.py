@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.runtime.transports.stdio.loop import MAX_PIPE_BYTES
+from mcpgen.runtime.transports.stdio.pipe import MAX_PIPE_BYTES
 from tests.support.paths import REPOSITORY
 from tests.support.stdio_process import (
     SECONDS,

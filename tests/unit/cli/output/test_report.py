@@ -8,8 +8,9 @@ import textwrap
 
 import pytest
 
-from mcpgen.cli.output.problem_text import problem_text, visible
+from mcpgen.cli.output.problem_text import problem_text
 from mcpgen.cli.output.report import Printer, format_counts
+from mcpgen.cli.output.visible import visible
 from mcpgen.diagnostics import Diagnostic, Location, Severity
 from mcpgen.openapi.source.source_text import SourceText
 from mcpgen.pipeline.options import Outcome
