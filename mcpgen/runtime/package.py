@@ -265,11 +265,7 @@ class ServerPackage:
 
 
 def _import_handlers(module: str) -> ModuleType:
-    """Import a module of `handlers/`.
-
-    Raises:
-        ConfigurationError: it cannot be imported; says in which line.
-    """
+    """Import a module of `handlers/`."""
     try:
         return import_module(module)
     except Exception as error:  # the boundary: a module may raise anything

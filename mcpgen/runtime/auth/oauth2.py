@@ -187,12 +187,7 @@ class OAuth2Scheme:
         return token
 
     async def _find_token_url(self, send: Sender) -> str:
-        """Return the URL that the secrets go to.
-
-        Raises:
-            ConfigurationError: the owner did not confirm its origin, or secrets may not go there.
-            ToolError: discovery did not name it.
-        """
+        """Return the URL that the secrets go to."""
         url = self._discovered or self._documented_url
         if not url:
             url = self._discovered = await self._discover(send)
@@ -239,11 +234,7 @@ class OAuth2Scheme:
 
 
 def _check_token_url(url: str) -> str:
-    """Return a URL that may receive credentials: https, or this machine.
-
-    Raises:
-        ConfigurationError: they may not.
-    """
+    """Return a URL that may receive credentials: https, or this machine."""
     try:
         parts = urlsplit(url)
         is_valid = url.isascii() and url.isprintable() and " " not in url and parts.port != 0
@@ -264,11 +255,8 @@ def _check_token_url(url: str) -> str:
 def _check_issuer(discovery_url: str, issuer: object) -> None:
     """Check the issuer of discovery metadata (OpenID Connect Discovery 1.0, section 4.3).
 
-    The discovery URL omits a "/" at the end of the issuer (section 4.1). A URL without the
-    well-known suffix implies no issuer.
-
-    Raises:
-        ToolError: the issuer differs, so that the token endpoint may be an attacker's.
+    The token endpoint of another issuer may be an attacker's. The discovery URL omits a "/" at the
+    end of the issuer (section 4.1), and one without the well-known suffix implies no issuer.
     """
     expected, is_well_known, _ = discovery_url.partition(_WELL_KNOWN)
     if is_well_known and issuer not in (expected, f"{expected}/"):
@@ -298,11 +286,7 @@ def _decode_object(response: HttpResponse) -> dict[str, Any]:
 
 
 def _read_grant(response: HttpResponse, variables: tuple[str, ...]) -> dict[str, Any]:
-    """Return the token response if it contains a valid token (RFC 6749, section 5).
-
-    Raises:
-        ToolError: it does not.
-    """
+    """Return the token response if it contains a valid token (RFC 6749, section 5)."""
     answer = _decode_object(response)
     token = answer.get("access_token")
     if response.status == 200 and isinstance(token, str) and token and TOKEN.match(token):

@@ -173,9 +173,6 @@ class ToolRegistry:
 
         If the handler returns None, callers use the response of the API: the document does not
         describe it, but it is not dropped.
-
-        Raises:
-            InvalidArgumentsError: the arguments break the schema.
         """
         keywords = tool.prepare_arguments(arguments)
         rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)

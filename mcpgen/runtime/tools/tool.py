@@ -262,11 +262,7 @@ class ToolGroup:
 
 
 def _read_json(module_name: str, file_name: str) -> Any:
-    """Read a file beside the module.
-
-    Raises:
-        ConfigurationError: it is missing or damaged.
-    """
+    """Read a file beside the module."""
     spec = sys.modules[module_name].__spec__
     if spec is None or spec.origin is None:
         raise ConfigurationError(f"`{module_name}` has no file, so none lies beside it")
@@ -281,11 +277,7 @@ def _read_json(module_name: str, file_name: str) -> Any:
 
 
 def _find_listed(name: str, module_name: str) -> JsonObject:
-    """Return a tool as `_generated/listing.json` has it, decoded once for all groups.
-
-    Raises:
-        ConfigurationError: the file is missing or damaged, or lacks the tool.
-    """
+    """Return a tool as `_generated/listing.json` has it, decoded once for all groups."""
     package_name = module_name.partition("._generated")[0] + "._generated"
     package = sys.modules[package_name]
     if package not in _LISTED_TOOLS:

@@ -327,10 +327,6 @@ class ApiClient:
         """Choose the credentials of a request. Only confirmed origins may receive credentials.
 
         If they are optional, a request to another origin is sent without them.
-
-        Raises:
-            ToolError: no alternative is configured.
-            ConfigurationError: the request would carry credentials to an unconfirmed origin.
         """
         requirement = self.credentials.choose(operation, rules.security)
         own = rules.servers

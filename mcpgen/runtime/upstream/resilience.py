@@ -213,11 +213,7 @@ class ConcurrencyLimit:
             del self._queues[caller]
 
     def _displace_for(self, caller: str) -> None:
-        """Make room in a full queue for a caller that has less than its share.
-
-        Raises:
-            OverloadedError: the caller already has its share.
-        """
+        """Make room in a full queue for a caller that has less than its share."""
         lengths = {name: len(queue) for name, queue in self._queues.items()}
         longest = max(lengths, key=lengths.__getitem__, default="")
         if lengths.get(longest, 0) <= lengths.get(caller, 0) + 1:

@@ -211,11 +211,7 @@ class Connector:
 
 
 def _select_public(addresses: Sequence[str], host: str, setting: str) -> tuple[str, ...]:
-    """Return the public addresses of a host.
-
-    Raises:
-        ConnectError: there is none; the text names the settings that allow private addresses.
-    """
+    """Return the public addresses of a host."""
     public = tuple(it for it in addresses if is_public_address(ip_address(it)))
     if public:
         return public
@@ -236,11 +232,7 @@ def _interleave(addresses: Sequence[str]) -> list[str]:
 
 
 async def _connect_to_first(addresses: Sequence[str], port: int) -> socket.socket:
-    """Connect to the address that accepts first; each has a head start over the next.
-
-    Raises:
-        OSError: no address accepts a connection.
-    """
+    """Connect to the address that accepts first; each has a head start over the next."""
     attempts: set[asyncio.Task[socket.socket]] = set()
     waiting = list(addresses)
     last_error = OSError("no address")

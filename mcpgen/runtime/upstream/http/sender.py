@@ -78,11 +78,7 @@ class HttpSender:
         return response
 
     def _encode_head(self, request: HttpRequest, target: str, host_field: str) -> bytes:
-        """Return the request line and header fields with the empty line.
-
-        Raises:
-            UpstreamError: the method or a field contains an invalid character.
-        """
+        """Return the request line and header fields with the empty line."""
         if not target.startswith("/"):
             target = f"/{target}"
         given = {name.lower() for name, _ in request.headers}
@@ -114,11 +110,7 @@ class HttpSender:
 
 @lru_cache(maxsize=256)
 def _split_authority(authority: str) -> tuple[str, int, str]:
-    """Return host, port (0 if there is none) and the value of the `Host` field.
-
-    Raises:
-        UpstreamError: this is not a host with an optional port.
-    """
+    """Return host, port (0 if there is none) and the value of the `Host` field."""
     match = _AUTHORITY.fullmatch(authority)
     try:
         if match is None or (port := int(match[3] or 0)) > 65535:

@@ -119,12 +119,7 @@ def _find_rule(tool: str, rules: RequestRules, location: str, name: str) -> Para
 def _check_exploded(
     tool: str, rules: RequestRules, rule: ParameterRule, value: Mapping[str, Any]
 ) -> None:
-    """Check the members of an exploded object, which become separate parameters.
-
-    Raises:
-        InvalidArgumentsError: a member has the name of another parameter or a credential.
-        ToolError: the value of a setting has such a member.
-    """
+    """Check the members of an exploded object, which become separate parameters."""
     if not rule.explode or rule.style == "deepObject":
         return
     try:

@@ -360,11 +360,7 @@ _NAMES = {" ": "a space", "\t": "a tab"}
 
 
 def _join_delimited(value: Any, style: str, encode: Encode) -> str:
-    """Join the pieces of a value with the delimiter of a style.
-
-    Raises:
-        UnsendableError: a piece contains the delimiter, which would be ambiguous.
-    """
+    """Join the pieces of a value with the delimiter of a style."""
     delimiter = _DELIMITERS[style]
 
     def check_and_encode(text: str) -> str:

@@ -97,11 +97,7 @@ def _check_may_be_argument(header: str) -> None:
 
 
 def _check_header_name(name: str) -> None:
-    """Check that the runtime may set this header; "" is allowed.
-
-    Raises:
-        ConfigurationError: it is not an HTTP token, or controls the connection.
-    """
+    """Check that the runtime may set this header; "" is allowed."""
     if name and not is_token(name):
         raise ConfigurationError(f"idempotency header `{name}` is not an HTTP token")
     _check_may_be_argument(name)
