@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.protocol.jsonrpc import encode_json
+from mcpgen.text.json_pointer import json_pointer
 
 MAX_CHARACTERS = 100_000
 
@@ -43,26 +44,20 @@ def shorten(value: Any, max_characters: int = MAX_CHARACTERS) -> Shortened:
     if len(encoded) <= 4 * max_characters and len(text := encoded.decode()) <= max_characters:
         return Shortened(value, text)
     del encoded
-    return _Cutter(_count_characters).shorten(value, max_characters)
+    return _Cutter(lambda part: len(_encode_text(part))).shorten(value, max_characters)
 
 
 def cut_to_bytes(value: Any, max_bytes: int) -> Shortened:
     """Cut a JSON value, as `shorten` does, so that its text has at most `max_bytes` in UTF-8."""
-    if _count_bytes(value) <= max_bytes:
-        return Shortened(value, _encode_text(value))
-    return _Cutter(_count_bytes).shorten(value, max_bytes)
+    encoded = msgspec.json.encode(value)
+    if len(encoded) <= max_bytes:
+        return Shortened(value, encoded.decode())
+    del encoded
+    return _Cutter(lambda part: len(msgspec.json.encode(part))).shorten(value, max_bytes)
 
 
 def _encode_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _count_characters(value: Any) -> int:
-    return len(_encode_text(value))
-
-
-def _count_bytes(value: Any) -> int:
-    return len(msgspec.json.encode(value))
 
 
 @dataclass(slots=True)
@@ -135,7 +130,7 @@ class _Cutter:
         return {
             name: member
             if sizes[name] <= shares[name]
-            else self._cut(member, shares[name], f"{pointer}/{_escape(name)}")
+            else self._cut(member, shares[name], pointer + json_pointer([name]))
             for name, member in members.items()
         }
 
@@ -152,19 +147,7 @@ class _Cutter:
         return names
 
 
-def _escape(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
-
-
 ITEMS: Final = "[]"  # leads to the items of a list, where a name leads to a member
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectedValue:
-    """A projected value; `notes` describe what was cut and how to fetch it."""
-
-    value: Any
-    notes: tuple[str, ...] = ()
 
 
 class Projection(Struct, frozen=True):
@@ -178,10 +161,13 @@ class Projection(Struct, frozen=True):
     max_bytes: int | None = None
     rest: str = ""  # how a caller can fetch what was cut
 
-    def apply(self, value: Any) -> ProjectedValue:
-        """Return the projected value; values other than objects and lists are unchanged."""
+    def apply(self, value: Any) -> tuple[Any, tuple[str, ...]]:
+        """Return the projected value, and notes on what was cut and how to fetch it.
+
+        Values other than objects and lists are unchanged.
+        """
         if not isinstance(value, dict | list):
-            return ProjectedValue(value)
+            return value, ()
         value = _select_members(value, self.select)
         notes: list[str] = []
         if self.max_items is not None:
@@ -189,12 +175,12 @@ class Projection(Struct, frozen=True):
         if self.max_bytes is not None:
             short = cut_to_bytes(value, self.max_bytes)
             value, omitted = _drop_longest(short.value, self.max_bytes)
-            told = (note for note in short.notes if not _is_note_on(note, omitted))
+            gone = tuple(f"`/{name}{end}" for name in omitted for end in "`/")
+            told = (note for note in short.notes if not note.startswith(gone))
             notes += [*told, *(f"`/{name}` has no room" for name in omitted)]
         if not notes:
-            return ProjectedValue(value)
-        note = f"Cut: {'; '.join(notes)}."
-        return ProjectedValue(value, (f"{note} {self.rest}".rstrip(),))
+            return value, ()
+        return value, (f"Cut: {'; '.join(notes)}. {self.rest}".rstrip(),)
 
 
 def _select_members(value: Any, wanted: JsonObject) -> Any:
@@ -229,17 +215,14 @@ def _drop_longest(value: Any, max_bytes: int) -> tuple[Any, list[str]]:
         return value, []
     if isinstance(value, list):
         return [], [""]
-    sizes = {name: len(encode_json(member)) for name, member in value.items()}
+    kept = dict(value)
     omitted: list[str] = []
-    while value and len(encode_json(value)) > max_bytes:
-        longest = max(value, key=lambda name: sizes[name])
-        value = {name: member for name, member in value.items() if name != longest}
-        omitted.append(longest)
-    return value, omitted
-
-
-def _is_note_on(note: str, names: list[str]) -> bool:
-    return any(note.startswith((f"`/{name}`", f"`/{name}/")) for name in names)
+    for name in sorted(value, key=lambda name: -len(encode_json(value[name]))):
+        if len(encode_json(kept)) <= max_bytes:
+            break
+        omitted.append(name)
+        del kept[name]
+    return kept, omitted
 
 
 def _cut(items: list[Any], max_items: int, shown_as: str, notes: list[str]) -> list[Any]:

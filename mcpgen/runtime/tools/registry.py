@@ -22,6 +22,7 @@ from mcpgen.runtime.errors import (
 )
 from mcpgen.runtime.handlers.overrides import Hook, wrap_handlers
 from mcpgen.runtime.process.memory_budget import run_in_worker
+from mcpgen.runtime.tools.projection import Projection
 from mcpgen.runtime.tools.results import (
     ResultShape,
     ToolOutcome,
@@ -37,7 +38,6 @@ from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
 if TYPE_CHECKING:
     from mcpgen.runtime.handlers.context import Context
     from mcpgen.runtime.handlers.providers import FeatureProvider
-    from mcpgen.runtime.tools.projection import Projection
 
 
 class ToolRegistry:
@@ -123,10 +123,12 @@ class ToolRegistry:
     ) -> ToolResult:
         """Return the result of a tool for what its handler returned."""
         if tool.name in self._projections:
-            projected = self._projections[tool.name].apply(value)
-            value, notes = projected.value, (*notes, *projected.notes)
+            value, cuts = self._projections[tool.name].apply(value)
+            notes = (*notes, *cuts)
         is_cut_off = response is not None and response.is_cut_off
-        shape = self._shapes.get(tool.name) or self._make_shape(tool)
+        shape = self._shapes.get(tool.name)
+        if shape is None:
+            shape = self._shapes[tool.name] = tool.make_result_shape(self._client.name)
         result = make_result(value, shape, is_cut_off=is_cut_off)
         if not notes:
             return result
@@ -186,20 +188,13 @@ class ToolRegistry:
 
     def _apply_policies(self, tool: Tool) -> None:
         """Apply the result policies of a tool's contract."""
-        from mcpgen.runtime.tools.projection import Projection  # for the few tools that ask for it
-        from mcpgen.runtime.tools.result_policies import apply_policies
+        from mcpgen.runtime.tools.result_policies import apply_policies  # few tools need it
 
-        entry = tool.contract["shaping"]
-        environment = self._client.environment
-        self._handlers[tool.name] = apply_policies(
-            self._handlers[tool.name], tool.name, entry, environment
-        )
+        name, entry = tool.name, tool.contract["shaping"]
+        handler = self._handlers[name]
+        self._handlers[name] = apply_policies(handler, name, entry, self._client.environment)
         if "result" in entry:
-            self._projections[tool.name] = convert(entry["result"], Projection)
-
-    def _make_shape(self, tool: Tool) -> ResultShape:
-        shape = self._shapes[tool.name] = tool.make_result_shape(self._client.name)
-        return shape
+            self._projections[name] = convert(entry["result"], Projection)
 
     async def aclose(self) -> None:
         """Close the connections to the API."""

@@ -12,8 +12,7 @@ from mcpgen.runtime.tools.projection import Projection
 
 
 def narrowed(value: Any, **entry: Any) -> tuple[Any, tuple[str, ...]]:
-    found = convert(entry, Projection).apply(value)
-    return found.value, found.notes
+    return convert(entry, Projection).apply(value)
 
 
 @pytest.mark.parametrize(
