@@ -6,7 +6,7 @@ whole response.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct, convert
@@ -33,8 +33,8 @@ class Polling(Struct, frozen=True):
     interval_seconds: float
     timeout_seconds: float
 
-    async def wait(
-        self, ctx: Context, ask: Callable[[], Awaitable[Any]], environment: Environment
+    async def call(
+        self, handler: Handler, environment: Environment, ctx: Context, /, **keywords: Any
     ) -> Any:
         """Return the first response with an awaited value, or the last one after the timeout.
 
@@ -44,7 +44,7 @@ class Polling(Struct, frozen=True):
         begun = environment.clock()
         while True:
             ctx.api.notes = ()  # what was said of an earlier answer
-            value = await ask()
+            value = await handler(ctx, **keywords)
             found = self._find_member(ctx.api.last_value if value is None else value)
             if any(_is_same(found, awaited) for awaited in self.values):
                 return value
@@ -82,7 +82,7 @@ def apply_policies(
 ) -> Handler:
     """Wrap a handler in the policies of its contract."""
     if "poll" in entry:
-        handler = _add_polling(handler, convert(entry["poll"], Polling), environment)
+        handler = partial(convert(entry["poll"], Polling).call, handler, environment)
     if "confirm" in entry:
         handler = _add_confirmation(handler, tool, entry["confirm"])
     return handler
@@ -92,7 +92,9 @@ def _add_confirmation(handler: Handler, tool: str, question: str) -> Handler:
     """Ask the user for confirmation before anything is sent."""
 
     async def confirm_and_call(ctx: Context, **keywords: Any) -> Any:
-        message = f"{question}\n\n{_describe_call(tool, keywords)}"
+        text = encode_json(keywords).decode()
+        rest = "…" if len(text) > _SHOWN_ARGUMENTS else ""
+        message = f"{question}\n\n{tool} {text[:_SHOWN_ARGUMENTS]}{rest}"
         try:
             answer = await ctx.elicit(message, _NOTHING_TO_FILL_IN)
         except ClientCannotError as error:
@@ -108,17 +110,3 @@ def _add_confirmation(handler: Handler, tool: str, question: str) -> Handler:
         return await handler(ctx, **keywords)
 
     return confirm_and_call
-
-
-def _describe_call(tool: str, keywords: JsonObject) -> str:
-    """Describe a call for the user."""
-    text = encode_json(keywords).decode()
-    rest = "…" if len(text) > _SHOWN_ARGUMENTS else ""
-    return f"{tool} {text[:_SHOWN_ARGUMENTS]}{rest}"
-
-
-def _add_polling(handler: Handler, polling: Polling, environment: Environment) -> Handler:
-    async def poll(ctx: Context, **keywords: Any) -> Any:
-        return await polling.wait(ctx, lambda: handler(ctx, **keywords), environment)
-
-    return poll

@@ -25,7 +25,8 @@ class Waiting:
     def report_progress(self, progress: float, total: float | None, message: str) -> None:
         self.progress.append((progress, total, message))
 
-    async def ask(self) -> Any:
+    async def ask(self, ctx: Any) -> Any:
+        assert ctx is self
         self.now += 1.0  # an answer takes a second
         self.api.notes = ("said of this answer",)
         answer = self.answers.pop(0)
@@ -40,7 +41,7 @@ class Waiting:
         around = Environment(clock=lambda: self.now, sleep=self.sleep)
         polling = convert({"timeout_seconds": 10.0, **entry}, Polling)
         context: Any = self
-        return asyncio.run(polling.wait(context, self.ask, around))
+        return asyncio.run(polling.call(self.ask, around, context))
 
 
 def test_the_first_answer_in_the_awaited_state_is_given_at_once() -> None:
