@@ -112,13 +112,9 @@ _CUT_OFF_NOTE = "Cut: the response went on, and this is its beginning."
 
 def _make_json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
     short = shorten(value)
-    meta: JsonObject = {}
-    notes: list[str] = []
-    if is_cut_off:
-        meta[TRUNCATED_KEY] = True
-        notes.append(_CUT_OFF_NOTE)
+    meta: JsonObject = {TRUNCATED_KEY: True} if is_cut_off or short.notes else {}
+    notes = [_CUT_OFF_NOTE] if is_cut_off else []
     if short.notes:
-        meta[TRUNCATED_KEY] = True
         notes.append(
             f"Cut, since the whole is too long: {'; '.join(short.notes)}. "
             "A filter, fewer fields or a smaller page shows the rest."
@@ -185,8 +181,7 @@ def make_error_result(error: Exception, *, tool: str) -> ToolResult:
     elif isinstance(error, ConfigurationError):
         text = f"The server is not configured for this call: {error}."
     else:
-        reference = secrets.token_hex(4)
-        meta[REFERENCE_KEY] = reference
+        meta[REFERENCE_KEY] = reference = secrets.token_hex(4)
         log("error", f"tool `{tool}` failed, reference {reference}: {describe_error(error)}")
         text = (
             "Internal error in this server: the same call will likely fail again. "

@@ -24,7 +24,6 @@ from mcpgen.runtime.upstream.response.pagination import PaginationRule
 
 if TYPE_CHECKING:
     from mcpgen.jsonschema.validation import SchemaValidator
-    from mcpgen.runtime.protocol.jsonrpc import JsonObject
 
 
 _NO_REQUEST: JsonObject = {"method": "", "path": ""}  # of a workflow, whose steps send theirs
@@ -102,7 +101,9 @@ class Tool:
             return
         shown = ", ".join(positional)
         if expected:
-            shown += ", *, " + ", ".join(_spell_parameter(*item) for item in expected.items())
+            shown += ", *"
+            for keyword, is_optional in expected.items():
+                shown += f", {keyword}=ABSENT" if is_optional else f", {keyword}"
         raise ConfigurationError(
             f"{described} of `{self.name}` must take ({shown}), as its contract says"
         )
@@ -145,7 +146,10 @@ class Tool:
         if self.defaults:
             arguments = {**self.defaults, **arguments}
         if not arguments.keys() <= keywords.keys():
-            raise InvalidArgumentsError(self.name, (_describe_unknown(arguments, keywords),))
+            from mcpgen.jsonschema.violations import unknown_names
+
+            unknown = [name for name in arguments if name not in keywords]
+            raise InvalidArgumentsError(self.name, (unknown_names((), unknown, list(keywords)),))
         if not self._input_validator.is_valid(arguments):
             raise InvalidArgumentsError(self.name, self._input_validator.problems(arguments))
         if self._are_keywords_names:
@@ -201,12 +205,6 @@ def _make_validator(schema: JsonObject) -> SchemaValidator:
     from mcpgen.jsonschema.validation import SchemaValidator  # not before there is a call
 
     return SchemaValidator(schema)
-
-
-def _describe_unknown(arguments: JsonObject, known: Mapping[str, str]) -> str:
-    from mcpgen.jsonschema.violations import unknown_names
-
-    return unknown_names((), [name for name in arguments if name not in known], list(known))
 
 
 class ToolGroup:
@@ -290,10 +288,6 @@ def _find_listed(name: str, module_name: str) -> JsonObject:
     if found is None:
         raise ConfigurationError(f"`listing.json` of `{package_name}` has no tool `{name}`")
     return found
-
-
-def _spell_parameter(keyword: str, is_optional: bool) -> str:
-    return f"{keyword}=ABSENT" if is_optional else keyword
 
 
 def select_lines(
