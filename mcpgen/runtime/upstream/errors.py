@@ -41,6 +41,10 @@ class DisconnectedError(UpstreamError):
     is_transient = True
 
 
+LOST_BEFORE_HEAD = "lost its connection before the response arrived."
+LOST_IN_BODY = "lost its connection in the middle of the response."
+
+
 class TimeoutExceededError(UpstreamError):
     """The deadline of the call expired."""
 

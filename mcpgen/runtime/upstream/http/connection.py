@@ -6,8 +6,6 @@ import asyncio
 import select
 from typing import Final, cast
 
-from mcpgen.runtime.upstream.errors import DisconnectedError
-
 SLICE_BYTES: Final = 64 * 1024
 """How many bytes are processed before the event loop may run other tasks."""
 _MAX_BUFFERED_BYTES: Final = 256 * 1024  # received and unread; above it, reading is paused
@@ -24,7 +22,7 @@ class Connection(asyncio.Protocol):
         self.received = bytearray()
         self.idle_since = 0.0
         self.idle_seconds = 0.0  # how long it may stay idle
-        self._transport: asyncio.Transport | None = None
+        self._transport: asyncio.Transport  # set before the event loop returns the connection
         self._is_in_use = True
         self._has_ended = False
         self.has_failed = False  # it ended with an error, so the received data may be incomplete
@@ -46,8 +44,10 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         self.received += data
-        if len(self.received) > _MAX_BUFFERED_BYTES and not self._is_reading_paused:
-            self._pause_reading()
+        is_full = len(self.received) > _MAX_BUFFERED_BYTES
+        if is_full and not (self._is_reading_paused or self._transport.is_closing()):
+            self._transport.pause_reading()
+            self._is_reading_paused = True
         self._wake()
 
     def eof_received(self) -> None:
@@ -75,7 +75,7 @@ class Connection(asyncio.Protocol):
     @property
     def is_open(self) -> bool:
         """Whether both directions are open, as far as the event loop knows."""
-        return not (self._has_ended or self._transport is None or self._transport.is_closing())
+        return not (self._has_ended or self._transport.is_closing())
 
     def take(self) -> bool:
         """Begin a request; return whether the connection is still usable."""
@@ -99,14 +99,11 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Close the socket at once."""
         self._has_ended = True
-        if self._transport is not None:
-            self._transport.abort()
+        self._transport.abort()
         self._wake()
 
     def _is_readable(self) -> bool:
         """Return whether the socket has input that the event loop has not delivered yet."""
-        if self._transport is None:
-            return True
         socket = self._transport.get_extra_info("socket")
         if hasattr(select, "poll"):
             poll = select.poll()
@@ -124,7 +121,7 @@ class Connection(asyncio.Protocol):
         for start in range(0, len(data), SLICE_BYTES):
             while self._is_writing_paused and self.is_open and not self.received:
                 await self._wait()
-            if self.received or not self.is_open or self._transport is None:
+            if self.received or not self.is_open:
                 return False
             self._transport.write(
                 data if len(data) <= SLICE_BYTES else data[start : start + SLICE_BYTES]
@@ -161,22 +158,7 @@ class Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def _pause_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.pause_reading()
-            self._is_reading_paused = True
-
     def _resume_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if not self._transport.is_closing():
             self._transport.resume_reading()
         self._is_reading_paused = False
-
-
-def make_early_loss_error() -> DisconnectedError:
-    """Return the error for a connection that ended before the head of the response."""
-    return DisconnectedError("lost its connection before the response arrived.")
-
-
-def make_truncation_error() -> DisconnectedError:
-    """Return the error for a connection that ended within the response."""
-    return DisconnectedError("lost its connection in the middle of the response.")

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from mcpgen.runtime.upstream.errors import DisconnectedError, MalformedResponseError
+from mcpgen.runtime.upstream.errors import LOST_IN_BODY, DisconnectedError, MalformedResponseError
 
 PIECE_BYTES: Final = 64 * 1024
 
@@ -49,7 +49,10 @@ class _Inflater(Decompressor):
         is_full = False
         while data or is_full:
             if self._stream is None:
-                self._stream = zlib.decompressobj(self._find_window_bits(data))
+                if self._window_bits is None:
+                    # "deflate" means zlib's format, and some servers send it without that envelope.
+                    self._window_bits = 15 if data[0] & 0x0F == 8 else -15
+                self._stream = zlib.decompressobj(self._window_bits)
             try:
                 piece = self._stream.decompress(data, PIECE_BYTES)
             except zlib.error:
@@ -63,12 +66,6 @@ class _Inflater(Decompressor):
             if self._stream.eof:
                 self._stream = None
 
-    def _find_window_bits(self, data: bytes) -> int:
-        if self._window_bits is None:
-            # "deflate" means zlib's format, and some servers send it without that envelope.
-            self._window_bits = 15 if data[0] & 0x0F == 8 else -15
-        return self._window_bits
-
     def finish(self) -> None:
         if self._stream is not None:
-            raise DisconnectedError("lost its connection in the middle of the response.")
+            raise DisconnectedError(LOST_IN_BODY)

@@ -8,16 +8,14 @@ from typing import Final
 from mcpgen.runtime.http_syntax import ChunkedDecoder, LongLineError, MalformedMessageError
 from mcpgen.runtime.process.memory_budget import LARGE_RESPONSE_BYTES, response_budget
 from mcpgen.runtime.upstream.errors import (
+    LOST_BEFORE_HEAD,
+    LOST_IN_BODY,
+    DisconnectedError,
     MalformedResponseError,
     ResponseTooLargeError,
     UpstreamError,
 )
-from mcpgen.runtime.upstream.http.connection import (
-    SLICE_BYTES,
-    Connection,
-    make_early_loss_error,
-    make_truncation_error,
-)
+from mcpgen.runtime.upstream.http.connection import SLICE_BYTES, Connection
 from mcpgen.runtime.upstream.http.decompression import make_decompressor
 from mcpgen.runtime.upstream.http.messages import (
     HttpRequest,
@@ -27,9 +25,9 @@ from mcpgen.runtime.upstream.http.messages import (
     join_fields,
 )
 from mcpgen.runtime.upstream.http.response_head import (
+    AMBIGUOUS_END,
     ResponseHead,
     find_head_end,
-    make_framing_error,
     parse_head,
 )
 
@@ -82,7 +80,7 @@ def _check_is_fresh(connection: Connection) -> None:
     if connection.received:
         error = MalformedResponseError("answered before the request was sent.")
     elif not connection.is_open:
-        error = make_early_loss_error()
+        error = DisconnectedError(LOST_BEFORE_HEAD)
     else:
         return
     error.request_sent = False
@@ -116,7 +114,7 @@ async def _receive_head(connection: Connection) -> bytes:
                 return head
             searched = len(received)
         if not await connection.wait_for_data():
-            raise make_early_loss_error()
+            raise DisconnectedError(LOST_BEFORE_HEAD)
 
 
 class BodyReader:
@@ -175,7 +173,7 @@ class BodyReader:
                 is_until_end = self._chunks is None and self._left is None
                 if is_until_end and not self._connection.has_failed:
                     break  # the end of the connection is the end of the body
-                raise make_truncation_error()
+                raise DisconnectedError(LOST_IN_BODY)
             before, size = len(self._connection.received), len(self.content)
             piece = self._take_piece()
             taken = before - len(self._connection.received)
@@ -183,7 +181,7 @@ class BodyReader:
             self._decompress(piece)
             await self._reserve(len(self.content), self._max_bytes)
             if not taken and not await self._connection.wait_for_data():
-                raise make_truncation_error()
+                raise DisconnectedError(LOST_IN_BODY)
             await self._connection.yield_after(taken + len(self.content) - size)
         self._decompressor.finish()
 
@@ -200,7 +198,14 @@ class BodyReader:
         received = self._connection.received
         limit = SLICE_BYTES if self._is_plain else _COMPRESSED_SLICE_BYTES
         if self._chunks is not None:
-            return _decode_chunks(self._chunks, received, limit)
+            try:
+                return self._chunks.feed(received, limit)
+            except LongLineError:
+                raise MalformedResponseError(
+                    "answered with a chunk extension or trailer fields that are too long."
+                ) from None
+            except MalformedMessageError:
+                raise MalformedResponseError(AMBIGUOUS_END) from None
         if self._left is not None:
             limit = min(limit, self._left)
         piece = bytes(received[:limit])
@@ -228,17 +233,6 @@ class BodyReader:
                 f"answered with {self._wire_bytes:,} bytes that contain almost no data; the rest "
                 "was not read."
             )
-
-
-def _decode_chunks(chunks: ChunkedDecoder, received: bytearray, limit: int) -> bytes:
-    try:
-        return chunks.feed(received, limit)
-    except LongLineError:
-        raise MalformedResponseError(
-            "answered with a chunk extension or trailer fields that are too long."
-        ) from None
-    except MalformedMessageError:
-        raise make_framing_error() from None
 
 
 class _TooManyLinesError(Exception):

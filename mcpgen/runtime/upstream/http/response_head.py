@@ -18,6 +18,11 @@ MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_FIELDS: Final = 256
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?")
 _PREFIX: Final = b"HTTP/1."
+_NOT_HTTP: Final = "answered with something that is not HTTP."
+AMBIGUOUS_END: Final = (
+    "answered with a response whose end is ambiguous (its Content-Length or "
+    "Transfer-Encoding is invalid), so it was not read."
+)
 _BARE_LINE_FEED: Final = re.compile(rb"(?<!\r)\n")
 
 
@@ -42,11 +47,11 @@ def find_head_end(received: bytearray, searched: int) -> int:
         MalformedResponseError: the bytes do not start an HTTP/1.x response, or are too many.
     """
     if received[: len(_PREFIX)] != _PREFIX[: len(received)]:
-        raise make_not_http_error()
+        raise MalformedResponseError(_NOT_HTTP)
     end = received.find(b"\r\n\r\n", max(0, searched - 3))
     stop = len(received) if end < 0 else end
     if _BARE_LINE_FEED.search(received, max(0, searched - 1), stop):
-        raise make_not_http_error()
+        raise MalformedResponseError(_NOT_HTTP)
     if stop > MAX_HEAD_BYTES:
         raise MalformedResponseError(
             f"answered with header fields of more than {MAX_HEAD_BYTES // 1024} KiB."
@@ -63,7 +68,7 @@ def parse_head(head: bytes, method: str) -> ResponseHead:
     first, *lines = head.split(b"\r\n")
     status_line = _STATUS_LINE.fullmatch(first)
     if status_line is None:
-        raise make_not_http_error()
+        raise MalformedResponseError(_NOT_HTTP)
     if len(lines) > MAX_FIELDS:
         raise MalformedResponseError(f"answered with more than {MAX_FIELDS} header fields.")
     headers = []
@@ -74,7 +79,7 @@ def parse_head(head: bytes, method: str) -> ResponseHead:
         key = name.lower()
         if key in _FRAMING_FIELDS:
             if key in framing and key != "connection":
-                raise make_framing_error()
+                raise MalformedResponseError(AMBIGUOUS_END)
             framing[key] = f"{framing[key]}, {value}" if key in framing else value
     is_old = status_line[1] == b"0"
     return _determine_framing(int(status_line[2]), tuple(headers), framing, method, is_old=is_old)
@@ -87,7 +92,7 @@ def _decode_field(line: bytes) -> tuple[str, str]:
     try:
         name, value = parse_field(line)
     except MalformedMessageError:
-        raise make_not_http_error() from None
+        raise MalformedResponseError(_NOT_HTTP) from None
     try:
         return name.decode("ascii"), value.decode()
     except UnicodeDecodeError:
@@ -100,11 +105,11 @@ def _determine_framing(
     """Determine how the body is delimited (RFC 9112, section 6.3); reject ambiguous heads."""
     length_text, coding = framing.get("content-length"), framing.get("transfer-encoding")
     if coding is not None and (length_text is not None or is_old or coding.lower() != "chunked"):
-        raise make_framing_error()
+        raise MalformedResponseError(AMBIGUOUS_END)
     content_length = None
     if length_text is not None:
         if not (length_text.isascii() and length_text.isdigit() and len(length_text) <= 15):
-            raise make_framing_error()
+            raise MalformedResponseError(AMBIGUOUS_END)
         content_length = int(length_text)
     options = {option.strip().lower() for option in framing.get("connection", "").split(",")}
     is_persistent = not is_old and "close" not in options
@@ -116,17 +121,4 @@ def _determine_framing(
     is_delimited = is_chunked or content_length is not None
     return ResponseHead(
         status, headers, content_length, is_chunked, True, is_persistent and is_delimited
-    )
-
-
-def make_not_http_error() -> MalformedResponseError:
-    """Return the error for bytes that are not an HTTP/1.x response."""
-    return MalformedResponseError("answered with something that is not HTTP.")
-
-
-def make_framing_error() -> MalformedResponseError:
-    """Return the error for a response whose framing can be read in two ways."""
-    return MalformedResponseError(
-        "answered with a response whose end is ambiguous (its Content-Length or "
-        "Transfer-Encoding is invalid), so it was not read."
     )
