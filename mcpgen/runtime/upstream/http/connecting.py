@@ -37,37 +37,30 @@ class Resolver:
         """
         with contextlib.suppress(ValueError):
             return (str(ipaddress.ip_address(host)),)
-        lookup = self._lookups.get(host) or self._look_up(host)
-        try:
-            # Cancel only this wait: other callers may wait for the same lookup.
-            return await asyncio.shield(lookup)
-        except (OSError, UnicodeError):  # the latter for a label that is too long
-            raise ConnectError("could not be sent: unknown host name of the API.") from None
+        # Cancel only this wait: other callers may wait for the same lookup.
+        found = await asyncio.shield(self._lookups.get(host) or self._look_up(host))
+        if not found:
+            raise ConnectError("could not be sent: unknown host name of the API.")
+        return found
 
     def _look_up(self, host: str) -> asyncio.Future[tuple[str, ...]]:
+        """Look up a host in a thread; the result is () if it is unknown."""
         if len(self._lookups) >= MAX_LOOKUPS:
             raise ConnectError("could not be sent: too many host names are being resolved.")
         loop = asyncio.get_running_loop()
         lookup = self._lookups[host] = loop.create_future()
 
-        def finish(found: tuple[str, ...], error: Exception | None) -> None:
+        def finish(found: tuple[str, ...]) -> None:
             del self._lookups[host]
-            if error is None:
-                lookup.set_result(found)
-            else:
-                lookup.set_exception(error)
-                lookup.exception()  # marks it as retrieved: no caller may wait any more
+            lookup.set_result(found)
 
         def run() -> None:
             found: tuple[str, ...] = ()
-            failure: Exception | None = None
-            try:
+            with contextlib.suppress(OSError, UnicodeError):  # the latter for too long a label
                 infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
                 found = tuple(dict.fromkeys(str(info[4][0]) for info in infos))
-            except (OSError, UnicodeError) as error:
-                failure = error
             with contextlib.suppress(RuntimeError):  # the event loop was closed meanwhile
-                loop.call_soon_threadsafe(finish, found, failure)
+                loop.call_soon_threadsafe(finish, found)
 
         threading.Thread(target=run, name="mcpgen-resolver", daemon=True).start()
         return lookup
@@ -145,10 +138,8 @@ class Origin:
 class Connector:
     """Opener of connections. Its only state are TLS settings and the lookups under way."""
 
-    def __init__(self, authority: Authority, connect_seconds: float, tls_seconds: float) -> None:
+    def __init__(self, authority: Authority) -> None:
         self._authority = authority
-        self._connect_seconds = connect_seconds
-        self._tls_seconds = tls_seconds
         self._resolver = Resolver()
         self._tls_contexts: dict[ClientCertificate | None, ssl.SSLContext] = {}
 
@@ -161,7 +152,7 @@ class Connector:
         """
         tls = self._get_tls_context(origin.client_certificate) if origin.is_secure else None
         try:
-            async with asyncio.timeout(self._connect_seconds):
+            async with asyncio.timeout(CONNECT_SECONDS):
                 addresses = await self._resolver.find_addresses(origin.host)
                 if not origin.allows_private:
                     addresses = _select_public(addresses, origin.host, private_addresses_setting)
@@ -169,7 +160,7 @@ class Connector:
         except TimeoutError:
             raise ConnectError(
                 "could not be sent: the API accepted no connection within "
-                f"{self._connect_seconds:g} seconds."
+                f"{CONNECT_SECONDS:g} seconds."
             ) from None
         except OSError:
             raise ConnectError("could not be sent: the API refused the connection.") from None
@@ -180,19 +171,19 @@ class Connector:
     ) -> Connection:
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(self._tls_seconds):
+            async with asyncio.timeout(TLS_SECONDS):
                 _, connection = await loop.create_connection(
                     Connection,
                     sock=opened,
                     ssl=tls,
                     server_hostname=None if tls is None else host,
-                    ssl_handshake_timeout=None if tls is None else self._tls_seconds + 1,
+                    ssl_handshake_timeout=None if tls is None else TLS_SECONDS + 1,
                 )
                 return connection
         except TimeoutError:
             raise ConnectError(
                 "could not be sent: the API completed no TLS handshake within "
-                f"{self._tls_seconds:g} seconds."
+                f"{TLS_SECONDS:g} seconds."
             ) from None
         except ssl.SSLError as error:
             raise _make_handshake_error(error, self._authority.setting) from None

@@ -8,13 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from mcpgen.runtime.upstream.errors import UpstreamError
-from mcpgen.runtime.upstream.http.connecting import (
-    CONNECT_SECONDS,
-    TLS_SECONDS,
-    Authority,
-    Connector,
-    Origin,
-)
+from mcpgen.runtime.upstream.http.connecting import Authority, Connector, Origin
 from mcpgen.runtime.upstream.http.exchange import exchange
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
 from mcpgen.runtime.upstream.http.pool import ConnectionPool, parse_idle_seconds
@@ -35,16 +29,9 @@ class HttpSender:
     ends early closes its socket.
     """
 
-    def __init__(
-        self,
-        user_agent: str,
-        *,
-        connect_seconds: float = CONNECT_SECONDS,
-        tls_seconds: float = TLS_SECONDS,
-        authority: Authority = _SYSTEM,
-    ) -> None:
+    def __init__(self, user_agent: str, *, authority: Authority = _SYSTEM) -> None:
         self._user_agent = user_agent
-        self._pool = ConnectionPool(Connector(authority, connect_seconds, tls_seconds))
+        self._pool = ConnectionPool(Connector(authority))
 
     async def send(self, request: HttpRequest) -> HttpResponse:
         """Send a request once and read its response to the end, within its bound.

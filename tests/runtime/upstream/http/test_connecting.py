@@ -25,7 +25,7 @@ from mcpgen.runtime.upstream.errors import (
     MalformedResponseError,
     UpstreamError,
 )
-from mcpgen.runtime.upstream.http import pool
+from mcpgen.runtime.upstream.http import connecting, pool
 from mcpgen.runtime.upstream.http.connecting import MAX_LOOKUPS, Authority, Resolver
 from mcpgen.runtime.upstream.http.connection import Connection
 from mcpgen.runtime.upstream.http.exchange import exchange
@@ -221,9 +221,10 @@ def test_a_hung_resolver_delays_neither_others_nor_the_exit(
         raise socket.gaierror
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
+    monkeypatch.setattr(connecting, "CONNECT_SECONDS", 0.3)
 
     async def attempt() -> None:
-        async with serving(OK, connect_seconds=0.3) as (api, sender):
+        async with serving(OK) as (api, sender):
             hung = [sender.send(HttpRequest("GET", api.url("hung.example"))) for _ in range(50)]
             healthy = sender.send(HttpRequest("GET", api.url()))
             *failed, served = await asyncio.gather(*hung, healthy, return_exceptions=True)
@@ -241,7 +242,8 @@ def test_a_hung_resolver_delays_neither_others_nor_the_exit(
 
 def test_lookups_at_once_are_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: release.wait(60) and [])
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: release.wait(60) and found)
 
     async def attempt() -> None:
         resolver = Resolver()
@@ -251,8 +253,8 @@ def test_lookups_at_once_are_bounded(run: Run, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(ConnectError, match="too many"):
             await resolver.find_addresses("more.example")
         release.set()
-        assert await asyncio.gather(*waiting) == [()] * MAX_LOOKUPS
-        assert await resolver.find_addresses("more.example") == ()
+        assert await asyncio.gather(*waiting) == [("192.0.2.1",)] * MAX_LOOKUPS
+        assert await resolver.find_addresses("more.example") == ("192.0.2.1",)
 
     run(attempt())
 
@@ -555,10 +557,14 @@ def test_the_certificate_is_that_of_the_name_although_the_address_is_pinned(
     run(over_tls(certificate, act))
 
 
-def test_a_handshake_that_is_never_completed_ends_in_time(run: Run) -> None:
+def test_a_handshake_that_is_never_completed_ends_in_time(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connecting, "TLS_SECONDS", 0.3)
+
     async def attempt() -> None:
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            sender = HttpSender("test", tls_seconds=0.3)
+            sender = HttpSender("test")
             url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
             with pytest.raises(ConnectError, match=r"TLS handshake within 0\.3") as late:
                 await sender.send(HttpRequest("POST", url))
