@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import msgspec
 
 from mcpgen.contract.base_url import BaseUrls, UnconfirmedOriginError
 from mcpgen.contract.needs import sufficient_parts
-from mcpgen.runtime.auth.schemes import AppliedCredentials, make_bearer_header
+from mcpgen.runtime.auth.schemes import AppliedCredentials, make_authorization
 from mcpgen.runtime.auth.values import TOKEN, read_value
 from mcpgen.runtime.content import JsonObject
 from mcpgen.runtime.errors import ConfigurationError, ToolError
@@ -41,8 +40,8 @@ class OAuth2Scheme:
         environ: Mapping[str, str],
         *,
         base_urls: BaseUrls,
-        name: str = "",
-        clock: Callable[[], float] = time.monotonic,
+        name: str,
+        clock: Callable[[], float],
     ) -> None:
         """Read the settings; `base_urls` are those of the API, `name` is the scheme's.
 
@@ -51,7 +50,9 @@ class OAuth2Scheme:
         Raises:
             ConfigurationError: a setting has characters that cannot be sent.
         """
-        self._description = description
+        self._can_fetch = ("client_id", "client_secret") in sufficient_parts(description)
+        self._flows: JsonObject = description.get("flows", {})
+        self._discovery_url: str = description.get("openid_connect_url", "")
         self._names = variables
         self._base_urls = base_urls
         self._name = name
@@ -77,10 +78,6 @@ class OAuth2Scheme:
         return self.is_configured and not self._access_token
 
     @property
-    def _can_fetch(self) -> bool:
-        return ("client_id", "client_secret") in sufficient_parts(self._description)
-
-    @property
     def variables(self) -> tuple[str, ...]:
         """The variables in use; if none is set, those to set.
 
@@ -102,27 +99,15 @@ class OAuth2Scheme:
         return (self._access_token, self._refresh_token, self._client_secret, *fetched)
 
     @property
-    def _flows(self) -> JsonObject:
-        flows: JsonObject = self._description.get("flows", {})
-        return flows
-
-    @property
-    def _discovery_url(self) -> str:
-        url: str = self._description.get("openid_connect_url", "")
-        return url
-
-    @property
     def _documented_url(self) -> str:
         """The token URL of the flow in use; "" if the document has none."""
+        own = self._flows.get("clientCredentials", {})
         if not self._refresh_token:
-            token_url: str = self._flows.get("clientCredentials", {}).get("tokenUrl", "")
-            return token_url
+            return str(own.get("tokenUrl", ""))
         # Refresh tokens come with the flows of a user, so the client's own flow comes last.
-        for name in sorted(self._flows, key=lambda name: (name == "clientCredentials", name)):
-            url: str = self._flows[name].get("refreshUrl") or self._flows[name].get("tokenUrl", "")
-            if url:
-                return url
-        return ""
+        flows = [flow for name, flow in sorted(self._flows.items()) if name != "clientCredentials"]
+        urls = (flow.get("refreshUrl") or flow.get("tokenUrl") for flow in [*flows, own])
+        return next(filter(None, urls), "")
 
     async def apply(self, send: Sender, scopes: Sequence[str]) -> AppliedCredentials:
         """Return the header with an access token for these scopes.
@@ -131,7 +116,7 @@ class OAuth2Scheme:
             ToolError: the issuer returned no token.
         """
         if self._access_token:
-            return make_bearer_header(self._access_token)
+            return make_authorization("Bearer", self._access_token)
         scope = " ".join(sorted(scopes))
         # A limit and not a lock: calls that wait for a slow issuer must not pile up.
         turns = self._turns.setdefault(scope, ConcurrencyLimit(concurrent=1))
@@ -142,7 +127,7 @@ class OAuth2Scheme:
                 token = await self._fetch(send, scope)
         finally:
             turns.release()
-        return make_bearer_header(token)
+        return make_authorization("Bearer", token)
 
     def forget(self) -> bool:
         """Drop fetched tokens; return False for a configured access token, which stays."""
@@ -199,8 +184,7 @@ class OAuth2Scheme:
 
     def _check_confirmed(self, url: str) -> None:
         if not self._base_urls.is_confirmed(url):
-            subject = f"the token request of `{self._name}`" if self._name else "the token request"
-            raise UnconfirmedOriginError(subject, url)
+            raise UnconfirmedOriginError(f"the token request of `{self._name}`", url)
 
     @property
     def unconfirmed_url(self) -> str:
@@ -215,22 +199,17 @@ class OAuth2Scheme:
 
     async def _discover(self, send: Sender) -> str:
         self._check_confirmed(self._discovery_url)
-        request = HttpRequest(
-            "GET",
-            _check_token_url(self._discovery_url),
-            private_addresses_setting=self._base_urls.private_addresses_setting_of(
-                self._discovery_url
-            ),
-        )
-        response = await _send(send, request)
+        url = _check_token_url(self._discovery_url)
+        private = self._base_urls.private_addresses_setting_of(url)
+        response = await _send(send, HttpRequest("GET", url, private_addresses_setting=private))
         metadata = _decode_object(response) if response.status == 200 else {}
-        url = metadata.get("token_endpoint")
-        if not isinstance(url, str):
+        endpoint = metadata.get("token_endpoint")
+        if not isinstance(endpoint, str):
             raise ToolError(
                 "The API's OpenID Connect discovery gave no token endpoint, so nothing was sent."
             )
-        _check_issuer(self._discovery_url, metadata.get("issuer"))
-        return url
+        _check_issuer(url, metadata.get("issuer"))
+        return endpoint
 
 
 def _check_token_url(url: str) -> str:

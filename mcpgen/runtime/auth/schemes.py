@@ -42,6 +42,12 @@ class AppliedCredentials:
 
 
 _PLACES: Final = {"header": "headers", "query": "query", "cookie": "cookies"}
+_PARTS: Final = {
+    "apiKey": ("value",),
+    "http": ("value",),
+    "http basic": ("username", "password"),
+    "mutualTLS": ("certificate_file", "key_file"),
+}
 
 
 def make_scheme(
@@ -54,13 +60,36 @@ def make_scheme(
         KeyError: the description or the variables lack what the type needs.
     """
     kind = description["type"]
-    if kind == "apiKey":
-        return _make_api_key(description, variables, environ)
-    if kind == "http":
-        return _make_http(description, variables, environ)
+    http_scheme: str = description["scheme"] if kind == "http" else ""
+    place = _PLACES[description["in"]] if kind == "apiKey" else ""
+    is_basic = http_scheme.lower() == "basic"
+    parts = _PARTS.get("http basic" if is_basic else kind)
+    if parts is None:
+        raise ConfigurationError(f"security schemes of type `{kind}` are not known")
+    names = tuple(variables[part] for part in parts)
+    values = [read_value(description, part, variables[part], environ) for part in parts]
+    if is_basic:  # RFC 7617
+        username, password = values
+        if not username or not is_set(names[1], "password", environ):
+            return StaticScheme(names, None)
+        pair = b64encode(f"{username}:{password}".encode()).decode()
+        return StaticScheme(names, make_authorization("Basic", pair), (password or username, pair))
+    if not all(values):
+        return StaticScheme(names, None)
     if kind == "mutualTLS":
-        return _make_mutual_tls(description, variables, environ)
-    raise ConfigurationError(f"security schemes of type `{kind}` are not known")
+        files = ClientCertificate(*values)
+        return StaticScheme(names, AppliedCredentials(client_certificate=files))
+    value = values[0]
+    if kind == "apiKey":
+        fields: dict[str, Any] = {place: ((description["name"], value),)}
+        return StaticScheme(names, AppliedCredentials(**fields), (value,))
+    prefix = "Bearer" if http_scheme.lower() == "bearer" else http_scheme
+    return StaticScheme(names, make_authorization(prefix, value), (value,))
+
+
+def make_authorization(scheme: str, value: str) -> AppliedCredentials:
+    """Return the credentials that consist of an Authorization header."""
+    return AppliedCredentials(headers=(("Authorization", f"{scheme} {value}"),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,61 +115,3 @@ class StaticScheme:
     def forget(self) -> bool:
         """Return False: a static scheme has no token to renew."""
         return False
-
-
-def _make_api_key(
-    description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
-) -> StaticScheme:
-    variable, place = variables["value"], _PLACES[description["in"]]
-    value = read_value(description, "value", variable, environ)
-    if not value:
-        return StaticScheme((variable,), None)
-    fields: dict[str, Any] = {place: ((description["name"], value),)}
-    return StaticScheme((variable,), AppliedCredentials(**fields), (value,))
-
-
-def _make_http(
-    description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
-) -> StaticScheme:
-    scheme: str = description["scheme"]
-    if scheme.lower() == "basic":
-        return _make_basic(description, variables, environ)
-    variable = variables["value"]
-    value = read_value(description, "value", variable, environ)
-    if scheme.lower() == "bearer":
-        return StaticScheme((variable,), make_bearer_header(value) if value else None, (value,))
-    header = (("Authorization", f"{scheme} {value}"),)
-    return StaticScheme((variable,), AppliedCredentials(header) if value else None, (value,))
-
-
-def make_bearer_header(token: str) -> AppliedCredentials:
-    """Return the Authorization header for a bearer token (RFC 6750, section 2.1)."""
-    return AppliedCredentials(headers=(("Authorization", f"Bearer {token}"),))
-
-
-def _make_basic(
-    description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
-) -> StaticScheme:
-    """HTTP Basic (RFC 7617)."""
-    names = (variables["username"], variables["password"])
-    username, password = (
-        read_value(description, part, name, environ)
-        for part, name in zip(("username", "password"), names, strict=True)
-    )
-    if not username or not is_set(names[1], "password", environ):
-        return StaticScheme(names, None)
-    pair = b64encode(f"{username}:{password}".encode()).decode()
-    header = (("Authorization", f"Basic {pair}"),)
-    return StaticScheme(names, AppliedCredentials(header), (password or username, pair))
-
-
-def _make_mutual_tls(
-    description: JsonObject, variables: Mapping[str, str], environ: Mapping[str, str]
-) -> StaticScheme:
-    parts = ("certificate_file", "key_file")
-    names = tuple(variables[part] for part in parts)
-    certificate, key = (read_value(description, part, variables[part], environ) for part in parts)
-    if not certificate or not key:
-        return StaticScheme(names, None)
-    files = ClientCertificate(certificate, key)
-    return StaticScheme(names, AppliedCredentials(client_certificate=files))
