@@ -41,14 +41,15 @@ class Credentials:
             ToolError: no alternative is configured; names the environment variables.
         """
         for requirement in security:
-            if requirement and all(self._is_configured(name) for name in requirement):
+            if requirement and all(map(self._is_configured, requirement)):
                 return requirement
         if not security or not all(security):
             return {}
-        ways = [self._describe_setup(requirement) for requirement in security]
+        named = (" and ".join(self.list_variables(requirement)) for requirement in security)
+        ways = dict.fromkeys(names or "nothing: no setting serves it" for names in named)
         raise ToolError(
             f"`{operation}` needs a credential that this server does not have, so nothing was "
-            f"sent. The operator can set {', or '.join(dict.fromkeys(ways))}."
+            f"sent. The operator can set {', or '.join(ways)}."
         )
 
     async def apply(
@@ -87,9 +88,6 @@ class Credentials:
     def _is_configured(self, name: str) -> bool:
         scheme = self._schemes.get(name)
         return scheme is not None and scheme.is_configured
-
-    def _describe_setup(self, requirement: Mapping[str, Sequence[str]]) -> str:
-        return " and ".join(self.list_variables(requirement)) or "nothing: no setting serves it"
 
 
 def read_credentials(
