@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -367,28 +368,20 @@ class OriginLimits:
         return response
 
 
+@dataclass(slots=True)
 class Course:
     """Progress of one API call."""
 
-    __slots__ = ("deadline", "requests_sent")
-
-    def __init__(self, deadline: asyncio.Timeout) -> None:
-        self.deadline = deadline
-        self.requests_sent = 0  # to the API or for a token
+    deadline: asyncio.Timeout
+    requests_sent: int = 0  # to the API or for a token
 
 
 class LimitsByOrigin:
-    """Limits of the most recently used origins, at most `max_origins`."""
+    """Limits of the most recently used origins, at most `MAX_ORIGINS`."""
 
-    def __init__(
-        self,
-        clock: Callable[[], float],
-        chance: Callable[[], float],
-        max_origins: int = MAX_ORIGINS,
-    ) -> None:
+    def __init__(self, clock: Callable[[], float], chance: Callable[[], float]) -> None:
         self._clock = clock
         self._chance = chance
-        self._max_origins = max_origins
         self._limits: dict[str, OriginLimits] = {}  # the most recently used one last
 
     def get(self, url: str) -> OriginLimits:
@@ -396,7 +389,7 @@ class LimitsByOrigin:
         origin = origin_of(url)
         limits = self._limits.pop(origin, None)
         if limits is None:
-            if len(self._limits) >= self._max_origins:
+            if len(self._limits) >= MAX_ORIGINS:
                 self._drop_one()
             limits = OriginLimits(self._clock, self._chance)
         self._limits[origin] = limits

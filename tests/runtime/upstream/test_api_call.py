@@ -10,6 +10,7 @@ import pytest
 from msgspec import convert
 
 from mcpgen.runtime.errors import ToolError
+from mcpgen.runtime.upstream import resilience
 from mcpgen.runtime.upstream.client import ApiClient
 from mcpgen.runtime.upstream.errors import (
     ConnectError,
@@ -399,9 +400,11 @@ def test_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
     assert origin_of(url) == origin
 
 
-def test_origins_are_bounded_and_the_idle_ones_go_first(run) -> None:
+def test_origins_are_bounded_and_the_idle_ones_go_first(run, monkeypatch) -> None:
+    monkeypatch.setattr(resilience, "MAX_ORIGINS", 3)
+
     async def scene() -> None:
-        limits = LimitsByOrigin(lambda: 0.0, lambda: 0.5, max_origins=3)
+        limits = LimitsByOrigin(lambda: 0.0, lambda: 0.5)
         busy = limits.get(A)
         await busy.slots.acquire()
         others = [limits.get(f"https://{number}.example") for number in range(2)]
