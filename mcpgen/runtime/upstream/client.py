@@ -37,6 +37,7 @@ from mcpgen.runtime.upstream.request.default_headers import (
     DefaultHeaders,
     add_idempotency_key,
     make_idempotency_key,
+    make_missing_error,
 )
 from mcpgen.runtime.upstream.request.files import FileContent, FileReader, ResourceNeededError
 from mcpgen.runtime.upstream.request.parameters import percent_encode
@@ -55,31 +56,35 @@ from mcpgen.runtime.upstream.response.results import decode_response, make_statu
 from mcpgen.text.hosts import origin_of
 
 if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
     from mcpgen.runtime.auth.credentials import Credentials
-    from mcpgen.runtime.auth.schemes import AppliedCredentials
     from mcpgen.runtime.protocol.request import Request
+
+    class _Values(TypedDict, total=False):
+        """The values of a request, by location."""
+
+        path_params: Mapping[str, Any]
+        query: Mapping[str, Any]
+        headers: Mapping[str, Any]
+        cookies: Mapping[str, Any]
+        querystring: Any
+        body: Any
+        content_type: str | Absent
 
 
 _UNAUTHORIZED = 401
 
 
+@dataclass(slots=True)
 class ApiCall:
     """Sender of one request that retries until there is a response or no attempt is left."""
 
-    def __init__(
-        self,
-        send: Sender,
-        limits: LimitsByOrigin,
-        environment: Environment,
-        deadline: asyncio.Timeout,
-        caller: str,
-    ) -> None:
-        """Initialize with a sender without retries, and the limits that all calls share."""
-        self._send = send
-        self._limits = limits
-        self._environment = environment
-        self._caller = caller
-        self.course = Course(deadline)
+    _send: Sender  # without retries
+    _limits: LimitsByOrigin  # which all calls share
+    _environment: Environment
+    _caller: str
+    _course: Course
 
     async def run(
         self,
@@ -109,7 +114,7 @@ class ApiCall:
             attempts += 1
             outcome: HttpResponse | UpstreamError
             try:
-                outcome = await limits.send(self._send, request, self._caller, self.course)
+                outcome = await limits.send(self._send, request, self._caller, self._course)
             except UpstreamError as error:
                 outcome = error
             else:
@@ -128,12 +133,13 @@ class ApiCall:
                         await credentials.apply(requirement, self._send_for_token)
                     )
                     continue
+            due = self._course.deadline.when() or 0.0
             delay = compute_delay(
                 request.method,
                 outcome,
                 attempts=attempts,
                 max_attempts=max_attempts,
-                remaining_seconds=self._compute_remaining_seconds(),
+                remaining_seconds=due - asyncio.get_running_loop().time(),
                 chance=environment.chance(),
                 now=environment.now(),
                 has_key=has_key,
@@ -147,13 +153,9 @@ class ApiCall:
                     del outcome  # breaks the cycle of the error and this frame
             await environment.sleep(delay)
 
-    def _compute_remaining_seconds(self) -> float:
-        due = self.course.deadline.when() or 0.0
-        return due - asyncio.get_running_loop().time()
-
     async def _send_for_token(self, request: HttpRequest) -> HttpResponse:
         """Send a request to an authorization server once, within the limits of its origin."""
-        course = Course(self.course.deadline)  # the API has not been asked yet
+        course = Course(self._course.deadline)  # the API has not been asked yet
         return await self._limits.get(request.url).send(self._send, request, self._caller, course)
 
 
@@ -297,7 +299,8 @@ class ApiClient:
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
         deadline = asyncio.timeout(timeout_seconds)
         caller = "" if owner is None else owner.caller
-        call = ApiCall(self._get_sender(), self._limits, self.environment, deadline, caller)
+        course = Course(deadline)
+        call = ApiCall(self._get_sender(), self._limits, self.environment, caller, course)
         try:
             async with deadline:
                 response = await call.run(
@@ -317,7 +320,7 @@ class ApiClient:
                 credential_variables=self.credentials.list_variables(requirement),
             )
         except TimeoutError:
-            raise _make_timeout_error(operation, timeout_seconds, call.course) from None
+            raise _make_timeout_error(operation, timeout_seconds, course) from None
         except UpstreamError as error:
             raise error.add_operation(operation) from None
 
@@ -386,41 +389,16 @@ class ToolApi:
             return value
         if default is not _REQUIRED:
             return default
-        raise ToolError(
-            f"`{self._tool}` was not sent: the setting {name} is missing."
-            f" The operator of the server can set {name}."
-        )
+        raise make_missing_error(self._tool, name)
 
     @overload
     async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        path_params: Mapping[str, Any] = ...,
-        query: Mapping[str, Any] = ...,
-        headers: Mapping[str, Any] = ...,
-        cookies: Mapping[str, Any] = ...,
-        querystring: Any = ...,
-        body: Any = ...,
-        content_type: str | Absent = ...,
-        returns: type[T],
+        self, method: str, path: str, *, returns: type[T], **values: Unpack[_Values]
     ) -> T: ...
 
     @overload
     async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        path_params: Mapping[str, Any] = ...,
-        query: Mapping[str, Any] = ...,
-        headers: Mapping[str, Any] = ...,
-        cookies: Mapping[str, Any] = ...,
-        querystring: Any = ...,
-        body: Any = ...,
-        content_type: str | Absent = ...,
-        returns: None,
+        self, method: str, path: str, *, returns: None, **values: Unpack[_Values]
     ) -> None: ...
 
     async def request(

@@ -44,14 +44,18 @@ class DefaultHeaders:
             ToolError: a setting that a header needs is missing.
         """
         if self._missing:
-            names = ", ".join(self._missing)
-            raise ToolError(
-                f"`{parts.tool}` was not sent: the setting {names} is missing."
-                f" The operator of the server can set {names}."
-            )
+            raise make_missing_error(parts.tool, ", ".join(self._missing))
         own = {name.lower() for name, _ in parts.headers}
         added = [(name, text) for name, text in self._values.items() if name.lower() not in own]
         return replace(parts, headers=(*parts.headers, *added)) if added else parts
+
+
+def make_missing_error(tool: str, names: str) -> ToolError:
+    """Return the error for a call that needs settings without a value."""
+    return ToolError(
+        f"`{tool}` was not sent: the setting {names} is missing."
+        f" The operator of the server can set {names}."
+    )
 
 
 def _check_setting(text: str, setting: str) -> str:
