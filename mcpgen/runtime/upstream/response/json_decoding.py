@@ -29,7 +29,7 @@ _FEW_EXPONENTS: Final = 100  # of a slice
 _SPACE: Final = b" \t\r\n"
 
 
-class TooComplexError(ValueError):
+class TooComplexError(Exception):
     """JSON exceeds a bound; the text completes "JSON with", as in "more than 128 levels"."""
 
 

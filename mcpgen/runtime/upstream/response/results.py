@@ -66,11 +66,11 @@ def _decode(response: HttpResponse, accept: tuple[str, ...], redactor: Redactor)
     if not media_type or (not _is_accepted(media_type, accept) and _looks_like_json(response)):
         return _guess_value(response)
     if not _is_accepted(media_type, accept):
-        excerpt = redactor.excerpt(_decode_beginning(response))
+        excerpt = redactor.excerpt(_decode_text(response, _BEGINNING_BYTES))
         shown = "" if _is_binary(media_type) else f" It begins: {excerpt}"
+        expected = " or ".join(f"`{entry}`" for entry in accept)
         raise MalformedResponseError(
-            f"answered {response.status} with `{media_type}`, but {_join_types(accept)} was "
-            f"expected.{shown}"
+            f"answered {response.status} with `{media_type}`, but {expected} was expected.{shown}"
         )
     if _is_binary(media_type):
         return Media(response.body, media_type)
@@ -80,15 +80,11 @@ def _decode(response: HttpResponse, accept: tuple[str, ...], redactor: Redactor)
 
 
 def _is_accepted(media_type: str, accept: tuple[str, ...]) -> bool:
-    if not accept:
-        return True
-    for entry in accept:
-        wanted = essence_of(entry)
-        if wanted in {"*/*", media_type} or (
-            wanted.endswith("/*") and media_type.startswith(wanted[:-1])
-        ):
-            return True
-    return False
+    return not accept or any(
+        wanted in {"*/*", media_type}
+        or (wanted.endswith("/*") and media_type.startswith(wanted[:-1]))
+        for wanted in map(essence_of, accept)
+    )
 
 
 def _is_binary(media_type: str) -> bool:
@@ -101,10 +97,6 @@ def _is_binary(media_type: str) -> bool:
     return not is_text or media_type == "image/svg+xml"
 
 
-def _join_types(accept: tuple[str, ...]) -> str:
-    return " or ".join(f"`{media_type}`" for media_type in accept)
-
-
 def _looks_like_json(response: HttpResponse) -> bool:
     has_bracket = response.body[:_BEGINNING_BYTES].lstrip()[:1] in {b"{", b"["}
     return has_bracket and _try_json(response.body) is not None
@@ -113,8 +105,6 @@ def _looks_like_json(response: HttpResponse) -> bool:
 def _try_json(body: bytes) -> Any:
     try:
         return decode_json(body.removeprefix(b"\xef\xbb\xbf"))
-    except TooComplexError:
-        raise
     except (ValueError, RecursionError):
         return None
 
@@ -136,14 +126,12 @@ def _decode_json_body(response: HttpResponse, redactor: Redactor) -> Any:
         return None
     try:
         return decode_json(body)
-    except TooComplexError:
-        raise
     except RecursionError:
         raise MalformedResponseError(
             f"answered {response.status} with JSON that is nested too deeply to be read"
         ) from None
     except ValueError:
-        excerpt = redactor.excerpt(_decode_beginning(response), 300)
+        excerpt = redactor.excerpt(_decode_text(response, _BEGINNING_BYTES), 300)
         raise MalformedResponseError(
             f"answered {response.status} with invalid JSON. It begins: {excerpt}"
         ) from None
@@ -153,17 +141,13 @@ def _find_codec(response: HttpResponse) -> str:
     return find_codec(find_charset(response.header("Content-Type")))
 
 
-def _decode_text(response: HttpResponse) -> str:
-    return decode_text(response.body, _find_codec(response) or "utf-8")
-
-
-def _decode_beginning(response: HttpResponse) -> str:
-    """Decode the beginning of the body, for an excerpt."""
-    return decode_text(response.body[:_BEGINNING_BYTES], _find_codec(response) or "utf-8")
+def _decode_text(response: HttpResponse, max_bytes: int | None = None) -> str:
+    return decode_text(response.body[:max_bytes], _find_codec(response) or "utf-8")
 
 
 # Errors
 
+_PHRASES = {status.value: f" {status.phrase}" for status in HTTPStatus}
 _NEXT_STEPS = {
     400: "Change the arguments as it says, then call again.",
     404: "Check the identifiers; a tool that lists or searches may return the right ones.",
@@ -188,7 +172,8 @@ def make_status_error(
     status = response.status
     problem = _decode_problem(response)
     reason = _describe_reason(response, problem, redactor)
-    message = f"answered {status}{_find_phrase(status)}{': ' + reason if reason else '.'}"
+    phrase = _PHRASES.get(status, "")
+    message = f"answered {status}{phrase}{': ' + reason if reason else '.'}"
     step = _suggest_next_step(status, retry_after, credential_variables)
     if not message.endswith((".", "!", "?", "…")):
         message += "."
@@ -199,13 +184,6 @@ def make_status_error(
         retry_after_seconds=retry_after,
         headers=response.headers,
     )
-
-
-def _find_phrase(status: int) -> str:
-    try:
-        return f" {HTTPStatus(status).phrase}"
-    except ValueError:
-        return ""
 
 
 def _decode_problem(response: HttpResponse) -> dict[str, Any] | None:
@@ -227,21 +205,17 @@ def _describe_reason(
     if problem is not None:
         title, detail = problem.get("title"), problem.get("detail")
         texts = [text.rstrip(".") for text in (title, detail) if isinstance(text, str) and text]
-        extra = {
-            key: value
-            for key, value in problem.items()
-            if key not in {"title", "detail", "status", "type", "instance"}
-        }
-        if texts and not extra:
-            return redactor.excerpt(". ".join(texts))
+        standard = {"title", "detail", "status", "type", "instance"}
+        extra = {key: value for key, value in problem.items() if key not in standard}
+        if texts and extra:
+            texts.append(msgspec.json.encode(extra).decode())
         if texts:
-            rest = msgspec.json.encode(extra).decode()
-            return redactor.excerpt(f"{'. '.join(texts)}. {rest}")
-    if not response.body or _is_binary(_parse_media_type(response) or "text/plain"):
+            return redactor.excerpt(". ".join(texts))
+    media_type = _parse_media_type(response) or "text/plain"
+    is_page = media_type in {"text/html", "application/xhtml+xml"}  # it only repeats the status
+    if not response.body or is_page or _is_binary(media_type):
         return ""
-    if _parse_media_type(response) in {"text/html", "application/xhtml+xml"}:
-        return ""  # an error page for people only repeats the status
-    return redactor.excerpt(_decode_beginning(response))
+    return redactor.excerpt(_decode_text(response, _BEGINNING_BYTES))
 
 
 def _suggest_next_step(status: int, retry_after: float | None, variables: tuple[str, ...]) -> str:

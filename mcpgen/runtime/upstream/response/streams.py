@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from mcpgen.runtime.content import JsonObject
-from mcpgen.runtime.upstream.response.json_decoding import decode_json
+from mcpgen.runtime.upstream.response.json_decoding import TooComplexError, decode_json
 
 _LINE_END = re.compile("\r\n|\n|\r")
 
@@ -28,7 +28,7 @@ def parse_stream(media_type: str, text: str, *, is_cut_off: bool) -> list[Any]:
 def _parse_item(text: str) -> Any:
     try:
         return decode_json(text.encode())
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, TooComplexError):
         return text
 
 
