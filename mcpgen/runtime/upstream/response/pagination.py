@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote, unquote_plus, urlsplit
 
@@ -87,21 +88,14 @@ def _follow_link(response: HttpResponse) -> Step | None:
     return None
 
 
+@dataclass(slots=True)
 class Paging:
     """Pagination of one call. `notes` tell the model about the remaining pages."""
 
-    def __init__(
-        self, rule: PaginationRule, pages: int | None, credentials: Collection[str] = ()
-    ) -> None:
-        """Initialize with the maximum number of `pages`; None if the caller requested only one.
-
-        `credentials` contains the names of credentials in the query, which an API may repeat in
-        its links and which each request adds itself.
-        """
-        self.rule = rule
-        self._pages = pages
-        self._credentials = credentials
-        self.notes: tuple[str, ...] = ()
+    rule: PaginationRule
+    _pages: int | None  # at most; None if the caller requested only one
+    _credentials: Collection[str]  # in the query: links may repeat them, and each request adds them
+    notes: tuple[str, ...] = ()
 
     async def gather(
         self, response: HttpResponse, value: Any, query: Mapping[str, Any], send: Send
