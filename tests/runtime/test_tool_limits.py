@@ -9,7 +9,7 @@ from mcpgen.runtime.protocol.shapes import shape
 from mcpgen.runtime.protocol.versions import REVISIONS
 from mcpgen.runtime.state.store import MemoryStore
 from mcpgen.runtime.tools.results import ResultShape, make_result
-from mcpgen.runtime.upstream.response.redaction import make_empty_redactor
+from mcpgen.runtime.upstream.response.redaction import NO_SECRETS
 from tests.support.http_server import Served, make_served, run, tool_call
 
 HIDDEN = "\x1b[31m\u200b\u202e\u2066\U000e0041"
@@ -35,7 +35,7 @@ def test_calls_beyond_the_limit_are_put_off_until_there_is_room() -> None:
 @pytest.mark.requirement("L078", "N098")
 def test_a_result_is_shown_without_what_nobody_sees() -> None:
     result = shape(make_result(f"pay{HIDDEN} me", ResultShape("GET /text")), REVISIONS[-1])
-    shown = OutputScreen(make_empty_redactor).make_readable(result)
+    shown = OutputScreen(lambda: NO_SECRETS).make_readable(result)
     assert shown["content"] == [{"type": "text", "text": "pay me"}]
 
 

@@ -35,7 +35,7 @@ from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.state.request_state import KeyRingCipher
-from mcpgen.runtime.upstream.response.redaction import Redactor, make_empty_redactor
+from mcpgen.runtime.upstream.response.redaction import NO_SECRETS, Redactor
 
 
 class IsolatedWork:
@@ -105,7 +105,7 @@ class Dispatcher:
         self.tools = tools
         self._features = features
         self._cipher = state_cipher or KeyRingCipher.from_environment("", {})
-        self._screen = OutputScreen(redactor or make_empty_redactor)
+        self._screen = OutputScreen(redactor or (lambda: NO_SECRETS))
         self._peers: dict[ServerProtocol, Flush] = {}
         self.publish: Callable[[Change], None] = self.announce  # or a store's, for all processes
         self._client_timeout_seconds = client_timeout_seconds

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from functools import cache
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -80,23 +79,13 @@ class Redactor:
 
     def clean(self, text: str) -> str:
         """Mask the secrets of the server and text that looks like a token."""
-        return _TOKEN_SHAPES.sub(_mask_token, self.mask(text))
+        return _TOKEN_SHAPES.sub(lambda it: f"{it[1] or ''} {_MASK}".lstrip(), self.mask(text))
 
     def excerpt(self, text: str, limit: int = MAX_EXCERPT) -> str:
         """Return at most `limit` characters of `text`, masked and on one line."""
         # Masked before it is truncated, so that no half of a secret remains at the end.
         shown = " ".join(visible(self.clean(text[: limit * 20]))[0].split())
         return shown if len(shown) <= limit else shown[: limit - 1] + "…"
-
-
-@cache
-def make_empty_redactor() -> Redactor:
-    """Return the redactor of a server without secrets."""
-    return Redactor(())
-
-
-def _mask_token(match: re.Match[str]) -> str:
-    return f"{match[1] or ''} {_MASK}".lstrip()
 
 
 def _compile_pattern(spellings: set[str]) -> re.Pattern[str] | None:
@@ -124,3 +113,6 @@ def list_spellings(secret: str) -> set[str]:
 
 def _escape_json(text: str) -> str:
     return msgspec.json.encode(text).decode()[1:-1]
+
+
+NO_SECRETS = Redactor(())
