@@ -43,8 +43,13 @@ class RequestRules(Struct, frozen=True, dict=True):
 
     def __post_init__(self) -> None:
         for rule in self.parameters:
-            _check_parameter(rule)
-        _check_header_name(self.idempotency_header)
+            where, name = rule.location, rule.name
+            if where not in _LOCATIONS:
+                raise ConfigurationError(f"parameter `{name}`: unknown location `{where}`")
+            if where in {"header", "cookie"}:
+                _check_name(name, f"{where} parameter", is_header=where == "header")
+        if self.idempotency_header:
+            _check_name(self.idempotency_header, "idempotency header", is_header=True)
 
     @cached_property
     def by_place(self) -> Mapping[tuple[str, str], ParameterRule]:
@@ -77,27 +82,11 @@ class RequestRules(Struct, frozen=True, dict=True):
         )
 
 
-def _check_parameter(rule: ParameterRule) -> None:
-    if rule.location not in _LOCATIONS:
-        raise ConfigurationError(f"parameter `{rule.name}`: unknown location `{rule.location}`")
-    if rule.location not in {"header", "cookie"}:
-        return
-    if not is_token(rule.name):
-        raise ConfigurationError(f"{rule.location} parameter `{rule.name}` is not an HTTP token")
-    if rule.location == "header":
-        _check_may_be_argument(rule.name)
-
-
-def _check_may_be_argument(header: str) -> None:
-    if is_reserved_header(header):
+def _check_name(name: str, described: str, *, is_header: bool) -> None:
+    if not is_token(name):
+        raise ConfigurationError(f"{described} `{name}` is not an HTTP token")
+    if is_header and is_reserved_header(name):
         raise ConfigurationError(
-            f"header `{header}` controls the connection or carries credentials, "
+            f"header `{name}` controls the connection or carries credentials, "
             "so it cannot be an argument"
         )
-
-
-def _check_header_name(name: str) -> None:
-    """Check that the runtime may set this header; "" is allowed."""
-    if name and not is_token(name):
-        raise ConfigurationError(f"idempotency header `{name}` is not an HTTP token")
-    _check_may_be_argument(name)
