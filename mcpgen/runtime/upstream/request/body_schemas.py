@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from mcpgen.jsonschema.references import find_reference
 from mcpgen.runtime.content import JsonObject
 
 PartSchemas: TypeAlias = Sequence[JsonObject]
@@ -72,7 +73,7 @@ def _collect(schema: Any, root: JsonObject, found: dict[int, JsonObject]) -> Non
     if not isinstance(schema, dict) or id(schema) in found:
         return
     found[id(schema)] = schema
-    if name := _parse_reference(schema):
+    if name := find_reference(schema):
         _collect(root.get("$defs", {}).get(name), root, found)
     for keyword in ("allOf", "anyOf", "oneOf"):
         for branch in schema.get(keyword, ()):
@@ -80,12 +81,3 @@ def _collect(schema: Any, root: JsonObject, found: dict[int, JsonObject]) -> Non
     conditional = [schema[keyword] for keyword in ("if", "then", "else") if keyword in schema]
     for branch in (*conditional, *schema.get("dependentSchemas", {}).values()):
         _collect(branch, root, found)
-
-
-def _parse_reference(schema: Any) -> str:
-    """Return the name in `$defs` that a schema refers to, or ""."""
-    reference = schema.get("$ref", "") if isinstance(schema, dict) else ""
-    if not reference.startswith("#/$defs/"):
-        return ""
-    name: str = reference.removeprefix("#/$defs/")
-    return name.replace("~1", "/").replace("~0", "~")
