@@ -40,21 +40,14 @@ class ResourceNeededError(Exception):
         self.uri = uri
 
 
+@dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reader of file arguments. It reads only folders that the operator allows.
+    """Reader of file arguments. It reads only folders that the operator allows."""
 
-    `resources` contains the resources that were read for the call, by URI; None if unknown.
-    """
-
-    def __init__(
-        self,
-        roots: tuple[Path, ...] = (),
-        setting: str = "",
-        resources: Mapping[str, FileContent | None] | None = None,
-    ) -> None:
-        self._roots = roots
-        self._setting = setting
-        self._resources = resources or {}
+    _roots: tuple[Path, ...] = ()
+    _setting: str = ""
+    _resources: Mapping[str, FileContent | None] = field(default_factory=dict)
+    """The resources that were read for the call, by URI; None if unknown."""
 
     @classmethod
     def from_environment(cls, env_prefix: str, environ: Mapping[str, str]) -> FileReader:
@@ -116,14 +109,9 @@ class FileReader:
             raise UnsendableError("is a missing or unreadable file") from None
         if len(content) > MAX_FILE_BYTES:
             raise UnsendableError(f"is a file of more than {MAX_FILE_BYTES:,} bytes")
-        return FileContent(content, path.name, _guess_media_type(path.name))
-
-
-def _guess_media_type(name: str) -> str:
-    """Guess a media type from the file name's suffix; "" if it is unknown."""
-    # A fresh table, since the files of a machine may extend the global one.
-    media_type, compression = mimetypes.MimeTypes().guess_type(name)
-    return "" if media_type is None or compression else media_type
+        # A fresh table, since the files of a machine may extend the global one.
+        media_type, compression = mimetypes.MimeTypes().guess_type(path.name)
+        return FileContent(content, path.name, "" if compression else media_type or "")
 
 
 def _from_data_uri(uri: str) -> FileContent:
