@@ -16,7 +16,6 @@ from mcpgen.runtime.upstream.request.files import FileReader
 from mcpgen.runtime.upstream.request.forms import check_styled_members, encode_form
 from mcpgen.runtime.upstream.request.multipart import encode_items, encode_members, is_range_of
 from mcpgen.runtime.upstream.request.parameters import (
-    NOT_UNICODE,
     UnsendableError,
     check_header_value,
     find_charset,
@@ -193,12 +192,9 @@ def _encode_xml(value: Any, rule: MediaTypeRule) -> bytes:
     schema = rule.schema if isinstance(rule.schema, dict) else {}
     charset = find_charset(rule.media_type)
     codec = find_codec(charset)
-    try:
-        # Characters outside of the charset become character references.
-        text = render_xml(value, rule.xml_root, schema, charset if codec else "utf-8")
-        return text.encode(codec or "utf-8", "xmlcharrefreplace")
-    except UnicodeEncodeError:
-        raise UnsendableError(NOT_UNICODE) from None
+    # Characters outside of the charset become character references.
+    text = render_xml(value, rule.xml_root, schema, charset if codec else "utf-8")
+    return text.encode(codec or "utf-8", "xmlcharrefreplace")
 
 
 def _encode_text(value: Any, media_type: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -13,12 +14,10 @@ from mcpgen.runtime.upstream.request.parameters import (
     UnsendableError,
     check_members,
     format_content,
-    format_json,
     format_pairs,
-    format_primitive,
     percent_encode,
 )
-from mcpgen.text.media_types import essence_of, is_json
+from mcpgen.text.media_types import essence_of
 
 _RESERVED_IN_FORMS = ":/?@!$'()*,;="  # "&" and "+" would end the value or become a space
 
@@ -47,8 +46,7 @@ def format_querystring(rule: ParameterRule, value: Any) -> str:
 
     A form uses "+" for a space, as in a body; other content is percent-encoded as a whole.
     """
-    media_type = essence_of(rule.content_type)
-    if media_type == "application/x-www-form-urlencoded":
+    if essence_of(rule.content_type) == "application/x-www-form-urlencoded":
         return encode_form(value, {}).decode()
     return percent_encode(format_content(value, rule.content_type))
 
@@ -95,17 +93,11 @@ def _format_property(name: str, value: Any, encoding: JsonObject) -> list[str]:
         kept = _RESERVED_IN_FORMS if encoding.get("allow_reserved") else ""
         if not explode and isinstance(value, (list, tuple, dict)):
             kept = kept.replace(",", "")
-        return format_pairs(
-            key, value, style=style, explode=explode, encode=lambda text: _encode_text(text, kept)
-        )
+        encode = partial(_encode_text, safe=kept)
+        return format_pairs(key, value, style=style, explode=explode, encode=encode)
     items = value if isinstance(value, (list, tuple)) else [value]
-    return [f"{key}={_encode_text(_format_item(item, encoding))}" for item in items]
-
-
-def _format_item(item: Any, encoding: JsonObject) -> str:
-    return (
-        format_json(item) if is_json(encoding.get("content_type", "")) else format_primitive(item)
-    )
+    media_type = encoding.get("content_type", "")
+    return [f"{key}={_encode_text(format_content(item, media_type))}" for item in items]
 
 
 def _encode_text(text: str, safe: str = "") -> str:

@@ -32,6 +32,7 @@ from mcpgen.runtime.upstream.request.parameters import (
 from mcpgen.text.media_types import essence_of, is_json
 
 _OCTETS = "application/octet-stream"
+_BINARY = frozenset({_OCTETS, "application/pdf", "application/zip", "application/gzip"})
 
 Encodings = Mapping[str, JsonObject]
 
@@ -151,7 +152,7 @@ def _encode_member(
     files: FileReader,
 ) -> Iterator[_Part]:
     if name is not None and is_styled(encoding):
-        yield from _encode_styled(name, value, encoding, tuple(_list_fixed_headers(encoding, name)))
+        yield from _encode_styled(name, value, encoding)
     elif isinstance(value, (list, tuple)):
         about = find_items(about, root)
         for index, item in enumerate(value):
@@ -168,7 +169,10 @@ def _encode_part(
 ) -> _Part:
     headers = tuple(_list_fixed_headers(encoding, name))
     wanted = encoding.get("content_type", "")
-    is_file = any(_is_binary(schema) for schema in about)
+    is_file = any(
+        schema.get("format") == "binary" or _names_binary(schema.get("contentMediaType", ""))
+        for schema in about
+    )
     is_encoded = any("contentEncoding" in schema for schema in about)  # and is sent encoded
     if isinstance(item, str) and not is_encoded and (is_file or _names_binary(wanted)):
         file = files.read(item)
@@ -189,9 +193,8 @@ def _encode_text(text: str) -> bytes:
         raise UnsendableError(NOT_UNICODE) from None
 
 
-def _encode_styled(
-    name: str, value: Any, encoding: JsonObject, headers: tuple[tuple[str, str], ...]
-) -> Iterator[_Part]:
+def _encode_styled(name: str, value: Any, encoding: JsonObject) -> Iterator[_Part]:
+    headers = tuple(_list_fixed_headers(encoding, name))
     style = encoding.get("style") or "form"
     explode = encoding.get("explode", style == "form")
     for pair in format_pairs(percent_encode(name), value, style=style, explode=explode):
@@ -217,13 +220,11 @@ def _choose_type(wanted: str, known: str) -> str:
     `wanted` may list several types and ranges: "image/png, image/*".
     """
     options = [option.strip() for option in wanted.split(",") if option.strip()]
-    for option in options:
-        if known and (option == known or is_range_of(option, known)):
-            return known
-    exact = [option for option in options if "*" not in option]
-    if exact:
-        return exact[0]
-    return known if not options else ""
+    if not options:
+        return known
+    if known and any(option == known or is_range_of(option, known) for option in options):
+        return known
+    return next((option for option in options if "*" not in option), "")
 
 
 def is_range_of(option: str, media_type: str) -> bool:
@@ -237,21 +238,7 @@ def is_range_of(option: str, media_type: str) -> bool:
 
 def _names_binary(content_type: str) -> bool:
     """Return whether all media types of an Encoding Object are binary."""
-    kinds = [essence_of(kind) for kind in content_type.split(",")]
     return all(
-        kind == "application/octet-stream"
-        or kind in {"application/pdf", "application/zip", "application/gzip"}
-        or kind.startswith(("image/", "audio/", "video/", "font/"))
-        for kind in kinds
+        kind in _BINARY or kind.startswith(("image/", "audio/", "video/", "font/"))
+        for kind in map(essence_of, content_type.split(","))
     )
-
-
-# Schemas
-
-
-def _is_binary(schema: JsonObject) -> bool:
-    if schema.get("format") == "binary":
-        return True
-    media_type = schema.get("contentMediaType", "")
-    is_encoded = "contentEncoding" in schema
-    return bool(media_type) and not is_encoded and _names_binary(media_type)
