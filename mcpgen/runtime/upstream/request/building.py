@@ -25,6 +25,7 @@ from mcpgen.runtime.upstream.request.parameters import (
     format_query,
 )
 from mcpgen.runtime.upstream.request.rules import RequestRules
+from mcpgen.text.json_pointer import json_pointer
 
 T = TypeVar("T")
 
@@ -156,8 +157,7 @@ def _make_value_error(
 
 
 def _make_argument_error(tool: str, argument: str, error: UnsendableError) -> InvalidArgumentsError:
-    pointer = argument.replace("~", "~0").replace("/", "~1")
-    return InvalidArgumentsError(tool, (f"`/{pointer}{error.pointer}` {error}",))
+    return InvalidArgumentsError(tool, (f"`{json_pointer([argument])}{error.pointer}` {error}",))
 
 
 def _expand_path(tool: str, rules: RequestRules, values: JsonObject) -> str:

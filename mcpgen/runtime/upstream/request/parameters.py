@@ -29,6 +29,7 @@ import msgspec
 from msgspec import Struct, field
 
 from mcpgen.runtime.content import JsonObject
+from mcpgen.text.json_pointer import json_pointer
 from mcpgen.text.media_types import is_json
 
 Encode: TypeAlias = Callable[[str], str]
@@ -46,8 +47,7 @@ class UnsendableError(ValueError):
 
     def locate_in(self, member: str | int) -> UnsendableError:
         """Return the error with `member` prepended to its pointer."""
-        token = str(member).replace("~", "~0").replace("/", "~1")
-        return UnsendableError(str(self), f"/{token}{self.pointer}")
+        return UnsendableError(str(self), json_pointer([member]) + self.pointer)
 
 
 class ParameterRule(Struct, frozen=True):
@@ -255,16 +255,12 @@ def _format_styled_path(rule: ParameterRule, value: Any) -> str:
         return _format_matrix(rule, value, encode)
     if rule.style == "label":
         if is_composite and rule.explode:
-            return "." + ".".join(_encode_items(value, rule.explode, _escape_dots(encode)))
+            items = _encode_items(value, True, lambda text: encode(text).replace(".", "%2E"))
+            return "." + ".".join(items)
         return "." + ",".join(_encode_items(value, rule.explode, encode))
     if is_composite and rule.style in _DELIMITERS:
         return _join_delimited(value, rule.style, encode)
     return ",".join(_encode_items(value, rule.explode, encode))
-
-
-def _escape_dots(encode: Encode) -> Encode:
-    """Return an encoder that also escapes ".", the separator of an exploded label."""
-    return lambda text: encode(text).replace(".", "%2E")
 
 
 def _format_matrix(rule: ParameterRule, value: Any, encode: Encode) -> str:
@@ -301,19 +297,15 @@ def _has_dot_segment(text: str) -> bool:
     if "." not in text and "%" not in text:
         return False
     for _ in range(_MAX_DECODINGS):
-        pieces = re.split(r"[/\\]", text)
-        if any(_is_dot_segment(piece) for piece in pieces):
+        # Some servers drop ";parameters" before they normalize the path.
+        pieces = (unquote(piece).partition(";")[0] for piece in re.split(r"[/\\]", text))
+        if not {".", ".."}.isdisjoint(pieces):
             return True
         decoded = unquote(text, errors="replace")
         if decoded == text:
             return False
         text = decoded
     return True  # no legitimate value is encoded this often
-
-
-def _is_dot_segment(piece: str) -> bool:
-    # Some servers drop ";parameters" before they normalize the path.
-    return unquote(piece).partition(";")[0] in {".", ".."}
 
 
 # Queries
@@ -360,30 +352,28 @@ _NAMES = {" ": "a space", "\t": "a tab"}
 
 
 def _join_delimited(value: Any, style: str, encode: Encode) -> str:
-    """Join the pieces of a value with the delimiter of a style."""
     delimiter = _DELIMITERS[style]
+    return encode(delimiter).join(_encode_items(value, False, _forbid(delimiter, encode)))
+
+
+def _forbid(delimiter: str, encode: Encode) -> Encode:
+    """Return an encoder that rejects text with the delimiter, which would be ambiguous."""
 
     def check_and_encode(text: str) -> str:
-        _check_has_no(delimiter, text)
+        if delimiter in text:
+            name = _NAMES.get(delimiter, f"`{delimiter}`")
+            raise UnsendableError(f"must not have {name} in an item: it separates items")
         return encode(text)
 
-    return encode(delimiter).join(_encode_items(value, False, check_and_encode))
-
-
-def _check_has_no(delimiter: str, text: str) -> None:
-    if delimiter in text:
-        name = _NAMES.get(delimiter, f"`{delimiter}`")
-        raise UnsendableError(f"must not have {name} in an item: it separates items")
+    return check_and_encode
 
 
 def _format_deep_object(name: str, value: Any, encode: Encode) -> list[str]:
-    if isinstance(value, dict):
-        members = [(f"{name}%5B{encode(key)}%5D", item) for key, item in value.items()]
-    elif isinstance(value, (list, tuple)):
-        members = [(f"{name}%5B{index}%5D", item) for index, item in enumerate(value)]
-    else:
+    if not isinstance(value, (dict, list, tuple)):
         return [f"{name}={encode(format_primitive(value))}"]
-    return [pair for key, item in members for pair in _format_deep_object(key, item, encode)]
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    inner = [(f"{name}%5B{encode(str(key))}%5D", item) for key, item in members]
+    return [pair for key, item in inner for pair in _format_deep_object(key, item, encode)]
 
 
 # Headers and cookies
@@ -399,19 +389,13 @@ def format_header(rule: ParameterRule, value: Any) -> str:
         UnsendableError: it contains characters other than visible ASCII and inner spaces, or an
             item contains the separator.
     """
-    if rule.content_type:
-        if is_json(rule.content_type):
-            return json.dumps(value, separators=(",", ":"))  # escapes what is not ASCII
-        return check_header_value(format_primitive(value))
-    if not isinstance(value, (list, tuple, dict)):
+    if rule.content_type and is_json(rule.content_type):
+        return json.dumps(value, separators=(",", ":"))  # escapes what is not ASCII
+    if rule.content_type or not isinstance(value, (list, tuple, dict)):
         return check_header_value(format_primitive(value))
     delimiter = _DELIMITERS.get(rule.style, ",")
-
-    def check_and_encode(text: str) -> str:
-        _check_has_no(delimiter, text)
-        return check_header_value(text)
-
-    items = delimiter.join(_encode_items(value, rule.explode, check_and_encode))
+    encode = _forbid(delimiter, check_header_value)
+    items = delimiter.join(_encode_items(value, rule.explode, encode))
     if items != items.strip(" \t"):
         raise UnsendableError("must not start or end with an empty item: a header would lose it")
     return items
