@@ -57,43 +57,26 @@ if TYPE_CHECKING:
     from mcpgen.runtime.workflows import Workflow as Workflow
 
 _HOMES = {
-    "mcpgen.absent": ("ABSENT", "Absent"),
-    "mcpgen.runtime.content": (
-        "Annotations",
-        "Audio",
-        "Completion",
-        "Content",
-        "EmbeddedResource",
-        "Image",
-        "ModelMessage",
-        "PromptMessage",
-        "PromptResult",
-        "ResourceContents",
-        "ResourceLink",
-        "ResourceResult",
-        "Text",
-        "ToolResult",
-        "ToolUse",
-        "ToolUseResult",
-    ),
-    "mcpgen.runtime.handlers.client_answers": ("Elicited", "sampled_content"),
-    "mcpgen.runtime.handlers.context": ("Context", "ask_form", "ask_model", "ask_roots", "ask_url"),
-    "mcpgen.runtime.errors": (
-        "ClientCannotError",
-        "ConfigurationError",
-        "ProtocolError",
-        "ResourceNotFoundError",
-        "ToolError",
-    ),
-    "mcpgen.runtime.handlers.features": ("Features",),
-    "mcpgen.runtime.media": ("Media",),
-    "mcpgen.runtime.handlers.overrides": ("CallNext", "after", "before", "override"),
-    "mcpgen.runtime.serving": ("serve",),
-    "mcpgen.runtime.tools.tool": ("ToolGroup",),
-    "mcpgen.jsonschema.values": ("compare", "value_at", "without_absent"),
-    "mcpgen.runtime.workflows": ("End", "GoTo", "Retry", "Workflow"),
+    "mcpgen.absent": "ABSENT Absent",
+    "mcpgen.runtime.content": """
+        Annotations Audio Completion Content EmbeddedResource Image ModelMessage PromptMessage
+        PromptResult ResourceContents ResourceLink ResourceResult Text ToolResult ToolUse
+        ToolUseResult
+    """,
+    "mcpgen.runtime.handlers.client_answers": "Elicited sampled_content",
+    "mcpgen.runtime.handlers.context": "Context ask_form ask_model ask_roots ask_url",
+    "mcpgen.runtime.errors": """
+        ClientCannotError ConfigurationError ProtocolError ResourceNotFoundError ToolError
+    """,
+    "mcpgen.runtime.handlers.features": "Features",
+    "mcpgen.runtime.media": "Media",
+    "mcpgen.runtime.handlers.overrides": "CallNext after before override",
+    "mcpgen.runtime.serving": "serve",
+    "mcpgen.runtime.tools.tool": "ToolGroup",
+    "mcpgen.jsonschema.values": "compare value_at without_absent",
+    "mcpgen.runtime.workflows": "End GoTo Retry Workflow",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = list(_HOME_OF)
 
 
