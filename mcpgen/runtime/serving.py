@@ -180,6 +180,7 @@ def _check_environment(package: ServerPackage, options: Namespace) -> int:
 
 def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
     from argparse import ArgumentParser
+    from functools import partial
 
     from mcpgen.runtime.startup.option_values import (
         parse_allowed_host,
@@ -196,8 +197,9 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         "over stdio, or over HTTP with --http.",
     )
     add = parser.add_argument
+    flag = partial(add, action="store_true")
     add("--version", action="version", version=f"{program} {package.version}")
-    add("--http", action="store_true", help="serve Streamable HTTP at /mcp")
+    flag("--http", help="serve Streamable HTTP at /mcp")
     add(
         "--host",
         type=parse_host,
@@ -210,10 +212,9 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         default=DEFAULT_PORT,
         help="where to listen; 0 takes a free one (default: %(default)s)",
     )
-    add("--sse", action="store_true", help="with --http: the 2024-11-05 transport too, at /sse")
-    add(
+    flag("--sse", help="with --http: the 2024-11-05 transport too, at /sse")
+    flag(
         "--allow-remote",
-        action="store_true",
         help="with --host: let other machines call the tools, with your credentials",
     )
     add(
@@ -233,9 +234,8 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         help="with --http: a web page's origin (https://app.example) that may use the server, also "
         "across origins (CORS); for several, give it several times",
     )
-    add(
+    flag(
         "--no-sessions",
-        action="store_true",
         help="with --http: keep nothing between requests, so that several processes can share them",
     )
     add(
@@ -244,17 +244,12 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
         metavar="NAME[,NAME]",
         help="list the tools of these tags or toolsets, and no others; `all` for every tool",
     )
-    add(
+    flag(
         "--check-env",
-        action="store_true",
         help="report which settings are missing or invalid and which tools need them, then exit",
     )
-    add(
-        "--live",
-        action="store_true",
-        help="with --check-env: also send one harmless request to the API",
-    )
-    add("--json", action="store_true", help="with --check-env: print the report as JSON")
+    flag("--live", help="with --check-env: also send one harmless request to the API")
+    flag("--json", help="with --check-env: print the report as JSON")
     add(
         "--drain-timeout",
         type=parse_seconds,
@@ -271,9 +266,7 @@ def _parse(package: ServerPackage, arguments: list[str]) -> Namespace:
     )
     options = parser.parse_args(arguments)
     if not options.http:
-        ignored = [
-            name for name in _HTTP_OPTIONS if vars(options)[name] != parser.get_default(name)
-        ]
+        ignored = [it for it in _HTTP_OPTIONS if getattr(options, it) != parser.get_default(it)]
         if ignored:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in ignored)
             parser.error(f"{names} {'requires' if len(ignored) == 1 else 'require'} --http")
