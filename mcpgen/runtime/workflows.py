@@ -170,8 +170,7 @@ class Workflow:
         Raises:
             ToolError: the step failed; the text lists the steps that took effect.
         """
-        self._report_progress(step)
-        if not self._is_reached(step) or not when:
+        if not self._begin(step, when):
             return Step()
         run = await self._repeat_until_settled(step, tool, arguments, expect, on_failure)
         if run is None:
@@ -198,14 +197,11 @@ class Workflow:
         Raises:
             ToolError: as `call`, or there are more than 100 arguments.
         """
-        self._report_progress(step)
-        if not self._is_reached(step) or not when:
+        if not self._begin(step, when):
             return Step(is_repeated=True)
         if len(arguments) > MAX_ITEMS:
-            count = len(arguments)
-            raise self._make_failure(
-                step, f"it is for {MAX_ITEMS} items at most, and has {count:,}"
-            )
+            why = f"it is for {MAX_ITEMS} items at most, and has {len(arguments):,}"
+            raise self._make_failure(step, why)
         runs = [
             await self._repeat_until_settled(step, tool, one, _NOTHING, on_failure)
             for one in arguments
@@ -224,11 +220,12 @@ class Workflow:
             raise self._make_failure(step, f"it goes through a list, and has {_shorten(value)}")
         return value
 
-    def _is_reached(self, step: str) -> bool:
-        """Return whether a step runs, i.e. no `GoTo` skips it."""
+    def _begin(self, step: str, when: bool) -> bool:
+        """Report progress; return whether the step runs: no condition and no `GoTo` skips it."""
+        self._report_progress(step)
         if self._target == step:
             self._target = None
-        return self._target is None
+        return when and self._target is None
 
     async def _repeat_until_settled(
         self,
@@ -266,14 +263,9 @@ class Workflow:
             attempt = self._done[number]
         else:
             try:
-                attempt = _Attempt(
-                    await self._ctx.run_tool(
-                        tool,
-                        without_absent(arguments),
-                        f"{step}-{number}",
-                        attempts=1 if own_retries else None,
-                    )
-                )
+                given, attempts = without_absent(arguments), 1 if own_retries else None
+                run = await self._ctx.run_tool(tool, given, f"{step}-{number}", attempts=attempts)
+                attempt = _Attempt(run)
             except InputRequiredError:
                 done = [_to_json(attempt) for attempt in self._attempts]
                 self._ctx.state = {**self._ctx.state, _DONE_KEY: done}
@@ -310,8 +302,7 @@ class Workflow:
             for name, run in self._effects
         ]
         lines += ["These steps took effect:", *done] if done else ["No step took effect before it."]
-        later = self._steps[self._steps.index(step) + 1 :]
-        if later:
+        if later := self._steps[self._steps.index(step) + 1 :]:
             lines.append(f"Not begun: {', '.join(f'`{name}`' for name in later)}.")
         return ToolError("\n".join(lines))
 
