@@ -119,6 +119,7 @@ class CircuitBreaker:
 
 MAX_CONCURRENT = 100
 MAX_WAITING = 200
+_QUEUE_FULL = "was not sent: too many calls to this API are in progress. Try again in a moment."
 SHARE_OF_FREE = 4
 """A caller may have at most this many times as many requests under way as there are free slots.
 
@@ -218,17 +219,11 @@ class ConcurrencyLimit:
         lengths = {name: len(queue) for name, queue in self._queues.items()}
         longest = max(lengths, key=lengths.__getitem__, default="")
         if lengths.get(longest, 0) <= lengths.get(caller, 0) + 1:
-            raise _make_queue_full_error()
+            raise OverloadedError(_QUEUE_FULL)
         waiter = self._queues[longest].pop()
         self._waiting -= 1
         if not waiter.done():
-            waiter.set_exception(_make_queue_full_error())
-
-
-def _make_queue_full_error() -> OverloadedError:
-    return OverloadedError(
-        "was not sent: too many calls to this API are in progress. Try again in a moment."
-    )
+            waiter.set_exception(OverloadedError(_QUEUE_FULL))
 
 
 MAX_ATTEMPTS = 3  # unless the contract of a tool has another number
