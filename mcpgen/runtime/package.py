@@ -239,17 +239,14 @@ class ServerPackage:
         return contract
 
     def _read_list(self, name: str) -> list[bytes]:
-        """Read the Tool objects of a generated list, each as compact JSON.
-
-        Packages of earlier versions have a file of JSON Lines instead.
-        """
+        """Read the Tool objects of a generated list, each as compact JSON."""
         path = f"_generated/{name}.json"
         try:
             return split_tools(self._read(path))
         except ValueError as error:
             raise ConfigurationError(f"`{path}` of `{self.name}` is damaged: {error}") from None
         except ConfigurationError as missing:
-            try:
+            try:  # packages of earlier versions have a file of JSON Lines instead
                 return self._read(f"{path}l").splitlines()
             except ConfigurationError:
                 raise missing from None
@@ -265,7 +262,6 @@ class ServerPackage:
 
 
 def _import_handlers(module: str) -> ModuleType:
-    """Import a module of `handlers/`."""
     try:
         return import_module(module)
     except Exception as error:  # the boundary: a module may raise anything

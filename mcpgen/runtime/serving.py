@@ -59,10 +59,8 @@ def serve(package: str, argv: Sequence[str] | None = None) -> int:
 
 
 def _find_problems(package: ServerPackage, toolsets: str) -> list[ConfigurationError]:
-    """Return why the server does not start: missing extras, invalid settings, unknown toolsets.
-
-    Modules are imported only if there is something to check.
-    """
+    """Return why the server does not start: missing extras, invalid settings, unknown toolsets."""
+    # Modules are imported only if there is something to check.
     contract = package.contract
     prefix = contract.get("env_prefix", "")
     problems: list[ConfigurationError] = []
@@ -110,10 +108,7 @@ def _refuse(problems: Sequence[ConfigurationError]) -> int:
 
 
 def _open_closed_descriptors() -> None:
-    """Open closed standard streams on the null device.
-
-    Otherwise the next file or socket would get the number of a standard stream.
-    """
+    """Open closed standard streams on the null device, so that no other file gets their numbers."""
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)

@@ -310,10 +310,7 @@ class Workflow:
 def _choose_action(
     attempt: _Attempt, actions: Sequence[FailureAction], repeats: Counter[int]
 ) -> FailureAction:
-    """Return the first action whose condition holds and whose retry limit is not reached.
-
-    Counts it in `repeats`.
-    """
+    """Return the first action whose condition holds and whose limit is not reached; count it."""
     for number, action in enumerate(actions):
         if not action.when(attempt.step):
             continue

@@ -232,11 +232,9 @@ def _check_token_url(url: str) -> str:
 
 
 def _check_issuer(discovery_url: str, issuer: object) -> None:
-    """Check the issuer of discovery metadata (OpenID Connect Discovery 1.0, section 4.3).
-
-    The token endpoint of another issuer may be an attacker's. The discovery URL omits a "/" at the
-    end of the issuer (section 4.1), and one without the well-known suffix implies no issuer.
-    """
+    """Check the issuer of discovery metadata (OpenID Connect Discovery 1.0, section 4.3)."""
+    # The token endpoint of another issuer may be an attacker's. The discovery URL omits a "/" at
+    # the end of the issuer (section 4.1), and one without the well-known suffix implies no issuer.
     expected, is_well_known, _ = discovery_url.partition(_WELL_KNOWN)
     if is_well_known and issuer not in (expected, f"{expected}/"):
         is_shown = isinstance(issuer, str) and issuer.isprintable() and len(issuer) < 300

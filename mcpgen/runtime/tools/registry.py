@@ -102,7 +102,7 @@ class ToolRegistry:
             handling = self._start_handler(tool, arguments, context)
             api = context.api
             value = await handling
-            if value is None:
+            if value is None:  # a response that the document does not describe is not dropped
                 value = api.last_value
             response = api.last_response
             # A workflow has no response of its own, and its value may hold those of its steps.
@@ -121,7 +121,6 @@ class ToolRegistry:
     def _make_result(
         self, tool: Tool, value: Any, response: HttpResponse | None, notes: tuple[str, ...]
     ) -> ToolResult:
-        """Return the result of a tool for what its handler returned."""
         if tool.name in self._projections:
             value, cuts = self._projections[tool.name].apply(value)
             notes = (*notes, *cuts)
@@ -171,11 +170,7 @@ class ToolRegistry:
     def _start_handler(
         self, tool: Tool, arguments: JsonObject, context: Context, attempts: int | None = None
     ) -> Awaitable[Any]:
-        """Validate the arguments and start a tool's handler, with `context.api` set.
-
-        If the handler returns None, callers use the response of the API: the document does not
-        describe it, but it is not dropped.
-        """
+        """Validate the arguments and start a tool's handler, with `context.api` set."""
         keywords = tool.prepare_arguments(arguments)
         rules = tool.rules if attempts is None else replace(tool.rules, attempts=attempts)
         api = context.api = self._client.bind(tool.name, rules)
@@ -187,7 +182,6 @@ class ToolRegistry:
         return self._handlers[tool.name](context, **keywords)
 
     def _apply_policies(self, tool: Tool) -> None:
-        """Apply the result policies of a tool's contract."""
         from mcpgen.runtime.tools.result_policies import apply_policies  # few tools need it
 
         name, entry = tool.name, tool.contract["shaping"]

@@ -82,11 +82,8 @@ def add_notes(result: ToolResult, notes: Iterable[str]) -> ToolResult:
 
 
 def _make_empty_content(shape: ResultShape) -> JsonObject | None:
-    """Return empty structured content if the tool lists an output schema.
-
-    Clients require structured content then, and no member of a listed schema is required.
-    """
-    return None if shape.output is None else {}
+    """Return {} if the tool lists an output schema: clients require structured content then."""
+    return None if shape.output is None else {}  # no member of a listed schema is required
 
 
 def _make_media_content(media: Media, uri: str) -> Content:

@@ -204,10 +204,7 @@ class ApiClient:
             for source in ("", *contract.get("sources", ()))
         }
         self.credentials = read_credentials(
-            contract,
-            environ,
-            base_urls=self._base_urls,
-            clock=self.environment.clock,
+            contract, environ, base_urls=self._base_urls, clock=self.environment.clock
         )
         self.settings = Settings(contract, environ)
         keys = environ.get(f"{contract['env_prefix']}STATE_KEYS", "").split(",")
@@ -327,16 +324,13 @@ class ApiClient:
     def _choose_credentials(
         self, operation: str, base_url: str, rules: RequestRules
     ) -> Mapping[str, Sequence[str]]:
-        """Choose the credentials of a request. Only confirmed origins may receive credentials.
-
-        If they are optional, a request to another origin is sent without them.
-        """
+        """Choose the credentials of a request. Only confirmed origins may receive credentials."""
         requirement = self.credentials.choose(operation, rules.security)
         own = rules.servers
         if not own or self._base_urls[rules.source].is_confirmed(base_url, own):
             return requirement
         if any(not alternative for alternative in rules.security):
-            requirement = {}
+            requirement = {}  # they are optional: another origin is asked without them
         if requirement or not self.settings.secret_names.isdisjoint(
             (*rules.needs_settings, *rules.uses_settings)
         ):

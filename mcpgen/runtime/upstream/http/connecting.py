@@ -202,7 +202,6 @@ class Connector:
 
 
 def _select_public(addresses: Sequence[str], host: str, setting: str) -> tuple[str, ...]:
-    """Return the public addresses of a host."""
     public = tuple(it for it in addresses if is_public_address(ip_address(it)))
     if public:
         return public

@@ -203,10 +203,8 @@ def _encode_styled(name: str, value: Any, encoding: JsonObject) -> Iterator[_Par
 
 
 def _list_fixed_headers(encoding: JsonObject, name: str | None) -> Iterator[tuple[str, str]]:
-    """List the headers of a part whose schemas allow a single value; others cannot be set.
-
-    Headers that mcpgen writes are skipped: `Content-*` of a named part, `Content-Type` of others.
-    """
+    """List the headers of a part whose schemas allow a single value; others cannot be set."""
+    # mcpgen itself writes `Content-*` of a named part, and `Content-Type` of others.
     ours = "content-" if name is not None else "content-type"
     for header in encoding.get("headers", ()):
         fixed = read_fixed_value(header.get("schema"))
@@ -215,10 +213,7 @@ def _list_fixed_headers(encoding: JsonObject, name: str | None) -> Iterator[tupl
 
 
 def _choose_type(wanted: str, known: str) -> str:
-    """Return the file's media type if the encoding allows it, else the first type it lists.
-
-    `wanted` may list several types and ranges: "image/png, image/*".
-    """
+    """Return the file's type if `wanted` ("image/png, image/*") allows it, else its first type."""
     options = [option.strip() for option in wanted.split(",") if option.strip()]
     if not options:
         return known
