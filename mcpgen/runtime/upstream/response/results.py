@@ -62,11 +62,12 @@ def _decode(response: HttpResponse, accept: tuple[str, ...], redactor: Redactor)
         return _decode_json_body(response, redactor)
     if is_stream(media_type) and _is_accepted(media_type, accept):
         check_size(response.body)
-        return parse_stream(media_type, _decode_text(response), is_cut_off=response.is_cut_off)
+        text = decode_text(response.body, _find_codec(response) or "utf-8")
+        return parse_stream(media_type, text, is_cut_off=response.is_cut_off)
     if not media_type or (not _is_accepted(media_type, accept) and _looks_like_json(response)):
         return _guess_value(response)
     if not _is_accepted(media_type, accept):
-        excerpt = redactor.excerpt(_decode_text(response, _BEGINNING_BYTES))
+        excerpt = redactor.excerpt(_decode_beginning(response))
         shown = "" if _is_binary(media_type) else f" It begins: {excerpt}"
         expected = " or ".join(f"`{entry}`" for entry in accept)
         raise MalformedResponseError(
@@ -74,17 +75,21 @@ def _decode(response: HttpResponse, accept: tuple[str, ...], redactor: Redactor)
         )
     if _is_binary(media_type):
         return Media(response.body, media_type)
-    if not _find_codec(response):
+    codec = _find_codec(response)
+    if not codec:
         return Media(response.body, media_type, "It is text in an unsupported charset.")
-    return _decode_text(response)
+    return decode_text(response.body, codec)
 
 
 def _is_accepted(media_type: str, accept: tuple[str, ...]) -> bool:
-    return not accept or any(
-        wanted in {"*/*", media_type}
-        or (wanted.endswith("/*") and media_type.startswith(wanted[:-1]))
-        for wanted in map(essence_of, accept)
-    )
+    if not accept:
+        return True
+    for wanted in map(essence_of, accept):
+        if wanted in {"*/*", media_type}:
+            return True
+        if wanted.endswith("/*") and media_type.startswith(wanted[:-1]):
+            return True
+    return False
 
 
 def _is_binary(media_type: str) -> bool:
@@ -131,7 +136,7 @@ def _decode_json_body(response: HttpResponse, redactor: Redactor) -> Any:
             f"answered {response.status} with JSON that is nested too deeply to be read"
         ) from None
     except ValueError:
-        excerpt = redactor.excerpt(_decode_text(response, _BEGINNING_BYTES), 300)
+        excerpt = redactor.excerpt(_decode_beginning(response), 300)
         raise MalformedResponseError(
             f"answered {response.status} with invalid JSON. It begins: {excerpt}"
         ) from None
@@ -141,8 +146,8 @@ def _find_codec(response: HttpResponse) -> str:
     return find_codec(find_charset(response.header("Content-Type")))
 
 
-def _decode_text(response: HttpResponse, max_bytes: int | None = None) -> str:
-    return decode_text(response.body[:max_bytes], _find_codec(response) or "utf-8")
+def _decode_beginning(response: HttpResponse) -> str:
+    return decode_text(response.body[:_BEGINNING_BYTES], _find_codec(response) or "utf-8")
 
 
 # Errors
@@ -215,7 +220,7 @@ def _describe_reason(
     is_page = media_type in {"text/html", "application/xhtml+xml"}  # it only repeats the status
     if not response.body or is_page or _is_binary(media_type):
         return ""
-    return redactor.excerpt(_decode_text(response, _BEGINNING_BYTES))
+    return redactor.excerpt(_decode_beginning(response))
 
 
 def _suggest_next_step(status: int, retry_after: float | None, variables: tuple[str, ...]) -> str:
