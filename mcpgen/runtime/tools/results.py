@@ -109,9 +109,13 @@ _CUT_OFF_NOTE = "Cut: the response went on, and this is its beginning."
 
 def _make_json_result(value: Any, shape: ResultShape, *, is_cut_off: bool) -> ToolResult:
     short = shorten(value)
-    meta: JsonObject = {TRUNCATED_KEY: True} if is_cut_off or short.notes else {}
-    notes = [_CUT_OFF_NOTE] if is_cut_off else []
+    meta: JsonObject = {}
+    notes: list[str] = []
+    if is_cut_off:
+        meta[TRUNCATED_KEY] = True
+        notes.append(_CUT_OFF_NOTE)
     if short.notes:
+        meta[TRUNCATED_KEY] = True
         notes.append(
             f"Cut, since the whole is too long: {'; '.join(short.notes)}. "
             "A filter, fewer fields or a smaller page shows the rest."

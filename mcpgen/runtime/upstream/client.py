@@ -294,12 +294,11 @@ class ApiClient:
         requirement = self._choose_credentials(operation, base_url, rules)
         private_setting = self._base_urls[rules.source].private_addresses_setting(rules.servers)
         timeout_seconds = rules.timeout_seconds or self._deadline_seconds
-        deadline = asyncio.timeout(timeout_seconds)
+        course = Course(asyncio.timeout(timeout_seconds))
         caller = "" if owner is None else owner.caller
-        course = Course(deadline)
         call = ApiCall(self._get_sender(), self._limits, self.environment, caller, course)
         try:
-            async with deadline:
+            async with course.deadline:
                 response = await call.run(
                     base_url,
                     requirement,

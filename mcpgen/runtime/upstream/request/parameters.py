@@ -369,11 +369,13 @@ def _forbid(delimiter: str, encode: Encode) -> Encode:
 
 
 def _format_deep_object(name: str, value: Any, encode: Encode) -> list[str]:
-    if not isinstance(value, (dict, list, tuple)):
+    if isinstance(value, dict):
+        members = [(f"{name}%5B{encode(key)}%5D", item) for key, item in value.items()]
+    elif isinstance(value, (list, tuple)):
+        members = [(f"{name}%5B{index}%5D", item) for index, item in enumerate(value)]
+    else:
         return [f"{name}={encode(format_primitive(value))}"]
-    members = value.items() if isinstance(value, dict) else enumerate(value)
-    inner = [(f"{name}%5B{encode(str(key))}%5D", item) for key, item in members]
-    return [pair for key, item in inner for pair in _format_deep_object(key, item, encode)]
+    return [pair for key, item in members for pair in _format_deep_object(key, item, encode)]
 
 
 # Headers and cookies
@@ -389,9 +391,11 @@ def format_header(rule: ParameterRule, value: Any) -> str:
         UnsendableError: it contains characters other than visible ASCII and inner spaces, or an
             item contains the separator.
     """
-    if rule.content_type and is_json(rule.content_type):
-        return json.dumps(value, separators=(",", ":"))  # escapes what is not ASCII
-    if rule.content_type or not isinstance(value, (list, tuple, dict)):
+    if rule.content_type:
+        if is_json(rule.content_type):
+            return json.dumps(value, separators=(",", ":"))  # escapes what is not ASCII
+        return check_header_value(format_primitive(value))
+    if not isinstance(value, (list, tuple, dict)):
         return check_header_value(format_primitive(value))
     delimiter = _DELIMITERS.get(rule.style, ",")
     encode = _forbid(delimiter, check_header_value)
