@@ -136,56 +136,41 @@ def snake_case(text: str) -> str:
 
 
 VERBS = frozenset(
-    {
-        "abort", "accept", "acknowledge", "activate", "add", "adjust", "allow", "append",
-        "apply", "approve", "archive", "assign", "attach", "authenticate", "authorize",
-        "autocomplete", "await", "ban", "begin", "bind", "browse", "build", "calculate",
-        "call", "cancel", "capture", "change", "charge", "check", "clean", "clear", "clone",
-        "close", "commit", "compare", "compile", "complete", "compute", "configure", "confirm",
-        "connect",
-        "consume", "convert", "copy", "count", "create", "deactivate", "decline", "decode",
-        "decrypt", "delete", "deny", "deploy", "deprecate", "describe", "destroy", "detach",
-        "detect", "disable", "disconnect", "discover", "dismiss", "dispatch", "download",
-        "duplicate", "edit", "enable", "encode", "encrypt", "enqueue", "ensure", "enter",
-        "evaluate", "exchange", "execute", "expire", "explain", "export", "extract", "fetch",
-        "find", "finish", "flush", "follow", "force", "generate", "get", "give", "grant",
-        "handle", "hide", "identify", "ignore", "import", "increment", "initialize", "initiate",
-        "insert", "install", "instantiate", "introspect", "invalidate", "invite", "invoke",
-        "join", "kick", "kill", "launch", "leave", "link", "list", "load", "lock", "login",
-        "logout", "lookup", "make", "mark", "match", "merge", "migrate", "modify", "move",
-        "mute", "notify", "obtain", "open", "overwrite", "parse", "patch", "pause", "perform",
-        "persist", "pick", "pin", "ping", "play", "poll", "populate", "prepare", "preview",
-        "print", "process", "promote", "provide", "provision", "publish", "pull", "purchase",
-        "purge", "push", "put", "query", "read", "rebuild", "recalculate", "receive", "recover",
-        "redeem", "redeliver", "refresh", "refund", "regenerate", "register", "reindex",
-        "reject", "release", "reload", "remove", "rename", "render", "renew", "reopen",
-        "reorder", "replace", "replay", "reply", "report", "request", "reschedule", "resend",
-        "reset", "resize", "resolve", "respond", "restart", "restore", "resume", "retrieve",
-        "retry", "return", "revert", "revoke", "rotate", "run", "save", "scale", "scan",
-        "search", "seek", "select", "send", "set", "share", "show", "shutdown", "sign",
-        "simulate", "skip", "sort", "split", "start", "stop", "store", "submit", "subscribe",
-        "suggest", "suspend", "swap", "switch", "sync", "synchronize", "terminate", "test",
-        "toggle", "track", "transfer", "transform", "translate", "trigger", "unarchive",
-        "unassign", "unban", "unblock", "undelete", "undeploy", "unfollow", "uninstall",
-        "unlink", "unlock", "unmute", "unpin", "unpublish", "unregister", "unshare", "unstar",
-        "unsubscribe", "unwatch", "update", "upgrade", "upload", "upsert", "use", "validate",
-        "verify", "view", "void", "watch", "withdraw", "write",
-    }
-)  # fmt: skip
+    """
+    abort accept acknowledge activate add adjust allow append apply approve archive assign
+    attach authenticate authorize autocomplete await ban begin bind browse build calculate call
+    cancel capture change charge check clean clear clone close commit compare compile complete
+    compute configure confirm connect consume convert copy count create deactivate decline
+    decode decrypt delete deny deploy deprecate describe destroy detach detect disable
+    disconnect discover dismiss dispatch download duplicate edit enable encode encrypt enqueue
+    ensure enter evaluate exchange execute expire explain export extract fetch find finish flush
+    follow force generate get give grant handle hide identify ignore import increment initialize
+    initiate insert install instantiate introspect invalidate invite invoke join kick kill
+    launch leave link list load lock login logout lookup make mark match merge migrate modify
+    move mute notify obtain open overwrite parse patch pause perform persist pick pin ping play
+    poll populate prepare preview print process promote provide provision publish pull purchase
+    purge push put query read rebuild recalculate receive recover redeem redeliver refresh
+    refund regenerate register reindex reject release reload remove rename render renew reopen
+    reorder replace replay reply report request reschedule resend reset resize resolve respond
+    restart restore resume retrieve retry return revert revoke rotate run save scale scan search
+    seek select send set share show shutdown sign simulate skip sort split start stop store
+    submit subscribe suggest suspend swap switch sync synchronize terminate test toggle track
+    transfer transform translate trigger unarchive unassign unban unblock undelete undeploy
+    unfollow uninstall unlink unlock unmute unpin unpublish unregister unshare unstar
+    unsubscribe unwatch update upgrade upload upsert use validate verify view void watch
+    withdraw write
+    """.split()
+)
 """Verbs that begin the names of operations."""
 
 _NOUNS_TOO = frozenset(
-    {
-        "build", "call", "change", "charge", "check", "commit", "copy", "count",
-        "exchange", "force", "grant", "handle", "import", "invite", "link", "list",
-        "lock", "mark", "match", "mute", "notify", "open", "pick",
-        "pin", "play", "poll", "print", "process", "purchase", "query",
-        "refund", "release", "report", "request", "return", "run", "scale", "scan",
-        "set", "share", "show", "sign", "split", "start", "stop", "store", "suspend", "swap",
-        "switch", "sync", "test", "track", "transfer", "trigger", "upgrade",
-        "use", "view", "void", "watch",
-    }
-)  # fmt: skip
+    """
+    build call change charge check commit copy count exchange force grant handle import invite
+    link list lock mark match mute notify open pick pin play poll print process purchase query
+    refund release report request return run scale scan set share show sign split start stop
+    store suspend swap switch sync test track transfer trigger upgrade use view void watch
+    """.split()
+)
 
 
 def is_verb(word: str) -> bool:
@@ -225,17 +210,14 @@ _SINGULARS = {
     "zombies": "zombie",
 }  # fmt: skip
 _NOT_PLURAL = frozenset(
-    {
-        "alias", "always", "analytics", "atlas", "aws", "barracks", "bias", "bios", "canvas",
-        "chaos", "christmas", "corps", "cors", "css", "diagnostics", "dns", "economics",
-        "electronics", "ethics", "gas", "gps", "graphics", "headquarters", "https", "ios",
-        "jeans", "js", "kms", "kubernetes", "lens", "logistics", "mathematics", "means",
-        "metadata", "mms", "news", "os", "overseas", "pancreas", "perhaps", "physics", "pos",
-        "premises", "previous", "robotics", "rss", "sales", "scissors", "series", "settings",
-        "sms", "sns", "species", "sqs", "statistics", "success", "tennis", "thanks", "this",
-        "tls", "trousers", "vas", "vps", "was", "windows", "ws", "yes",
-    }
-)  # fmt: skip
+    """
+    alias always analytics atlas aws barracks bias bios canvas chaos christmas corps cors css
+    diagnostics dns economics electronics ethics gas gps graphics headquarters https ios jeans
+    js kms kubernetes lens logistics mathematics means metadata mms news os overseas pancreas
+    perhaps physics pos premises previous robotics rss sales scissors series settings sms sns
+    species sqs statistics success tennis thanks this tls trousers vas vps was windows ws yes
+    """.split()
+)
 
 
 @lru_cache(maxsize=8192)
