@@ -2,62 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
-from mcpgen.ir.api import (
-    Api,
-    Encoding,
-    MediaType,
-    Operation,
-    Parameter,
-    RequestBody,
-    Response,
-    SchemeUse,
-    SecurityScheme,
-    Server,
-    ServerVariable,
-)
+from msgspec import Struct
+
+from mcpgen.ir.api import Api, Operation
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 
 _NOT_FOR_THE_MOCK = frozenset(
-    {
-        "at",
-        "declared",
-        "deprecated",
-        "description",
-        "extension_name",
-        "extensions",
-        "is_generated",
-        "is_public",
-        "operation_id",
-        "outer_extensions",
-        "published_arguments",
-        "reserved",
-        "root_part",
-        "source",
-        "summary",
-        "tag",
-        "tags",
-        "xml_root",
-    }
+    """
+    at declared deprecated description extension_name extensions is_generated is_public
+    operation_id outer_extensions published_arguments reserved root_part source summary tag tags
+    xml_root
+    """.split()
 )
-
-
-_FIELDS_FOR_THE_MOCK: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(name for name in kind.__struct_fields__ if name not in _NOT_FOR_THE_MOCK)
-    for kind in (
-        Encoding,
-        MediaType,
-        Operation,
-        Parameter,
-        RequestBody,
-        Response,
-        SchemeUse,
-        SecurityScheme,
-        Server,
-        ServerVariable,
-    )
-}
 
 
 def upstream_file(api: Api) -> dict[str, JsonValue]:
@@ -85,15 +44,17 @@ def _operation(operation: Operation) -> JsonObject:
 
 def as_json(node: object) -> JsonValue:
     """Spell a node of the IR as JSON: its own field names, without places and prose."""
-    names = _FIELDS_FOR_THE_MOCK.get(type(node))
-    if names is not None:
-        return {name: as_json(getattr(node, name)) for name in names}
     if isinstance(node, str | int | None):  # most are
         return node
+    if isinstance(node, Struct):
+        return {name: as_json(getattr(node, name)) for name in _list_fields(type(node))}
     if isinstance(node, tuple):
         return [as_json(item) for item in node]
-    if isinstance(node, Mapping) and any(
-        type(item) in _FIELDS_FOR_THE_MOCK for item in node.values()
-    ):
+    if isinstance(node, Mapping) and any(isinstance(item, Struct) for item in node.values()):
         return {key: as_json(item) for key, item in node.items()}
     return node
+
+
+@functools.cache
+def _list_fields(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name not in _NOT_FOR_THE_MOCK)
