@@ -142,7 +142,7 @@ class Calls:
     def __init__(self, plan: ServerPlan) -> None:
         api = plan.api
         self._schemas = Schemas(api.schemas)
-        self._shapes = Shapes(api.schemas, "request")
+        self.shapes = Shapes(api.schemas, "request")
         self.sent, self.answered = make_samples(api.schemas)
         self._schemes = {scheme.id: scheme for scheme in api.security_schemes}
         self.settings = SettingSamples(plan, self.sent)
@@ -204,7 +204,7 @@ class Calls:
             return value
         offered = {wire: name for name, wire in tool.wire_names.items()}
         schemas = [argument.schema for argument in tool.arguments if argument.name == name]
-        return rename_to_safe(value, schemas, self._shapes, offered)
+        return rename_to_safe(value, schemas, self.shapes, offered)
 
     def _find_credential_place(self, scheme_id: str) -> tuple[str, str]:
         scheme = self._schemes.get(scheme_id)
@@ -329,7 +329,7 @@ class Calls:
 
     def body_schema(self, media_type: MediaType) -> JsonSchema:
         """Return the schema of the argument `body` for this media type."""
-        return body_schema(media_type, self._shapes.of)
+        return body_schema(media_type, self.shapes.of)
 
 
 def _choose_from_range(media_type: str) -> str:

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from mcpgen.contract import failures
 from mcpgen.diagnostics import Problems
-from mcpgen.ir.api import MediaType, Operation, SecurityScheme
+from mcpgen.ir.api import Operation, SecurityScheme
 from mcpgen.ir.manifest import PollEntry
 from mcpgen.ir.tool_plan import ResultPolicies, ServerPlan, ToolPlan
-from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.cases.calls import PLACES, Call, Calls, choose_requirement, get_schema
-from mcpgen.plan.cases.pages import Pages
+from mcpgen.plan.cases.pages import make_pages
 from mcpgen.plan.cases.refusals import MOST_REFUSALS, Refusals
 from mcpgen.plan.cases.variations import Variations
 from mcpgen.plan.schemas.tool_schema import list_response_schemas
@@ -61,11 +60,8 @@ class _Making:
 
     def __init__(self, plan: ServerPlan) -> None:
         self._calls = Calls(plan)
-        shapes = Shapes(plan.api.schemas, "request")
-        self._variations = Variations(self._calls, shapes)
-        self._refusals = Refusals(self._calls, shapes)
-        self._answered = self._calls.answered
-        self._pages = Pages(shapes, self._calls, self._answered)
+        self._variations = Variations(self._calls)
+        self._refusals = Refusals(self._calls)
         asked_for = {
             scheme.id: _find_requested_parts(scheme) for scheme in plan.api.security_schemes
         }
@@ -103,8 +99,7 @@ class _Making:
             entry["refused"] = self._collect_refusals(tool, smallest, fullest, untested)
             entry |= self._make_pages(tool, smallest, untested)
             entry["failures"] = list(_iterate_failures(tool))
-            if choose_requirement(tool.operation):
-                used = choose_requirement(tool.operation)
+            if used := choose_requirement(tool.operation):
                 entry["variables"] = _collect_variables(used, self._configured)
                 entry["credentials"] = list(self._iterate_credential_cases(tool))
         if untested:
@@ -116,10 +111,9 @@ class _Making:
         used = [fixed.setting for fixed in tool.fixed if fixed.setting is not None]
         if not used:
             return {}
-        needed = sorted({setting.name for setting in used if setting.required})
         return {
             "settings": self._calls.settings.environment([tool]),
-            "needed_settings": needed,
+            "needed_settings": sorted({setting.name for setting in used if setting.required}),
         }
 
     def _make_fullest(self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]) -> Call:
@@ -158,7 +152,7 @@ class _Making:
         self, tool: ToolPlan, smallest: Call, untested: list[JsonObject]
     ) -> dict[str, JsonObject]:
         try:
-            pages = self._pages.of(tool, smallest)
+            pages = make_pages(tool, smallest, self._calls)
         except CannotSampleError as error:
             untested.append(_make_untested("pages", str(error)))
             return {}
@@ -166,13 +160,15 @@ class _Making:
 
     def _explain_unanswerable(self, operation: Operation) -> str:
         """Explain why the mock API cannot generate a response; "" if it can."""
-        reasons = (
-            self._explain_unsampled(media_type)
-            for response in operation.responses
-            for media_type in response.content
-            if response.status.startswith("2") and is_json(media_type.media_type)
-        )
-        return next(filter(None, reasons), "")
+        for response in operation.responses:
+            for media_type in response.content:
+                if response.status.startswith("2") and is_json(media_type.media_type):
+                    try:
+                        schema, examples = get_schema(media_type), media_type.examples
+                        self._calls.answered.choose_example(schema, examples)
+                    except CannotSampleError as error:
+                        return str(error)
+        return ""
 
     def _make_awaited_reply(self, operation: Operation, poll: PollEntry) -> JsonObject:
         """Return the response at which a tool stops polling."""
@@ -180,15 +176,8 @@ class _Making:
         for name in reversed(poll.until.split(".")):
             wanted = {"type": "object", "properties": {name: wanted}, "required": [name]}
         schemas, _ = list_response_schemas(operation)
-        body = self._answered.sample({"allOf": [{"anyOf": schemas}, wanted]}, seed="awaited")
+        body = self._calls.answered.sample({"allOf": [{"anyOf": schemas}, wanted]}, seed="awaited")
         return {"status": _choose_success_status(operation), "body": body}
-
-    def _explain_unsampled(self, media_type: MediaType) -> str:
-        try:
-            self._answered.choose_example(get_schema(media_type), media_type.examples)
-        except CannotSampleError as error:
-            return str(error)
-        return ""
 
     def _iterate_credential_cases(self, tool: ToolPlan) -> Iterator[JsonObject]:
         """Yield the sent or missing credentials for each incomplete configuration."""

@@ -195,10 +195,10 @@ _NEVER_REFUSED = frozenset({"format", "type"})  # most formats only describe; a 
 class Refusals:
     """Generation of calls that the tools of one API must reject."""
 
-    def __init__(self, calls: Calls, schemas: Shapes) -> None:
+    def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._shapes = schemas
-        self._violations = Violations(schemas)
+        self._shapes = calls.shapes
+        self._violations = Violations(calls.shapes)
 
     def of(
         self, tool: ToolPlan, smallest: Call, fullest: Call

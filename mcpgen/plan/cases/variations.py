@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from mcpgen.ir.api import MediaType, Parameter
 from mcpgen.ir.tool_plan import ToolPlan
-from mcpgen.jsonschema.direction import Shape, Shapes
+from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.plan.arguments.media_types import Kind, classify_body, is_range
@@ -73,9 +73,9 @@ _KINDS = (
 class Variations:
     """Generation of such calls for the tools of one API."""
 
-    def __init__(self, calls: Calls, shapes: Shapes) -> None:
+    def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._shapes = shapes
+        self._shapes = calls.shapes
         self._named_tool: ToolPlan | None = None
         self._named: dict[tuple[str, str], list[str]] = {}
 
