@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -15,6 +16,7 @@ from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.plan.arguments.overrides import make_members_optional
 from mcpgen.plan.cases.calls import Call, Calls
 from mcpgen.plan.cases.travelling import travels
+from mcpgen.text.json_pointer import json_pointer
 
 _MAX_DEPTH = 6
 _LONGEST_TEXT = 2000
@@ -31,14 +33,9 @@ _RULES_OF_TYPES = (
 )
 
 
-class Violation(Struct, frozen=True):
-    """A value that violates one rule, at a location inside it ("" for the value itself)."""
-
-    place: str  # a JSON Pointer
-    rule: str  # a keyword
-    value: JsonValue
-
-
+_Violation: TypeAlias = tuple[str, str, JsonValue]
+"""The JSON Pointer of a location inside a value ("" for all of it), the keyword that is violated
+there, and the value that violates it."""
 _Put = Callable[[JsonValue], JsonValue]
 """A function that returns the whole value with another one at a location."""
 
@@ -49,7 +46,7 @@ class Violations:
     def __init__(self, shapes: Shapes) -> None:
         self._shapes = shapes
 
-    def of(self, schema: JsonSchema, value: JsonValue) -> Iterator[Violation]:
+    def of(self, schema: JsonSchema, value: JsonValue) -> Iterator[_Violation]:
         """Yield values that violate each rule that applies to `value`, the outer rules first.
 
         `value` is valid. The caller checks that the results are invalid: a choice may still allow
@@ -60,14 +57,14 @@ class Violations:
 
     def _iterate_violations(
         self, schema: JsonSchema, value: JsonValue, place: str, put: _Put, inside: frozenset[str]
-    ) -> Iterator[Violation]:
+    ) -> Iterator[_Violation]:
         name = find_reference(schema)
         if name in inside or place.count("/") > _MAX_DEPTH:
             return
         inside |= {name} if name else set()
         keywords = self._shapes.of(schema).keywords
         for rule, broken in _iterate_breaking(keywords, value):
-            yield Violation(place, rule, put(broken))
+            yield place, rule, put(broken)
         if isinstance(value, dict):
             yield from self._iterate_member_violations(keywords, value, place, put, inside)
         if isinstance(value, list) and value and "items" in keywords:
@@ -80,25 +77,21 @@ class Violations:
 
     def _iterate_member_violations(
         self, keywords: JsonObject, value: JsonObject, place: str, put: _Put, inside: frozenset[str]
-    ) -> Iterator[Violation]:
+    ) -> Iterator[_Violation]:
         for name in keywords.get("required", ()):
             if name in value:
                 left = {key: member for key, member in value.items() if key != name}
-                yield Violation(f"{place}/{_escape_token(name)}", "required", put(left))
+                yield place + json_pointer((name,)), "required", put(left)
         properties = keywords.get("properties", {})
         for name in sorted(value.keys() & properties.keys()):
 
             def put_member(new: JsonValue, name: str = name) -> JsonValue:
                 return put({**value, name: new})
 
-            at_member = f"{place}/{_escape_token(name)}"
+            at_member = place + json_pointer((name,))
             yield from self._iterate_violations(
                 properties[name], value[name], at_member, put_member, inside
             )
-
-
-def _escape_token(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def _iterate_breaking(keywords: JsonObject, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
@@ -250,11 +243,8 @@ class Refusals:
                     "arguments": {given.name: self._calls.rename_members(tool, given.name, value)},
                     "says": f"/{given.name}",
                 }
-        unbroken += [
-            f"`{rule}` of `/{given.name}{place}`"
-            for (place, rule), value in broken.items()
-            if value is UNSET and rule not in _NEVER_REFUSED
-        ]
+            elif rule not in _NEVER_REFUSED:
+                unbroken.append(f"`{rule}` of `/{given.name}{place}`")
 
     def _find_breaking_values(
         self, tool: ToolPlan, given: _Given
@@ -267,19 +257,19 @@ class Refusals:
         fitting = [self._calls.sent.checker(schema) for schema in given.schemas]
         broken: dict[tuple[str, str], JsonValue | UnsetType] = {}
         settled: set[tuple[str, str]] = set()
-        for violation in self._violations.of(given.schemas[0], given.value):
-            rule = (violation.place, violation.rule)
-            member = violation.place.removeprefix("/").partition("/")[0]
+        for place, keyword, value in self._violations.of(given.schemas[0], given.value):
+            rule = (place, keyword)
+            member = place.removeprefix("/").partition("/")[0]
             if rule in settled or (given.name == "body" and member in fixed):
                 continue
             before = broken.setdefault(rule, UNSET)
-            if any(fits(violation.value) for fits in fitting):
+            if any(fits(value) for fits in fitting):
                 continue
-            if given.could_travel(violation.value):
+            if given.could_travel(value):
                 settled.add(rule)
             elif before is not UNSET:
                 continue
-            broken[rule] = _drop_fixed(violation.value, fixed, given.name)
+            broken[rule] = _drop_fixed(value, fixed, given.name)
         return broken
 
 
