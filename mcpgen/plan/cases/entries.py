@@ -21,7 +21,7 @@ from mcpgen.text.media_types import essence_of
 
 _SHOWN_RULES = 5
 _RULES, _MORE_RULES = "rules", "more rules"
-_GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
+GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
 _TEST_BY_HAND = "write a test in `tests/` if one of these rules matters"
 _HELP = {_RULES: _TEST_BY_HAND, _MORE_RULES: _TEST_BY_HAND}
 _UNHEARD_OF = "application/x-unheard-of"
@@ -50,7 +50,7 @@ def make_cases(
                 else f"no sample generated for the test case {case}",
                 at=tool.operation.at,
                 why=told["why"],
-                help=_HELP.get(told["what"], _GIVE_EXAMPLE),
+                help=_HELP.get(told["what"], GIVE_EXAMPLE),
             )
     return entries
 

@@ -38,8 +38,7 @@ from mcpgen.jsonschema.values import compare, value_at, without_absent
 from mcpgen.plan.arguments.input_refs import INPUT, compose_body
 from mcpgen.plan.arguments.media_types import is_json
 from mcpgen.plan.cases.calls import PLACES, SettingSamples, choose_requirement, get_schema
-
-_NO_STEP = ""
+from mcpgen.plan.cases.entries import GIVE_EXAMPLE
 
 
 class Fault(Struct, frozen=True):
@@ -51,6 +50,9 @@ class Fault(Struct, frozen=True):
     times: int
 
 
+_NO_FAULT = Fault("", 0, 0, 0)
+
+
 @dataclass(slots=True)
 class Course:
     """A simulated run of a workflow."""
@@ -59,7 +61,7 @@ class Course:
     inputs: JsonObject
     replies: Mapping[str, JsonObject]  # by operation
     request: Callable[[StepPlan, JsonObject], JsonObject]  # returns the request of a step
-    fault: Fault | None = None
+    fault: Fault = _NO_FAULT
     requests: list[JsonObject] = field(init=False, default_factory=list)
     steps: list[str] = field(init=False, default_factory=list)  # of each request
     faults: int = field(init=False, default=0)  # number of error responses
@@ -115,7 +117,7 @@ class Course:
             self.requests.append(request)
             self.steps.append(step.id)
             reply = self.replies[step.operation]
-            if is_error and self.fault is not None:
+            if is_error:
                 self.faults += 1
                 reply = {"status": self.fault.status, "body": {}}
             self._answers[step.id] = [reply.get("body")]  # criteria apply to this run only
@@ -137,13 +139,13 @@ class Course:
 
     def _is_error(self, step: StepPlan) -> bool:
         fault = self.fault
-        is_hit = fault is not None and fault.step == step.id and len(self.requests) >= fault.at
-        return is_hit and fault is not None and self.faults < fault.times
+        is_hit = fault.step == step.id and len(self.requests) >= fault.at
+        return is_hit and self.faults < fault.times
 
     def _follow(self, step: StepPlan) -> None:
         for action in step.on_success:
             if all(self.holds(each.condition) for each in action.criteria):
-                self._target = action.target if action.kind == "goto" else _NO_STEP
+                self._target = action.target if action.kind == "goto" else ""  # no step
                 return
 
     def _choose_action(self, step: StepPlan, repeats: Counter[int]) -> Action | None:
@@ -199,8 +201,6 @@ _USUAL_ERRORS = (404, 409, 422, 429, 500, 503)
 _ALWAYS = 1000  # times, more than any step is tried
 _WISHES: tuple[Which, ...] = ("example", "largest")
 
-_GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
-
 
 def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject]:
     """Return the entries of `tests/generated/workflows.json`, by workflow.
@@ -218,7 +218,7 @@ def make_workflow_cases(plan: ServerPlan, problems: Problems) -> list[JsonObject
                 "untested",
                 f"no sample generated for the test of the workflow `{workflow.name}`",
                 why=f"no generated inputs and answers lead through all steps: {error}",
-                help=f"{_GIVE_EXAMPLE}, or write a test in `tests/`",
+                help=f"{GIVE_EXAMPLE}, or write a test in `tests/`",
             )
     return entries
 
@@ -265,25 +265,13 @@ class _Making:
         """Return the entry of a course; `others` take other steps without an error."""
         entry: JsonObject = {
             "tool": course.workflow.name,
-            "arguments": course.inputs,
-            "replies": course.replies,
-            "requests": course.requests,
-            "result": course.result(),
+            **_describe(course),
             "failure": self._find_failure(course),
         }
         used = [self._tools[step.tool] for step in course.workflow.steps]
         if settings := self._settings.environment(used):
             entry["settings"] = settings
-        detours = [
-            {
-                "arguments": other.inputs,
-                "replies": other.replies,
-                "requests": other.requests,
-                "result": other.result(),
-            }
-            for other in others
-        ]
-        if detours := [*detours, *self._iterate_detours(course)]:
+        if detours := [*map(_describe, others), *self._iterate_detours(course)]:
             entry["detours"] = detours
         return entry
 
@@ -416,10 +404,18 @@ def _build_request(tool: ToolPlan, arguments: JsonObject, settings: SettingSampl
     return {key: value for key, value in request.items() if key not in PLACES or value}
 
 
+def _describe(course: Course) -> JsonObject:
+    """Return what the caller, the API and the server send in a course."""
+    return {
+        "arguments": course.inputs,
+        "replies": course.replies,
+        "requests": course.requests,
+        "result": course.result(),
+    }
+
+
 def _describe_fault(course: Course) -> JsonObject:
     """Return the error responses of a course."""
-    if course.fault is None:
-        raise ValueError("a course without an error")
     return {"at": course.fault.at, "times": course.faults, "status": course.fault.status}
 
 
