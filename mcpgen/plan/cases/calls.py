@@ -22,7 +22,6 @@ from mcpgen.plan.arguments.arguments import body_schema
 from mcpgen.plan.arguments.input_refs import extract_arguments
 from mcpgen.plan.arguments.media_types import STRUCTURED, Kind, classify_body, is_range
 from mcpgen.plan.cases.travelling import (
-    fold_parameter_name,
     has_empty,
     has_null,
     is_mistaken_for_others,
@@ -38,7 +37,10 @@ class SettingSamples:
 
     def __init__(self, plan: ServerPlan, samples: Samples) -> None:
         """Initialize with a plan and the samples of its requests."""
-        self._schemas = {variable.name: variable.schema for variable in plan.environment}
+        self._schemas: dict[str, JsonSchema] = {
+            variable.name: True if variable.schema is None else variable.schema
+            for variable in plan.environment
+        }
         self._samples = samples
         self._values: dict[str, JsonValue] = {}
 
@@ -52,10 +54,7 @@ class SettingSamples:
             return fixed.value
         name = fixed.setting.name
         if name not in self._values:
-            schema = self._schemas[name]
-            self._values[name] = sample_setting(
-                name, True if schema is None else schema, self._samples
-            )
+            self._values[name] = sample_setting(name, self._schemas[name], self._samples)
         return self._values[name]
 
     def environment(self, tools: Iterable[ToolPlan]) -> JsonObject:
@@ -117,23 +116,9 @@ def _is_the_same(one: JsonValue, other: JsonValue) -> bool:
     return one is other or (repr(one) == repr(other))
 
 
-class _TakenValues:
-    """The values of a call's arguments, with a fast lookup of scalars."""
-
-    def __init__(self) -> None:
-        self._scalars: set[tuple[bool, JsonValue]] = set()  # in Python, true equals 1
-        self._others: list[JsonValue] = []
-
-    def add(self, value: JsonValue) -> None:
-        if isinstance(value, list | dict):
-            self._others.append(value)
-        else:
-            self._scalars.add((isinstance(value, bool), value))
-
-    def __contains__(self, value: JsonValue) -> bool:
-        if isinstance(value, list | dict):
-            return value in self._others
-        return (isinstance(value, bool), value) in self._scalars
+def _identify(value: JsonValue) -> object:
+    """Return a key of a value in a set; in Python, true equals 1."""
+    return repr(value) if isinstance(value, list | dict) else (isinstance(value, bool), value)
 
 
 class Calls:
@@ -156,8 +141,9 @@ class Calls:
         operation = tool.operation
         names = {(item.location, item.wire_name): item.name for item in tool.arguments}
         security = choose_requirement(operation)
-        carried = {self._find_credential_place(scheme) for scheme in security}
-        call, taken = Call(), _TakenValues()
+        carried = {self._schemes[name].place for name in security}
+        call = Call()
+        taken: set[object] = set()
         defaults = {(item.location, item.wire_name): item.default for item in tool.arguments}
         settings = {(item.location, item.wire_name): item for item in tool.fixed if item.setting}
         for parameter in operation.parameters:
@@ -167,7 +153,7 @@ class Calls:
             if place in settings:
                 call.send(parameter, self.settings.value(settings[place]))
                 continue
-            is_credential = (parameter.location, fold_parameter_name(parameter)) in carried
+            is_credential = parameter.place in carried
             if which == "smallest" and defaults.get(place, UNSET) is not UNSET:
                 call.send(parameter, defaults[place])
                 continue
@@ -185,7 +171,7 @@ class Calls:
                 if place in names:  # a fixed parameter has no argument
                     offered = self.rename_members(tool, names[place], value)
                     call.arguments[names[place]] = offered
-                    taken.add(offered)
+                    taken.add(_identify(offered))
                 if not is_credential:
                     call.send(parameter, value)
         if operation.request_body and (operation.request_body.required or which == "largest"):
@@ -206,14 +192,7 @@ class Calls:
         schemas = [argument.schema for argument in tool.arguments if argument.name == name]
         return rename_to_safe(value, schemas, self.shapes, offered)
 
-    def _find_credential_place(self, scheme_id: str) -> tuple[str, str]:
-        scheme = self._schemes.get(scheme_id)
-        if scheme is None or scheme.type != "apiKey":
-            return ("header", "authorization")
-        is_header = scheme.location == "header"
-        return (scheme.location, scheme.name.lower() if is_header else scheme.name)
-
-    def _choose_value(self, parameter: Parameter, which: Which, taken: _TakenValues) -> JsonValue:
+    def _choose_value(self, parameter: Parameter, which: Which, taken: set[object]) -> JsonValue:
         """Return a value that the parameter can carry, if possible unlike those of other arguments.
 
         Empty values are avoided, since they are not sent, or change on the way.
@@ -226,7 +205,7 @@ class Calls:
                 value = self._drop_empty(self._sample(parameter, schema, wish, variant), schema)
                 if travels(parameter, value):
                     fallback.append(value)
-                    if value not in taken:
+                    if _identify(value) not in taken:
                         return value
         if fallback:
             return fallback[0]
@@ -288,24 +267,27 @@ class Calls:
         Raises:
             CannotSampleError: there is none.
         """
-        schema = self.body_schema(media_type)
-        if classify_body(media_type) <= Kind.OTHER_JSON:
+        schema, kind = self.body_schema(media_type), classify_body(media_type)
+        if kind <= Kind.OTHER_JSON:
             return self.sent.sample(schema, which, seed="body")
-        if classify_body(media_type) is Kind.TEXT:
+        if kind is Kind.TEXT:
             return self._make_text_body(media_type, which)
-        if classify_body(media_type) not in STRUCTURED:
+        if kind not in STRUCTURED:
             return "dGV4dA=="
-        if classify_body(media_type) is Kind.XML:
+        if kind is Kind.XML:
             return self._make_xml_body(schema, which)
         wishes: tuple[Which, ...] = (which, "example", "largest")
         for wish in wishes:  # a form cannot carry empty lists and objects
             value = self.sent.sample(schema, wish, seed="body")
-            if classify_body(media_type) in (Kind.FORM, Kind.MULTIPART):
-                value = self._drop_empty(_remove_nulls(value), schema)
-            is_list = classify_body(media_type) is Kind.MULTIPART and isinstance(value, list)
+            if kind in (Kind.FORM, Kind.MULTIPART):
+                if isinstance(value, dict):  # a form cannot distinguish null from a string
+                    value = {name: it for name, it in value.items() if it is not None}
+                value = self._drop_empty(value, schema)
+            is_list = kind is Kind.MULTIPART and isinstance(value, list)
             if is_list and value and not has_empty(value) and not has_null(value):
                 return value
-            if classify_body(media_type) is Kind.LINES or _fits_a_form(value):
+            is_form = value == {} or (isinstance(value, dict) and not has_empty(value))
+            if kind is Kind.LINES or is_form:
                 return value
         raise CannotSampleError(
             "no body found that a form can carry: an object without empty lists and objects"
@@ -352,14 +334,3 @@ def choose_requirement(operation: Operation) -> tuple[str, ...]:
 def get_schema(media_type: MediaType) -> JsonSchema:
     """Return the schema of a media type; True if it has none."""
     return True if media_type.schema is None else media_type.schema
-
-
-def _remove_nulls(value: JsonValue) -> JsonValue:
-    """Return an object without null members, which a form cannot distinguish from strings."""
-    if not isinstance(value, dict):
-        return value
-    return {name: member for name, member in value.items() if member is not None}
-
-
-def _fits_a_form(value: JsonValue) -> bool:
-    return value == {} or (isinstance(value, dict) and not has_empty(value))

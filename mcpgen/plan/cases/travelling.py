@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from mcpgen.ir.api import Operation, Parameter
 from mcpgen.jsonschema.schemas import Schemas
@@ -61,11 +61,7 @@ def _is_spread(parameter: Parameter) -> bool:
 
 def has_empty(value: JsonValue) -> bool:
     """Whether a value contains an empty list or object, which styles cannot represent."""
-    if isinstance(value, dict):
-        return not value or any(has_empty(item) for item in value.values())
-    if isinstance(value, list):
-        return not value or any(has_empty(item) for item in value)
-    return False
+    return value in ({}, []) or any(map(has_empty, _list_members(value)))
 
 
 def remove_empty(value: JsonValue) -> JsonValue:
@@ -80,23 +76,21 @@ def remove_empty(value: JsonValue) -> JsonValue:
 
 def has_null(value: JsonValue) -> bool:
     """Whether a value is null or contains null."""
+    return value is None or any(map(has_null, _list_members(value)))
+
+
+def _list_members(value: JsonValue) -> Collection[JsonValue]:
+    """Return the values directly in an object or a list."""
     if isinstance(value, dict):
-        return any(map(has_null, value.values()))
-    return any(map(has_null, value)) if isinstance(value, list) else value is None
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _iterate_texts(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield name
-            yield from _iterate_texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _iterate_texts(item)
-    elif isinstance(value, str):
+    """Yield all strings in a value, with the names of members."""
+    if isinstance(value, str):
         yield value
-
-
-def fold_parameter_name(parameter: Parameter) -> str:
-    """Return a parameter's name for comparison: headers ignore case."""
-    return parameter.name.lower() if parameter.location == "header" else parameter.name
+    if isinstance(value, dict):
+        yield from value
+    for item in _list_members(value):
+        yield from _iterate_texts(item)
