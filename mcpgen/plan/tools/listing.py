@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.diagnostics import Problems, did_you_mean
-from mcpgen.ir.manifest import ToolsetEntry
 from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, ToolSearch, Toolset, WorkflowPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.policy import Policy
@@ -37,12 +36,24 @@ def plan_toolsets(
         )
         for group in groups
     }
-    for scope, in_scope in _group_by_scope(groups).items():
+    by_tag: dict[str, set[str]] = {}
+    by_scope: dict[str, set[str]] = {}
+    by_name = {workflow.name: {workflow.name} for workflow in workflows}
+    for group in groups:
+        for tool in group.listed_tools:
+            for tag in tool.operation.tags or (group.tag,):
+                by_tag.setdefault(tag, set()).add(tool.name)
+            for scope in list_scopes(tool.operation):
+                by_scope.setdefault(scope, set()).add(tool.name)
+            for name in (*names_of(tool.operation), tool.name):
+                by_name[name] = {tool.name}
+    for scope, in_scope in by_scope.items():
         found.setdefault(scope, Toolset(scope, "", tuple(sorted(in_scope))))
     _check_names(policy, problems)
     for name, entry in policy.manifest.toolsets.items():
-        tools = _select_by_tag(name, entry, groups, policy, problems)
-        tools |= _select_by_name(name, entry, groups, workflows, policy, problems)
+        at = ("toolsets", name)
+        tools = _look_up(entry.tags, by_tag, "tag", (*at, "tags"), policy, problems)
+        tools |= _look_up(entry.tools, by_name, "tool", (*at, "tools"), policy, problems)
         found[name] = Toolset(name, entry.description, tuple(sorted(tools)))
     return tuple(found[name] for name in sorted(found))
 
@@ -70,46 +81,6 @@ def _check_names(policy: Policy, problems: Problems) -> None:
                 why="a client could not select this toolset",
                 help=hint,
             )
-
-
-def _group_by_scope(groups: Sequence[ToolGroupPlan]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for tool in _collect_tools(groups):
-        for scope in list_scopes(tool.operation):
-            found.setdefault(scope, set()).add(tool.name)
-    return found
-
-
-def _select_by_tag(
-    toolset: str,
-    entry: ToolsetEntry,
-    groups: Sequence[ToolGroupPlan],
-    policy: Policy,
-    problems: Problems,
-) -> set[str]:
-    by_tag: dict[str, set[str]] = {}
-    for group in groups:
-        for tool in group.listed_tools:
-            for tag in tool.operation.tags or (group.tag,):
-                by_tag.setdefault(tag, set()).add(tool.name)
-    tokens = ("toolsets", toolset, "tags")
-    return _look_up(entry.tags, by_tag, "tag", tokens, policy, problems)
-
-
-def _select_by_name(
-    toolset: str,
-    entry: ToolsetEntry,
-    groups: Sequence[ToolGroupPlan],
-    workflows: Sequence[WorkflowPlan],
-    policy: Policy,
-    problems: Problems,
-) -> set[str]:
-    known = {workflow.name: {workflow.name} for workflow in workflows}
-    for tool in _collect_tools(groups):
-        for name in (*names_of(tool.operation), tool.name):
-            known[name] = {tool.name}
-    tokens = ("toolsets", toolset, "tools")
-    return _look_up(entry.tools, known, "tool", tokens, policy, problems)
 
 
 def _look_up(
