@@ -35,7 +35,7 @@ def snapshot_entry(listed: JsonObject) -> JsonObject:
     return entry
 
 
-def _derive_hints(method: str) -> dict[str, bool]:
+def derive_hints(method: str) -> dict[str, bool]:
     """Return the annotations that follow from an HTTP method (RFC 9110, section 9.2)."""
     hints = {"readOnlyHint": method in _READ_ONLY}
     hints["idempotentHint"] = method in _READ_ONLY | _IDEMPOTENT
@@ -46,4 +46,4 @@ def _derive_hints(method: str) -> dict[str, bool]:
 
 def find_contradicting_hints(method: str, annotations: Mapping[str, object]) -> list[str]:
     """Return the names of the annotations that contradict the method."""
-    return [name for name, hint in _derive_hints(method).items() if annotations.get(name) != hint]
+    return [name for name, hint in derive_hints(method).items() if annotations.get(name) != hint]

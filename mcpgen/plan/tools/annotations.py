@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from mcpgen.contract.snapshot import derive_hints
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import SAFE_METHODS, Operation
 from mcpgen.jsonschema.types import JsonObject
@@ -14,15 +15,7 @@ def derive_annotations(operation: Operation, title: str) -> JsonObject:
 
     A POST or PATCH may destroy something, so `destructiveHint` keeps MCP's default, true.
     """
-    method = operation.method
-    hints: JsonObject = {"title": title, "openWorldHint": True}
-    if method in SAFE_METHODS:
-        return {**hints, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
-    hints["readOnlyHint"] = False
-    hints["idempotentHint"] = method in ("PUT", "DELETE")
-    if method in ("PUT", "DELETE"):
-        hints["destructiveHint"] = True
-    return hints
+    return {"title": title, "openWorldHint": True, **derive_hints(operation.method)}
 
 
 _DESTROYS = re.compile(r"\W*(?:delet|remov|destroy|purg|eras|reset)\w*\b", re.IGNORECASE)
