@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError
@@ -28,31 +27,27 @@ from mcpgen.plan.tools.pagination import find_size_parameter
 from mcpgen.text.media_types import essence_of
 
 
-class PlannedResult(Struct, frozen=True):
-    """Output schema of a tool (None without one), and the return type of its handler."""
-
-    schema: JsonObject | None
-    key: str  # of a wrapped result; "" for an object
-    returns: Annotation
-
-
 def plan_result(
     operation: Operation, hint: str, policies: ResultPolicies, schemas: ToolSchemas, types: Types
-) -> PlannedResult:
-    """Plan the result of an operation; `hint` names the class that an inline object needs."""
+) -> tuple[JsonObject | None, str, Annotation]:
+    """Return the output schema of a tool, the key of a wrapped result, and the handler's type.
+
+    The schema is None if there is none, the key "" for an object. `hint` names the class that an
+    inline object needs.
+    """
     found, is_sure = list_response_schemas(operation)
     if not found:
-        return PlannedResult(None, "", _returns_without_json(operation))
+        return None, "", _returns_without_json(operation)
     schema = found[0] if len(found) == 1 else {"anyOf": found}
     narrowing = Projection(schemas.responses)
     output = schemas.output(narrowing.project(found, dict(policies.select)))
     if not is_sure or len(found) > 1:
-        return PlannedResult(output.schema, output.result_key, Annotation("object"))
+        return output.schema, output.result_key, Annotation("object")
     typed = types.of(schema, "response", f"{hint}Result")
     returns = typed.annotation if "|" not in typed.source else Annotation("object")
     if "Literal[" in returns.source or returns.source == "None":
         returns = Annotation("object")
-    return PlannedResult(output.schema, output.result_key, returns)
+    return output.schema, output.result_key, returns
 
 
 def _returns_without_json(operation: Operation) -> Annotation:
@@ -157,10 +152,9 @@ class ResultPolicyPlanning:
             policies = replace(policies, poll=entry.poll)
         if entry.result is None:
             return policies
-        if effective.is_inherited("result") and not entry.result.select:
-            schemas, _ = list_response_schemas(self._operation)
-            if not schemas:
-                return policies  # an entry that covers many bounds the results that there are
+        schemas, _ = list_response_schemas(self._operation)
+        if effective.is_inherited("result") and not entry.result.select and not schemas:
+            return policies  # an entry that covers many bounds the results that there are
         return self._with_result(policies, entry.result)
 
     def _with_result(self, policies: ResultPolicies, wish: ResultEntry) -> ResultPolicies:

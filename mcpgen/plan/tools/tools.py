@@ -97,7 +97,9 @@ class ToolPlanning:
         pages, policies = self._plan_policies(operation, effective, arguments)
         if pages is not None:
             inputs = add_page_argument(inputs, pages)
-        result = plan_result(operation, hint, policies, self._schemas, self._types)
+        output_schema, result_key, returns = plan_result(
+            operation, hint, policies, self._schemas, self._types
+        )
         tool = ToolPlan(
             name=name,
             function=to_identifier(name),
@@ -108,9 +110,9 @@ class ToolPlanning:
             arguments=arguments,
             input_schema=inputs.listed,
             full_input_schema=inputs.full,
-            output_schema=result.schema,
-            result_key=result.key,
-            returns=result.returns,
+            output_schema=output_schema,
+            result_key=result_key,
+            returns=returns,
             annotations=apply_hints(derive_annotations(operation, title), entry),
             accept=list_accepted_types(operation),
             token_cost=0,
