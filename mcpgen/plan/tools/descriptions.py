@@ -40,7 +40,7 @@ def prefix_wire_name(text: str, wire_name: str) -> str:
 
 
 def write_tool_description(
-    operation: Operation, notes: tuple[str, ...], entry: OperationEntry | None = None
+    operation: Operation, notes: tuple[str, ...], entry: OperationEntry
 ) -> str:
     """Return the summary, the details and the `notes`; at most 1024 characters.
 
@@ -48,19 +48,21 @@ def write_tool_description(
     """
     summary = plain_line(operation.summary)
     details = plain_text(operation.description)
-    if entry is not None and entry.description:
+    if entry.description:
         summary, details = "", plain_text(entry.description)
-    if entry is not None and entry.append:
+    if entry.append:
         notes = (*notes, plain_line(entry.append))
     if not summary:
         summary, details = _split_purpose(details)
     if not summary:
         summary = f"Calls `{operation.key}`"
     purpose = summary if summary[-1] in ".!?" else summary + "."
-    if _says_the_same(purpose, details):
+    if details.rstrip(".").lower() == purpose.rstrip(".").lower():
         details = ""
     marks = ["[deprecated]"] if operation.deprecated else []
-    ending = [*_describe_effects(operation), *notes]
+    ending = [*notes]
+    if operation.method == "DELETE":
+        ending.insert(0, "Destructive: what it removes may not come back.")
     room = MAX_TOOL_DESCRIPTION - sum(len(part) + 1 for part in (*marks, *ending))
     told = shorten_at_sentence(f"{purpose}\n{details}" if details else purpose, max(room, 80))
     if len(told) < _LEAST and operation.key not in told:
@@ -74,16 +76,6 @@ def _split_purpose(details: str) -> tuple[str, str]:
     if end is None:
         return line, rest
     return line[: end.end()], (line[end.end() :].strip() + "\n" + rest).strip()
-
-
-def _says_the_same(purpose: str, details: str) -> bool:
-    return details.rstrip(".").lower() == purpose.rstrip(".").lower()
-
-
-def _describe_effects(operation: Operation) -> list[str]:
-    if operation.method == "DELETE":
-        return ["Destructive: what it removes may not come back."]
-    return []
 
 
 MAX_INSTRUCTIONS = 2048

@@ -222,13 +222,8 @@ class _Inheriting:
     def _iterate_keys(self, operation: Operation, entry: OperationEntry) -> Iterator[str]:
         """Yield the entries that cover an operation, the closest first."""
         tags = operation.tags or (operation.tag,)
-        for key in (
-            *(f"tag:{tag}" for tag in tags),
-            f"effect:{find_effect(operation, entry)}",
-            "*",
-        ):
-            if key in self._wide:
-                yield key
+        keys = (*(f"tag:{tag}" for tag in tags), f"effect:{find_effect(operation, entry)}", "*")
+        yield from (key for key in keys if key in self._wide)
 
     def _list_arguments(self, operation: Operation, keys: Sequence[str]) -> Collection[str]:
         if not self._has_parameters or operation.declared is not None:

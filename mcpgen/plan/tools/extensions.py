@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
@@ -170,13 +170,8 @@ def apply_extensions(
 
 def _merge_settings(entry: OperationEntry | None, settings: ExtensionSettings) -> OperationEntry:
     if entry is None:
-        return OperationEntry(
-            title=settings.title,
-            description=settings.description,
-            annotations=settings.annotations,
-            expose="off" if settings.is_hidden else "tool",
-        )
-    return structs.replace(
+        entry = OperationEntry(expose="off" if settings.is_hidden else "tool")
+    return replace(
         entry,
         title=entry.title or settings.title,
         description=entry.description or settings.description,

@@ -74,11 +74,6 @@ def find_size_parameter(operation: Operation) -> str:
 
 def add_page_argument(inputs: InputSchemas, pages: Pagination) -> InputSchemas:
     """Return the input schemas with the argument for the number of pages."""
-    full = None if inputs.full is None else _add_page_argument(inputs.full, pages)
-    return replace(inputs, listed=_add_page_argument(inputs.listed, pages), full=full)
-
-
-def _add_page_argument(schema: JsonObject, pages: Pagination) -> JsonObject:
     argument: JsonObject = {
         "type": "integer",
         "minimum": 1,
@@ -86,7 +81,12 @@ def _add_page_argument(schema: JsonObject, pages: Pagination) -> JsonObject:
         "description": "How many pages to fetch and join; 1 unless told otherwise. Not sent to "
         "the API.",
     }
-    return {**schema, "properties": {**schema["properties"], ARGUMENT: argument}}
+
+    def add(schema: JsonObject) -> JsonObject:
+        return {**schema, "properties": {**schema["properties"], ARGUMENT: argument}}
+
+    full = None if inputs.full is None else add(inputs.full)
+    return replace(inputs, listed=add(inputs.listed), full=full)
 
 
 @lru_cache(maxsize=4096)
