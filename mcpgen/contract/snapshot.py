@@ -22,17 +22,22 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 def snapshot_entry(listed: JsonObject) -> JsonObject:
     """Return the entry of a tool, from its entry in `tools/list`.
 
-    Descriptions and schemas are SHA-256 digests. `tokens` is a quarter of the tool's bytes.
+    Descriptions and schemas are SHA-256 digests.
     """
     entry: JsonObject = {
         "name": listed["name"],
         "annotations": listed.get("annotations", {}),
-        "tokens": math.ceil(len(_encode(listed)) / 4),
+        "tokens": estimate_tokens(listed),
     }
     for key in _HASHED:
         if key in listed:
             entry[key] = hashlib.sha256(_encode(listed[key])).hexdigest()
     return entry
+
+
+def estimate_tokens(listed: JsonObject) -> int:
+    """Return a quarter of the bytes of a listed tool's JSON, rounded up."""
+    return math.ceil(len(_encode(listed)) / 4)
 
 
 def derive_hints(method: str) -> dict[str, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from mcpgen.contract.snapshot import estimate_tokens
 from mcpgen.contract.toolset_names import EVERYTHING, normalize_toolset_name
 from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.tool_plan import ToolGroupPlan, ToolPlan, ToolSearch, Toolset, WorkflowPlan
@@ -13,7 +14,6 @@ from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.entries import names_of
 from mcpgen.plan.tools.extensions import list_scopes
 from mcpgen.plan.tools.search_index import find_tag
-from mcpgen.plan.tools.targets import estimate_cost
 
 AnyTool: TypeAlias = ToolPlan | WorkflowPlan
 
@@ -133,7 +133,7 @@ def plan_search(
         _make_describe_tool(describe, (search, call)),
         _make_call_tool(call, (search, describe), tools),
     )
-    cost = sum(map(estimate_cost, listed))
+    cost = sum(map(estimate_tokens, listed))
     cost += sum(tool.token_cost for tool in tools if tool.name in also_listed)
     if cost > budget:
         problems.warning(

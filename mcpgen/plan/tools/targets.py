@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 
-import msgspec
 from msgspec import Struct
 
+from mcpgen.contract.snapshot import estimate_tokens
 from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan, build_list_entry
-from mcpgen.jsonschema.types import JsonObject, JsonSchema
+from mcpgen.jsonschema.types import JsonSchema
 from mcpgen.plan.naming.tool_names import LONGEST_TOOL_NAME, MAX_TOOL_NAME
 
 
@@ -27,14 +26,8 @@ class _Limits(Struct, frozen=True):
 
 _CHOICES = frozenset({"`allOf`", "`anyOf`", "`oneOf`"})
 _BEYOND_OPENAPI_3_0 = frozenset(
-    {
-        "`$ref`",
-        "`exclusiveMaximum`",
-        "`exclusiveMinimum`",
-        "`propertyNames`",
-        "an `anyOf` in `items`",
-        "several types",
-    }
+    {"`$ref`", "`exclusiveMaximum`", "`exclusiveMinimum`", "`propertyNames`"}
+    | {"an `anyOf` in `items`", "several types"}
 )
 _SHOWN = 3
 _SHORTEST_LIMIT = 24  # of a tool's name, however long the server's is
@@ -148,10 +141,5 @@ def _name_features(schema: JsonSchema, *, is_of_items: bool = False) -> Iterator
 
 
 def token_cost(tool: ToolPlan | WorkflowPlan) -> int:
-    """Return a quarter of the bytes that the tool takes in a listing, rounded up."""
-    return estimate_cost({"name": tool.name, **build_list_entry(tool)})
-
-
-def estimate_cost(listed: JsonObject) -> int:
-    """Return a quarter of the bytes of a listed tool's JSON, rounded up."""
-    return math.ceil(len(msgspec.json.encode(listed)) / 4)
+    """Estimate the tokens that a tool takes in a listing."""
+    return estimate_tokens({"name": tool.name, **build_list_entry(tool)})
