@@ -30,12 +30,10 @@ def select(
     for number, rule in enumerate(rules):
         if not any(_fits(operation, rule) for operation in described):
             pattern = rule.include if rule.include is not None else rule.exclude
-            shown = pattern if isinstance(pattern, str) else "this rule"
+            shown = f"`{pattern}`" if isinstance(pattern, str) else "this rule"
             problems.error(
                 "selector-without-match",
-                f"`{shown}` matches no operation"
-                if shown == pattern
-                else f"{shown} matches no operation",
+                f"{shown} matches no operation",
                 at=policy.intent.locate(("select", str(number))),
                 why="it would silently change nothing",
                 help=_suggest(pattern, described),
@@ -48,11 +46,8 @@ def select(
         operation
         for operation in operations
         if (operation.declared is not None or _is_wanted(operation, rules, default=default))
-        and entries.get(operation.key, _PLAIN).expose != "off"
+        and entries[operation.key].expose != "off"
     )
-
-
-_PLAIN = OperationEntry()
 
 
 def _refuse_entry(operation: Operation, policy: Policy, problems: Problems) -> None:
