@@ -48,7 +48,7 @@ class _Declaring:
     def plan(self) -> ServerPlan:
         server = self._manifest.server
         exposed = [tool for tool in self._plan.tools if tool.exposed_as != "tool"]
-        resources = [item for tool in exposed if (item := self._plan_exposed(tool)) is not None]
+        resources = [self._plan_exposed(tool) for tool in exposed if tool.exposed_as != "prompt"]
         prompts = [
             self._plan_exposed_prompt(tool) for tool in exposed if tool.exposed_as == "prompt"
         ]
@@ -81,10 +81,8 @@ class _Declaring:
 
     # -- operations that are exposed as something else ------------------------------------------
 
-    def _plan_exposed(self, tool: ToolPlan) -> DeclaredPlan | None:
+    def _plan_exposed(self, tool: ToolPlan) -> DeclaredPlan:
         """Return the resource or template for an operation that is exposed as one."""
-        if tool.exposed_as == "prompt":
-            return None
         path = {item.wire_name: item.name for item in tool.arguments if item.location == "path"}
         needed = [item.name for item in tool.arguments if item.required]
         tokens = self._find_entry(tool)
@@ -115,29 +113,19 @@ class _Declaring:
         route = _IN_PATH.sub(lambda found: f"{{{path.get(found[1], '')}}}", tool.operation.path)
         uri = f"{self._plan.name}://{route.lstrip('/')}"
         key = "uriTemplate" if tool.exposed_as == "template" else "uri"
-        listing = {
-            "name": tool.name,
-            key: uri,
-            **_describe(tool),
-            "mimeType": _choose_media_type(tool),
-        }
+        about = {**_describe(tool), "mimeType": _choose_media_type(tool)}
+        listing = {"name": tool.name, key: uri, **about}
         values = {name: _list_values(tool, name) for name in path.values()}
         return DeclaredPlan(_drop_empty(listing), {"tool": tool.name}, _drop_empty(values))
 
     def _plan_exposed_prompt(self, tool: ToolPlan) -> DeclaredPlan:
         """Return the prompt whose message is the response of an operation."""
         properties = tool.input_schema["properties"]
-        arguments = [
-            _drop_empty(
-                {
-                    "name": item.name,
-                    "description": properties[item.name].get("description", ""),
-                    "required": item.required,
-                }
-            )
-            for item in tool.arguments
-        ]
+        arguments: list[JsonObject] = []
         for item in tool.arguments:
+            about = properties[item.name].get("description", "")
+            argument = {"name": item.name, "description": about, "required": item.required}
+            arguments.append(_drop_empty(argument))
             if item.required and item.location == "body":
                 self._refuse(
                     self._find_entry(tool),
@@ -215,18 +203,13 @@ class _Declaring:
         return template.variables
 
     def _plan_file(self, name: str, path: str) -> JsonObject | None:
-        package = f"src/{self._plan.package}/"
+        package, tokens = f"src/{self._plan.package}/", ("resources", name, "file")
         if not path.startswith(package) or ".." in path.split("/"):
-            self._refuse(
-                ("resources", name, "file"),
-                f"`{path}` is not installed with the server",
-                f"put it below `{package}`",
-            )
+            message = f"`{path}` is not installed with the server"
+            self._refuse(tokens, message, f"put it below `{package}`")
             return None
         if not self._has_file(path):
-            self._refuse(
-                ("resources", name, "file"), f"no file is at `{path}`", "check its path and name"
-            )
+            self._refuse(tokens, f"no file is at `{path}`", "check its path and name")
             return None
         return {"file": path.removeprefix(package)}
 
@@ -234,7 +217,7 @@ class _Declaring:
         self, name: str, entry: ResourceEntry, variables: Sequence[str]
     ) -> ToolPlan | None:
         """Return the tool of a resource; its arguments are the variables of the URI."""
-        tokens = ("resources", name, "operation")
+        tokens, at_uri = ("resources", name, "operation"), ("resources", name, "uri")
         tool = self._tools.get(entry.operation)
         if tool is None:
             self._refuse(
@@ -248,19 +231,15 @@ class _Declaring:
         if tool.operation.method != "GET":
             self._refuse(tokens, f"`{tool.operation.key}` is no GET", "name one that only reads")
         elif unknown := [each for each in variables if each not in arguments]:
+            others = f"its arguments are {_format_names(arguments)}"
             self._refuse(
-                ("resources", name, "uri"),
+                at_uri,
                 f"`{tool.operation.key}` has no argument `{unknown[0]}`",
-                did_you_mean(
-                    unknown[0], arguments, f"its arguments are {_format_names(arguments)}"
-                ),
+                did_you_mean(unknown[0], arguments, others),
             )
         elif missing := [each for each in needed if each not in variables]:
-            self._refuse(
-                ("resources", name, "uri"),
-                f"`{tool.operation.key}` needs {_format_names(missing)}",
-                f"put `{{{missing[0]}}}` into the URI",
-            )
+            message = f"`{tool.operation.key}` needs {_format_names(missing)}"
+            self._refuse(at_uri, message, f"put `{{{missing[0]}}}` into the URI")
         else:
             return tool
         return None
