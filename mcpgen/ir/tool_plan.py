@@ -33,23 +33,6 @@ class Toolset(Struct, frozen=True):
     tools: tuple[str, ...]  # names, sorted
 
 
-class IndexEntry(Struct, frozen=True):
-    """The search index entry of one tool."""
-
-    name: str
-    summary: str
-    operation: str  # "GET /pets/{petId}"
-    tag: str
-    verb: str  # stem of the verb in its title
-    subject: tuple[str, ...]  # stems of its subject: the fixed parts of its path
-    names: tuple[str, ...]  # stems of what its path identifies: "run" in /runs/{run_id}
-    lists: tuple[str, ...]  # stems of the entities in the list that it returns, by its path
-    effect: str  # "read", "change" or "remove"; "" if a call does several things
-    is_own: bool  # it concerns the authenticated user
-    is_deprecated: bool
-    terms: Mapping[int, str]  # stems of all its texts, by weight in tenths
-
-
 class ToolSearch(Struct, frozen=True):
     """The three tools that a server lists if its own tools exceed the budget."""
 

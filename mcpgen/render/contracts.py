@@ -13,7 +13,6 @@ from mcpgen.ir.tool_plan import (
     Argument,
     DeclaredPlan,
     EnvironmentVariable,
-    IndexEntry,
     ResultPolicies,
     ServerPlan,
     ToolGroupPlan,
@@ -25,6 +24,7 @@ from mcpgen.ir.tool_plan import (
 )
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.render.request_contract import bundle, omit_empty, request_contract, server_object
+from mcpgen.search.index import Entry
 
 
 def server_contract(plan: ServerPlan) -> JsonObject:
@@ -126,7 +126,7 @@ def search_listing(plan: ServerPlan, search: ToolSearch) -> list[JsonObject]:
     return sorted([*search.tools, *also], key=lambda tool: tool["name"])
 
 
-def search_index(entries: Iterable[IndexEntry]) -> list[JsonObject]:
+def search_index(entries: Iterable[Entry]) -> list[JsonObject]:
     """Give the entries of `_generated/search_index.jsonl`."""
     return [msgspec.to_builtins(entry, str_keys=True) for entry in entries]
 

@@ -9,13 +9,14 @@ import msgspec
 
 from mcpgen.contract.snapshot import find_contradicting_hints, snapshot_entry
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
-from mcpgen.ir.tool_plan import IndexEntry, ServerPlan
+from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.render import contracts, json_text
 from mcpgen.render.environment import code_environment
 from mcpgen.render.upstream_file import upstream_file
 from mcpgen.render.views import calls_module, handler_module, package_view, tests_view
 from mcpgen.render.workflow_views import workflows_module
+from mcpgen.search.index import Entry
 from mcpgen.text.identifiers import safe_filename
 
 
@@ -69,7 +70,7 @@ def render_cases(
     return _make_files(data)
 
 
-def render_index(plan: ServerPlan, entries: Sequence[IndexEntry]) -> FileSet:
+def render_index(plan: ServerPlan, entries: Sequence[Entry]) -> FileSet:
     """Write out what the tools are found by; nothing where there are no entries."""
     if not entries:
         return ()

@@ -42,13 +42,13 @@ class Entry(msgspec.Struct, frozen=True):
 
     name: str
     summary: str
-    operation: str
+    operation: str  # "GET /pets/{petId}"
     tag: str
     verb: str  # stem of the verb of its title
-    subject: tuple[str, ...]  # stems of its subject, its scope first
-    names: tuple[str, ...]  # stems of the nouns that its path identifies
+    subject: tuple[str, ...]  # stems of the fixed parts of its path, its scope first
+    names: tuple[str, ...]  # stems of what its path identifies: "run" in /runs/{run_id}
     lists: tuple[str, ...]  # stems of the nouns that its result lists
-    effect: str  # as `Query.effects`
+    effect: str  # as in `Query.effects`; "" if a call does several things
     is_own: bool  # it is about the caller
     is_deprecated: bool
     terms: dict[int, str]  # stems of its words, by their weight in tenths

@@ -7,10 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from mcpgen.ir.tool_plan import IndexEntry, ServerPlan, ToolPlan, WorkflowPlan
+from mcpgen.ir.tool_plan import ServerPlan, ToolPlan, WorkflowPlan
 from mcpgen.jsonschema.types import JsonValue
 from mcpgen.plan.naming.operation_phrases import is_opaque
 from mcpgen.plan.naming.words import snake_case
+from mcpgen.search.index import Entry
 from mcpgen.search.query import CHANGE, READ, REMOVE, find_effects
 from mcpgen.search.words import verbs, words
 from mcpgen.text.prose import plain_line, shorten_at_sentence
@@ -47,7 +48,7 @@ _Tool = ToolPlan | WorkflowPlan
 _Fields = dict[str, Counter[str]]
 
 
-def make_index(plan: ServerPlan) -> tuple[IndexEntry, ...]:
+def make_index(plan: ServerPlan) -> tuple[Entry, ...]:
     """Return the search index entries of the tools, by name; () if all tools are listed."""
     if plan.search is None:
         return ()
@@ -63,14 +64,14 @@ def find_tag(tool: _Tool) -> str:
     return "workflows" if isinstance(tool, WorkflowPlan) else tool.operation.tag
 
 
-def _build_entry(tool: _Tool, terms: Mapping[int, str]) -> IndexEntry:
+def _build_entry(tool: _Tool, terms: dict[int, str]) -> Entry:
     title = words(tool.title)
     subject = (
         words(_join_fixed_segments(tool))
         or [word for word in title if word not in verbs()]
         or title
     )
-    return IndexEntry(
+    return Entry(
         name=tool.name,
         summary=shorten_at_sentence(plain_line(tool.title), _MAX_SUMMARY),
         operation=tool.key if isinstance(tool, WorkflowPlan) else tool.operation.key,
@@ -209,12 +210,8 @@ def _iterate_argument_words(schema: JsonValue, depth: int = 0) -> Iterator[str]:
     """Yield the names and the enum values of arguments and their members."""
     if not isinstance(schema, dict) or depth > _MAX_ARGUMENT_DEPTH:
         return
-    values = schema.get("enum")
-    if isinstance(values, list):
-        yield from (value for value in values if isinstance(value, str))
-    properties = schema.get("properties")
-    if isinstance(properties, dict):
-        yield from properties
+    yield from (value for value in schema.get("enum", ()) if isinstance(value, str))
+    yield from schema.get("properties", {})
     for member in _iterate_members(schema):
         yield from _iterate_argument_words(member, depth + 1)
 
@@ -230,11 +227,7 @@ def _iterate_descriptions(schema: JsonValue, depth: int = 0) -> Iterator[str]:
 
 
 def _iterate_members(schema: Mapping[str, JsonValue]) -> Iterator[JsonValue]:
-    properties = schema.get("properties")
-    if isinstance(properties, dict):
-        yield from properties.values()
+    yield from schema.get("properties", {}).values()
     yield schema.get("items")
     for keyword in ("anyOf", "oneOf", "allOf"):
-        branches = schema.get(keyword)
-        if isinstance(branches, list):
-            yield from branches
+        yield from schema.get(keyword, ())

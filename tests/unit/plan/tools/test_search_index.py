@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mcpgen.diagnostics import Problems
-from mcpgen.ir.tool_plan import IndexEntry
 from mcpgen.manifest.manifest import read_manifest
 from mcpgen.plan.plan import plan_tools
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.search_index import make_index
+from mcpgen.search.index import Entry
 from mcpgen.search.words import words
 
 MANIFEST = "server: {name: shop}\nsources: [{document: openapi.yaml}]\nbudget: 1000\n"
@@ -38,7 +38,7 @@ def operation(summary: str, *arguments: str, body: str = "", **more: Any) -> dic
 
 
 @pytest.fixture
-def index(make: Any) -> dict[str, IndexEntry]:
+def index(make: Any) -> dict[str, Entry]:
     root = make.document()
     root["paths"] = {
         "/shops/{shop_id}/orders": {
@@ -62,13 +62,13 @@ def index(make: Any) -> dict[str, IndexEntry]:
     return {entry.operation: entry for entry in make_index(plan)}
 
 
-def tenths(entry: IndexEntry, word: str) -> int:
+def tenths(entry: Entry, word: str) -> int:
     """How much a word tells of a tool; 0 for one that the index does not have."""
     (stem,) = words(word)
     return next((tenths for tenths, terms in entry.terms.items() if stem in terms.split()), 0)
 
 
-def test_a_tool_is_told_by_its_path_and_by_what_it_does(index: dict[str, IndexEntry]) -> None:
+def test_a_tool_is_told_by_its_path_and_by_what_it_does(index: dict[str, Entry]) -> None:
     orders = index["GET /shops/{shop_id}/orders"]
     assert orders.subject == tuple(words("shop order"))
     assert orders.lists == tuple(words("orders"))
@@ -87,19 +87,19 @@ def test_a_tool_is_told_by_its_path_and_by_what_it_does(index: dict[str, IndexEn
     assert index["POST /user/orders/forget"].is_own
 
 
-def test_a_path_tells_more_than_what_arguments_are_called(index: dict[str, IndexEntry]) -> None:
+def test_a_path_tells_more_than_what_arguments_are_called(index: dict[str, Entry]) -> None:
     change = index["PATCH /shops/{shop_id}/orders/{order_id}"]
     assert tenths(change, "order") > tenths(change, "colour") > 0
     assert tenths(change, "order") > tenths(change, "painted") > 0
 
 
-def test_what_all_tools_say_tells_none_from_another(index: dict[str, IndexEntry]) -> None:
+def test_what_all_tools_say_tells_none_from_another(index: dict[str, Entry]) -> None:
     assert {tenths(entry, "registered") for entry in index.values()} == {0}
     assert tenths(index["POST /shops/{shop_id}/orders"], "stock") > 0
 
 
 def test_what_is_said_of_a_resource_counts_a_little_for_its_other_operations(
-    index: dict[str, IndexEntry],
+    index: dict[str, Entry],
 ) -> None:
     change = index["PATCH /shops/{shop_id}/orders/{order_id}"]
     assert 0 < tenths(index["GET /shops/{shop_id}/orders"], "painted") < tenths(change, "painted")
