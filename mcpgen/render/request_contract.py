@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from mcpgen.ir.api import (
     Encoding,
     MediaType,
-    Operation,
     Parameter,
     SecurityRequirement,
     Server,
 )
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
-from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.references import definition_name, find_reference, iterate_reachable
+from mcpgen.jsonschema.types import JsonObject, JsonSchema
 from mcpgen.render.upstream_file import as_json
 from mcpgen.text.media_types import essence_of
 
@@ -45,38 +45,22 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
         ],
         "accept": list(tool.accept),
     }
-    if tool.also_answered:
-        request["also_answered"] = list(tool.also_answered)
-    request |= omit_empty(
-        {
-            "timeout_seconds": tool.policies.timeout_seconds,
-            "attempts": tool.policies.attempts,
-            "idempotency_header": tool.idempotency_header,
-        }
-    )
-    body = argument_of.get(("body", ""))
-    if body is not None:
-        content_type = argument_of.get(("content_type", ""))
-        request["body"] = _body(body, content_type, tool.body, plan.api.schemas)
-        if any(location == "body" for location, _ in settings):
-            request["body"]["is_composed"] = True  # a setting that is not set is left out
-    elif operation.declared is not None and tool.body:
-        request["body"] = _describe_composed_body(operation, tool.body, plan.api.schemas)
-    if "body" in request and (members := _find_reserved_members(tool)):
-        request["body"]["reserved"] = members
+    body, content_type = argument_of.get(("body", "")), arguments.get(("content_type", ""), "")
     read = {item.setting.name: item.setting.required for item in tool.fixed if item.setting}
     request |= omit_empty(
         {
+            "also_answered": list(tool.also_answered),
+            "attempts": tool.policies.attempts,
+            "body": _describe_body(tool, body, content_type, plan.api.schemas),
+            "idempotency_header": tool.idempotency_header,
             "needs_settings": sorted(name for name, is_needed in read.items() if is_needed),
+            "reserved": _find_reserved_names(plan, tool),
+            "security": [_requirement(alternative) for alternative in tool.security],
+            "source": operation.source,
+            "timeout_seconds": tool.policies.timeout_seconds,
             "uses_settings": sorted(name for name, is_needed in read.items() if not is_needed),
         }
     )
-    if reserved := _find_reserved_names(plan, tool):
-        request["reserved"] = reserved
-    if tool.security:
-        request["security"] = [_requirement(alternative) for alternative in tool.security]
-    if operation.source:
-        request["source"] = operation.source
     if operation.servers not in ((), plan.servers_of(operation.source)):
         request["servers"] = [server_object(server) for server in operation.servers]
     return request
@@ -112,8 +96,7 @@ def _may_be_object(schema: JsonSchema, schemas: Mapping[str, JsonSchema], depth:
     if not isinstance(schema, dict) or not depth:
         return schema is not False
     if isinstance(reference := schema.get("$ref"), str):
-        name = reference.removeprefix("#/$defs/").replace("~1", "/").replace("~0", "~")
-        return _may_be_object(schemas.get(name, True), schemas, depth - 1)
+        return _may_be_object(schemas.get(definition_name(reference), True), schemas, depth - 1)
     if "type" in schema:
         kinds = schema["type"]
         return "object" in (kinds if isinstance(kinds, list) else [kinds])
@@ -141,32 +124,29 @@ def _travel(parameter: Parameter) -> JsonObject:
     )
 
 
-def _body(
-    argument: Argument,
-    content_type: Argument | None,
-    media_types: Iterable[MediaType],
-    schemas: Mapping[str, JsonSchema],
+def _describe_body(
+    tool: ToolPlan, body: Argument | None, content_type: str, schemas: Mapping[str, JsonSchema]
 ) -> JsonObject:
-    entry: JsonObject = {
-        "argument": argument.name,
-        "required": argument.required,
-        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
-    }
-    if content_type is not None:
-        entry["content_type_argument"] = content_type.name
-    return entry
+    """Describe the body with its two arguments; {} if there is none.
 
-
-def _describe_composed_body(
-    operation: Operation, media_types: Iterable[MediaType], schemas: Mapping[str, JsonSchema]
-) -> JsonObject:
-    """Describe a body that the handler composes of several arguments."""
+    A composed body is made of several arguments, or with a setting that is left out if it is unset.
+    """
+    if body is None and (tool.operation.declared is None or not tool.body):
+        return {}
+    described = tool.operation.request_body
+    is_required = described is not None and described.required
+    has_settings = any(item.location == "body" and item.setting for item in tool.fixed)
     return {
-        "argument": "body",
-        "required": operation.request_body is not None and operation.request_body.required,
-        "media_types": [_body_media_type(media_type, schemas) for media_type in media_types],
-        "is_composed": True,
-    }
+        "argument": "body" if body is None else body.name,
+        "required": is_required if body is None else body.required,
+        "media_types": [_body_media_type(media_type, schemas) for media_type in tool.body],
+    } | omit_empty(
+        {
+            "content_type_argument": content_type,
+            "is_composed": body is None or has_settings,
+            "reserved": _find_reserved_members(tool),
+        }
+    )
 
 
 def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -> JsonObject:
@@ -204,30 +184,11 @@ def _serialiser_reads_schema(media_type: MediaType) -> bool:
 
 def bundle(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
     """Return `schema` with every schema that it reaches under `$defs`."""
-    needed: dict[str, JsonSchema] = {}
-    to_read = [schema]
-    while to_read:
-        for name in _names_referred_to(to_read.pop()):
-            if name not in needed and name in schemas:
-                needed[name] = schemas[name]
-                to_read.append(schemas[name])
+    nodes = iterate_reachable([schema], schemas)
+    needed = {name: schemas[name] for node in nodes if (name := find_reference(node)) in schemas}
     if not needed or not isinstance(schema, dict):
         return schema
     return {**schema, "$defs": needed}
-
-
-def _names_referred_to(schema: JsonValue) -> Iterable[str]:
-    to_read: list[JsonValue] = [schema]
-    while to_read:
-        node = to_read.pop()
-        if isinstance(node, dict):
-            reference = node.get("$ref")
-            if isinstance(reference, str) and reference.startswith("#/$defs/"):
-                name = reference.removeprefix("#/$defs/")
-                yield name.replace("~1", "/").replace("~0", "~")
-            to_read.extend(node.values())
-        elif isinstance(node, list | tuple):
-            to_read.extend(node)
 
 
 def _describe_encoding(encoding: Encoding) -> JsonObject:
