@@ -152,6 +152,11 @@ class ToolPlan(Struct, frozen=True):
     document_name: str = ""  # its name by the current document, if the published name differs
 
     @property
+    def key(self) -> str:
+        """The key of its operation: "GET /pets/{petId}"."""
+        return self.operation.key
+
+    @property
     def security(self) -> tuple[SecurityRequirement, ...]:
         """The alternative security requirements of the operation."""
         return self.operation.security

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from mcpgen.ir.api import SecurityScheme
 from mcpgen.ir.surface import Surface, SurfaceTool
@@ -135,7 +136,7 @@ def list_tools(plan: ServerPlan) -> list[JsonObject]:
     """Return the Tool objects of `_generated/listing.json`, by name."""
     tools: list[ToolPlan | WorkflowPlan] = [*plan.listed_tools, *plan.workflows]
     return [
-        {"name": tool.name, **_make_list_entry(tool)}
+        {"name": tool.name, **omit_empty(build_list_entry(tool))}
         for tool in sorted(tools, key=lambda tool: tool.name)
     ]
 
@@ -170,52 +171,43 @@ def _tool(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "argument": "max_pages",
             **omit_empty({**described, "cursor": list(tool.pagination.cursor)}),
         }
-    if defaults := _defaults(tool.arguments):
-        entry["defaults"] = defaults
-    if tool.members:
-        entry["members"] = {"body": dict(tool.members)}
     if tool.exposed_as != "tool":
-        entry |= {"exposed_as": tool.exposed_as, "listing": _make_list_entry(tool)}
-    if tool.document_name:
-        entry["document_name"] = tool.document_name
-    if policies := _describe_shaping(tool.policies):
-        entry["shaping"] = policies
-    if tool.wire_names:
-        entry["wire_names"] = dict(tool.wire_names)
-    if tool.full_input_schema is not None:
-        entry["input_schema"] = tool.full_input_schema
-    return entry
-
-
-def _describe_shaping(policies: ResultPolicies) -> JsonObject:
-    """Return the policies for calls and results that differ from the defaults."""
-    bounds = {
-        "max_items": policies.max_items,
-        "max_bytes": policies.max_bytes,
-        "rest": policies.rest,
-    }
-    poll: JsonObject = {}
-    if policies.poll is not None:
-        poll = {**msgspec.to_builtins(policies.poll), "until": policies.poll.until.split(".")}
-    return omit_empty(
+        listed = omit_empty(build_list_entry(tool))
+        entry |= {"exposed_as": tool.exposed_as, "listing": listed}
+    return entry | omit_empty(
         {
-            "confirm": policies.confirm,
-            "poll": poll,
-            "result": omit_empty({"select": dict(policies.select), **bounds}),
+            "defaults": _defaults(tool.arguments),
+            "document_name": tool.document_name,
+            "input_schema": tool.full_input_schema,
+            "members": {"body": dict(tool.members)} if tool.members else {},
+            "shaping": _describe_shaping(tool.policies),
+            "wire_names": dict(tool.wire_names),
         }
     )
 
 
+def _describe_shaping(policies: ResultPolicies) -> JsonObject:
+    """Return the policies for calls and results that differ from the defaults."""
+    poll: JsonObject = {}
+    if policies.poll is not None:
+        poll = {**msgspec.to_builtins(policies.poll), "until": policies.poll.until.split(".")}
+    result = {
+        "select": dict(policies.select),
+        "max_items": policies.max_items,
+        "max_bytes": policies.max_bytes,
+        "rest": policies.rest,
+    }
+    return omit_empty({"confirm": policies.confirm, "poll": poll, "result": omit_empty(result)})
+
+
 def _workflow(workflow: WorkflowPlan) -> JsonObject:
-    entry: JsonObject = {
+    return {
         "operation": workflow.key,
         "arguments": _keywords(workflow.arguments),
         "result_key": workflow.result_key,
         "steps": [{"id": step.id, "operation": step.operation} for step in workflow.steps],
+        **omit_empty({"defaults": _defaults(workflow.arguments)}),
     }
-    if defaults := _defaults(workflow.arguments):
-        entry["defaults"] = defaults
-    return entry
 
 
 def _keywords(arguments: Iterable[Argument]) -> JsonObject:
@@ -226,10 +218,6 @@ def _keywords(arguments: Iterable[Argument]) -> JsonObject:
 def _defaults(arguments: Iterable[Argument]) -> JsonObject:
     """Give what the handler gets of arguments that a call leaves out."""
     return {item.name: item.default for item in arguments if item.default is not UNSET}
-
-
-def _make_list_entry(tool: ToolPlan | WorkflowPlan) -> JsonObject:
-    return omit_empty(build_list_entry(tool))
 
 
 def _security_scheme(scheme: SecurityScheme) -> JsonObject:
@@ -271,34 +259,28 @@ def _environment_variable(
 def surface_of(plan: ServerPlan) -> Surface:
     """Return what the clients of a planned server will rely on."""
     tools = {tool.name: _surface_tool(tool) for tool in plan.listed_tools}
-    tools |= {workflow.name: _surface_workflow(workflow) for workflow in plan.workflows}
+    tools |= {workflow.name: _surface_tool(workflow) for workflow in plan.workflows}
     exposed = {tool.name: _surface_tool(tool) for tool in plan.tools if tool.exposed_as != "tool"}
     return Surface(tools, plan.instructions, exposed=exposed)
 
 
-def _surface_tool(tool: ToolPlan) -> SurfaceTool:
-    return SurfaceTool(
-        operation=tool.operation.key,
+def _surface_tool(tool: ToolPlan | WorkflowPlan) -> SurfaceTool:
+    surface = SurfaceTool(
+        operation=tool.key,
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
         annotations=tool.annotations,
         output_schema=tool.output_schema,
+    )
+    if isinstance(tool, WorkflowPlan):
+        return surface
+    return replace(
+        surface,
         checked_schema=tool.full_input_schema,
         security=tuple(
             {use.scheme: use.scopes for use in alternative} for alternative in tool.security
         ),
         aliases=tool.aliases,
         document_name=tool.document_name,
-    )
-
-
-def _surface_workflow(workflow: WorkflowPlan) -> SurfaceTool:
-    return SurfaceTool(
-        operation=workflow.key,
-        title=workflow.title,
-        description=workflow.description,
-        input_schema=workflow.input_schema,
-        annotations=workflow.annotations,
-        output_schema=workflow.output_schema,
     )

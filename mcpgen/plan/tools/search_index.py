@@ -74,7 +74,7 @@ def _build_entry(tool: _Tool, terms: dict[int, str]) -> Entry:
     return Entry(
         name=tool.name,
         summary=shorten_at_sentence(plain_line(tool.title), _MAX_SUMMARY),
-        operation=tool.key if isinstance(tool, WorkflowPlan) else tool.operation.key,
+        operation=tool.key,
         tag=find_tag(tool),
         verb=next((word for word in title[:1] if word in verbs()), ""),
         subject=tuple(dict.fromkeys(subject)),
