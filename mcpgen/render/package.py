@@ -23,27 +23,21 @@ from mcpgen.text.identifiers import safe_filename
 def render(plan: ServerPlan) -> FileSet:
     """Write out what is generated from the plan alone: not models, test cases, search index."""
     package = f"src/{plan.package}/_generated"
-    texts = {
-        f"{package}/__init__.py": _template("_generated/__init__.py", package=package_view(plan)),
-    }
     listing = contracts.list_tools(plan)
-    data = {
-        f"{package}/contract.json": json_text.pretty(contracts.server_contract(plan)),
-        f"{package}/listing.json": json_text.wrap_tools(listing),
-    }
+    files = _render_template(plan, "_generated/__init__.py", package=package_view(plan))
+    files[f"{package}/contract.json"] = json_text.pretty(contracts.server_contract(plan))
+    files[f"{package}/listing.json"] = json_text.wrap_tools(listing)
     if plan.resources or plan.prompts:
         for kind, declared in (("resources", plan.resources), ("prompts", plan.prompts)):
             contract = contracts.make_declared_contract(declared)
-            data[f"{package}/{kind}.json"] = json_text.pretty(contract)
+            files[f"{package}/{kind}.json"] = json_text.pretty(contract)
     if plan.has_document:
-        _add_tools(plan, listing, texts, data)
+        files |= _render_tools(plan, listing)
         if plan.workflows:
-            _add_workflows(plan, texts, data)
+            files |= _render_workflows(plan)
     else:
-        texts["tests/generated/test_server.py"] = _template(
-            "tests/generated/test_server.py", tests=tests_view(plan)
-        )
-    return _make_files(data | {path: text.encode() for path, text in texts.items()})
+        files |= _render_template(plan, "tests/generated/test_server.py", tests=tests_view(plan))
+    return _make_files(files)
 
 
 def render_calls(plan: ServerPlan) -> FileSet:
@@ -51,8 +45,7 @@ def render_calls(plan: ServerPlan) -> FileSet:
     module = calls_module(plan)
     if module is None:
         return ()
-    text = _template("_generated/calls.py", module=module)
-    return _make_files({f"src/{plan.package}/_generated/calls.py": text.encode()})
+    return _make_files(_render_template(plan, "_generated/calls.py", module=module))
 
 
 def render_cases(
@@ -84,48 +77,34 @@ def _make_files(contents: Mapping[str, bytes]) -> FileSet:
     )
 
 
-def _add_tools(
-    plan: ServerPlan, listing: Sequence[JsonObject], texts: dict[str, str], data: dict[str, bytes]
-) -> None:
-    """Add what only a server has that calls an API."""
+def _render_tools(plan: ServerPlan, listing: Sequence[JsonObject]) -> dict[str, bytes]:
+    """Write out what only a server has that calls an API."""
     package = f"src/{plan.package}/_generated"
-    texts |= {
-        f"{package}/tools/__init__.py": _template(
-            "_generated/tools/__init__.py", package=package_view(plan)
-        ),
-        "tests/generated/test_tools.py": _template(
-            "tests/generated/test_tools.py", tests=tests_view(plan)
-        ),
-    }
-    data |= {
+    files = _render_template(plan, "_generated/tools/__init__.py", package=package_view(plan))
+    files |= _render_template(plan, "tests/generated/test_tools.py", tests=tests_view(plan))
+    files |= {
         "tests/generated/tools.json": json_text.entry_a_line({"tools": _snapshot(plan, listing)}),
         "tests/generated/upstream.json": json_text.entry_a_line(upstream_file(plan.api)),
+        f"{package}/toolsets.json": json_text.pretty(contracts.toolsets(plan)),
     }
-    data[f"{package}/toolsets.json"] = json_text.pretty(contracts.toolsets(plan))
     if plan.search is not None:
         listed = contracts.search_listing(plan, plan.search)
-        data[f"{package}/search_listing.json"] = json_text.wrap_tools(listed)
+        files[f"{package}/search_listing.json"] = json_text.wrap_tools(listed)
     for group in plan.groups:
         module = safe_filename(f"{group.module}.py").removesuffix(".py")
-        texts[f"{package}/tools/{module}.py"] = _template(
-            "_generated/tools/group.py", module=handler_module(plan, group)
-        )
+        view = handler_module(plan, group)
+        files[f"{package}/tools/{module}.py"] = _fill_in("_generated/tools/group.py", module=view)
         contract = contracts.group_contract(plan, group)
-        data[f"{package}/tools/{module}.json"] = json_text.wrap(contract)
+        files[f"{package}/tools/{module}.json"] = json_text.wrap(contract)
+    return files
 
 
-def _add_workflows(plan: ServerPlan, texts: dict[str, str], data: dict[str, bytes]) -> None:
-    """Add what only a server has whose manifest has workflows."""
-    package = f"src/{plan.package}/_generated"
-    texts |= {
-        f"{package}/workflows.py": _template(
-            "_generated/workflows.py", module=workflows_module(plan)
-        ),
-        "tests/generated/test_workflows.py": _template(
-            "tests/generated/test_workflows.py", tests=tests_view(plan)
-        ),
-    }
-    data[f"{package}/workflows.json"] = json_text.wrap(contracts.workflows_contract(plan))
+def _render_workflows(plan: ServerPlan) -> dict[str, bytes]:
+    """Write out what only a server has whose manifest has workflows."""
+    files = _render_template(plan, "_generated/workflows.py", module=workflows_module(plan))
+    files |= _render_template(plan, "tests/generated/test_workflows.py", tests=tests_view(plan))
+    contract = json_text.wrap(contracts.workflows_contract(plan))
+    return {**files, f"src/{plan.package}/_generated/workflows.json": contract}
 
 
 def _snapshot(plan: ServerPlan, listing: Iterable[JsonObject]) -> list[JsonObject]:
@@ -142,5 +121,11 @@ def _snapshot(plan: ServerPlan, listing: Iterable[JsonObject]) -> list[JsonObjec
     return entries
 
 
-def _template(path: str, **view: Any) -> str:
-    return code_environment().get_template(f"{path}.jinja").render(**view)
+def _render_template(plan: ServerPlan, template: str, **view: Any) -> dict[str, bytes]:
+    """Return the file that has the same place in a project as its template, by its path."""
+    path = template if template.startswith("tests/") else f"src/{plan.package}/{template}"
+    return {path: _fill_in(template, **view)}
+
+
+def _fill_in(template: str, **view: Any) -> bytes:
+    return code_environment().get_template(f"{template}.jinja").render(**view).encode()
