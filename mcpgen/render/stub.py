@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-
-from msgspec import Struct
 
 from mcpgen.ir.hand_written import HandlerSource
 from mcpgen.render.environment import literal
 
 _RUNTIME = {"override": "mcpgen.runtime", "Context": "mcpgen.runtime"}
-
-
-class Stub(Struct, frozen=True):
-    """A function, and what it imports: name -> module, "" for a module itself."""
-
-    function: str
-    text: str
-    imports: Mapping[str, str]
 
 
 def override_stub(
@@ -29,9 +18,10 @@ def override_stub(
     *,
     function: str,
     replaces: bool,
-) -> Stub:
-    """Write an override with the handler's signature.
+) -> tuple[str, dict[str, str]]:
+    """Write an override with the handler's signature, and what it imports.
 
+    The imports are modules by name, "" for a module itself.
     It passes the call on, or with `replaces` has the handler's own body.
     """
     parameters = ", ".join(
@@ -45,12 +35,8 @@ def override_stub(
         + "".join(f"    {line}\n" if line else "\n" for line in lines)
     )
     used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    known = {
-        **handler.imports,
-        **_RUNTIME,
-        call_type: f"{package}._generated.calls",
-    }
-    return Stub(function, text, {name: known[name] for name in sorted(used & known.keys())})
+    known = {**handler.imports, **_RUNTIME, call_type: f"{package}._generated.calls"}
+    return text, {name: known[name] for name in sorted(used & known.keys())}
 
 
 def _pass_on(handler: HandlerSource) -> str:

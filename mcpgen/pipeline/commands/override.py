@@ -260,7 +260,7 @@ def _with_stub(
     function = made.handler.function
     while function in taken:
         function += "_override"
-    stub = override_stub(
+    text, imports = override_stub(
         made.handler,
         found.key,
         made.call_type,
@@ -270,7 +270,7 @@ def _with_stub(
     )
     tag = PurePosixPath(made.path).stem
     about = f"What this server does its own way with the `{tag}` tools."
-    return function, with_function(made.own_path, on_disk, about, stub.text, stub.imports)
+    return function, with_function(made.own_path, on_disk, about, text, imports)
 
 
 class _Generated(Struct, frozen=True):
