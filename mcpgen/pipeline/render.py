@@ -105,16 +105,13 @@ def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, Safe
     plan, first = planned.plan, inputs.first
     root = next(iter(planned.files.documents_by_path), "")
     if first is None:
-        return skeleton_facts(
-            plan, root, has_models=plan.has_models, schema_file=inputs.schema_file
-        )
+        return skeleton_facts(plan, root, schema_file=inputs.schema_file)
     decided = {name for credential in planned.credentials for name in credential.parameters}
     return skeleton_facts(
         plan,
         root,
         include=first.include,
         exclude=first.exclude,
-        has_models=plan.has_models,
         credentials=planned.credentials,
         steps=first_steps(plan, decided),
         schema_file=inputs.schema_file,

@@ -44,15 +44,14 @@ def skeleton_facts(
     *,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
-    has_models: bool = True,
     credentials: Sequence[HiddenCredential] = (),
     steps: FirstSteps = _NO_STEPS,
     schema_file: str = "",
 ) -> dict[str, SafeText]:
     """Return everything of the plan that the skeleton's templates show, by name.
 
-    `document` is the vendored document's path, "" for none; `include`, `exclude`, `has_models`,
-    `credentials`, `steps` and `schema_file` are what the first manifest records of the command
+    `document` is the vendored document's path, "" for none; `include`, `exclude`, `credentials`,
+    `steps` and `schema_file` are what the first manifest records of the command
     line, of the document and of the workspace.
     """
     title = shorten(one_line(plan.title) or plan.name, _REGISTRY_TEXT_LIMIT)
@@ -78,7 +77,7 @@ def skeleton_facts(
         ),
         "schema_comment": _schema_comment(schema_file),
         "security_yaml": SafeText(source_entries(credentials) + origin_entries(_to_confirm(plan))),
-        "selection_yaml": _selection(include, exclude, has_models, steps),
+        "selection_yaml": _selection(plan, include, exclude, steps),
         "tools_markdown": _about_tools(plan),
     }
 
@@ -172,9 +171,9 @@ def _tool_table(plan: ServerPlan) -> Markdown:
 
 
 def _selection(
-    include: Sequence[str], exclude: Sequence[str], has_models: bool, steps: FirstSteps
+    plan: ServerPlan, include: Sequence[str], exclude: Sequence[str], steps: FirstSteps
 ) -> SafeText:
-    lines = [] if has_models else ["", "models: false"]
+    lines = [] if plan.has_models else ["", "models: false"]
     commented = comment_exclude(steps)
     if commented or steps.operations:
         lines += ["", *_ABOUT_STEPS]

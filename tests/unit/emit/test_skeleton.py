@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.emit.skeleton import AnswerRefusedError, render_skeleton
@@ -129,11 +130,10 @@ def test_the_container_installs_the_dependencies_before_it_copies_the_sources() 
 
 def test_the_manifest_can_be_read_back() -> None:
     facts = skeleton_facts(
-        server_plan(),
+        replace(server_plan(), has_models=False),
         "openapi/a: b.yaml",
         include=("GET /a*", '"\n'),
         exclude=("DELETE *",),
-        has_models=False,
     )
     files = render_skeleton(template_root() / "skeleton", PACKAGE, facts, {"name": "petstore"})
     [content] = [file.content for file in files if file.path == "mcpgen.yaml"]
