@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
@@ -128,13 +129,14 @@ def join_security(
 
 def _comment(text: str, prefix: str) -> list[str]:
     """Break a text into comment lines."""
-    lines, line = [], ""
-    for word in shorten(text, 600).split(" "):
-        if line and len(line) + len(word) >= _WIDTH - len(prefix):
-            lines.append(prefix + line)
-            line = ""
-        line = f"{line} {word}" if line else word
-    return [*lines, prefix + line]
+    return textwrap.wrap(
+        shorten(text, 600),
+        _WIDTH,
+        initial_indent=prefix,
+        subsequent_indent=prefix,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 _MEANINGS = {
