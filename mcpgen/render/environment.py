@@ -84,11 +84,7 @@ def doc_text(text: str) -> DocText:
     """
     escaped = text.replace("\\", "\\\\")
     escaped = _QUOTE_TO_ESCAPE.sub(r"\"", escaped)
-    return DocText("".join(ch if ch.isprintable() else _escape(ch) for ch in escaped))
-
-
-def _escape(character: str) -> str:
-    return repr(character)[1:-1]
+    return DocText("".join(ch if ch.isprintable() else repr(ch)[1:-1] for ch in escaped))
 
 
 def quote(text: str) -> Quoted:

@@ -23,18 +23,12 @@ from mcpgen.ir.workflow import (
     Truth,
     Value,
 )
-from mcpgen.render.environment import (
-    DocText,
-    Source,
-    doc_text,
-    identifier,
-    literal,
-)
+from mcpgen.render.environment import DocText, Source, doc_text, identifier, literal
 from mcpgen.render.views import (
     ImportView,
     NamesUsed,
-    package_view,
     parameters,
+    short_title,
     workflow_returns,
     write_docstring,
 )
@@ -82,7 +76,7 @@ def workflows_module(plan: ServerPlan) -> WorkflowsModule:
         if isinstance(workflow.returns, WorkflowResult)
     )
     return WorkflowsModule(
-        title=package_view(plan).title,
+        title=short_title(plan),
         imports=names.spell_imports(plan, {}),
         results=results,
         workflows=workflows,
@@ -113,16 +107,14 @@ class _Spelling:
 
     def view(self) -> WorkflowView:
         workflow = self._workflow
-        function = identifier(workflow.function)
-        returns = workflow_returns(workflow, self._names)
         return WorkflowView(
             name=literal(workflow.name),
-            function=function,
+            function=identifier(workflow.function),
             signature=parameters(workflow.arguments, self._names),
             docstring=write_docstring(
                 first_phrase(workflow.description).removesuffix("."), workflow.key
             ),
-            returns=returns,
+            returns=workflow_returns(workflow, self._names),
             steps=Source(", ".join(literal(step.id) for step in workflow.steps)),
             statements=tuple(map(self._statement, workflow.steps)),
             result=self._result(workflow.output),
