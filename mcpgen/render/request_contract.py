@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mcpgen.ir.api import (
-    Encoding,
-    MediaType,
-    Parameter,
-    SecurityRequirement,
-    Server,
-)
+from mcpgen.ir.api import Encoding, MediaType, Parameter, SecurityRequirement, Server
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
 from mcpgen.jsonschema.references import definition_name, find_reference, iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
