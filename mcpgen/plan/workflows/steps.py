@@ -109,7 +109,10 @@ class WorkflowSteps:
             items = self._values.resolve(step.for_each, step.for_each_tokens)
             if not self._check_type(items, frozenset({"array"}), step.for_each_tokens):
                 items = REFUSED
-        condition = None if step.when is None else self._values.resolve_condition(step.when)
+        when = step.when
+        condition = (
+            None if when is None else self._values.resolve_condition(when.condition, when.tokens)
+        )
         arguments = self._step_arguments(step, tool, items)
         # Before the step is known: what its schema tells of is a success, and this is about errors.
         on_failure = tuple(self._plan_action(action, step) for action in step.on_failure)
@@ -135,8 +138,8 @@ class WorkflowSteps:
 
     def _plan_criteria(self, criteria: Iterable[Criterion], step: Step) -> tuple[Criterion, ...]:
         return tuple(
-            replace(found, condition=self._values.resolve_condition(found, step))
-            for found in criteria
+            replace(it, condition=self._values.resolve_condition(it.condition, it.tokens, step))
+            for it in criteria
         )
 
     def _check_retries(self, step: Step, tool: ToolPlan | None) -> None:

@@ -13,7 +13,6 @@ from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.ir.workflow import (
     Comparison,
     Condition,
-    Criterion,
     Expression,
     InputValue,
     ItemValue,
@@ -202,35 +201,24 @@ class WorkflowValues:
             return list_literal_types(value)
         return self.find_schema(value, items).types
 
-    def resolve_condition(self, criterion: Criterion, step: Step | None = None) -> Condition:
-        """Return the condition of a criterion, resolved; `step` is as in `resolve`."""
-        return self._resolve_condition(criterion.condition, criterion.tokens, step)
-
-    def _resolve_condition(
-        self, condition: Condition, tokens: Tokens, step: Step | None
+    def resolve_condition(
+        self, condition: Condition, tokens: Tokens, step: Step | None = None
     ) -> Condition:
+        """Return a condition with its values resolved; `step` is as in `resolve`."""
         match condition:
             case Truth(value=value):
                 return Truth(self.resolve(value, tokens, step))
             case Comparison(left=left, operator=operator, right=right):
-                return Comparison(
-                    self.resolve(left, tokens, step),
-                    operator,
-                    self.resolve(right, tokens, step),
-                )
+                left, right = (self.resolve(side, tokens, step) for side in (left, right))
+                return Comparison(left, operator, right)
             case Negation(condition=inner):
-                return Negation(self._resolve_condition(inner, tokens, step))
+                return Negation(self.resolve_condition(inner, tokens, step))
             case Junction(word=word, conditions=parts):
-                return Junction(
-                    word, tuple(self._resolve_condition(part, tokens, step) for part in parts)
-                )
+                resolved = (self.resolve_condition(part, tokens, step) for part in parts)
+                return Junction(word, tuple(resolved))
 
     def resolve(
-        self,
-        value: Value,
-        tokens: Tokens,
-        step: Step | None = None,
-        items: Value | None = None,
+        self, value: Value, tokens: Tokens, step: Step | None = None, items: Value | None = None
     ) -> Value:
         """Return a value with its expressions resolved to existing inputs and responses.
 
@@ -238,19 +226,17 @@ class WorkflowValues:
         """
         match value:
             case ListOf(items=parts):
-                return ListOf(
-                    tuple(
-                        self.resolve(part, (*tokens, str(at)), step, items)
-                        for at, part in enumerate(parts)
-                    )
+                resolved = (
+                    self.resolve(part, (*tokens, str(at)), step, items)
+                    for at, part in enumerate(parts)
                 )
+                return ListOf(tuple(resolved))
             case ObjectOf(members=members):
-                return ObjectOf(
-                    tuple(
-                        (name, self.resolve(member, (*tokens, name), step, items))
-                        for name, member in members
-                    )
+                named = (
+                    (name, self.resolve(member, (*tokens, name), step, items))
+                    for name, member in members
                 )
+                return ObjectOf(tuple(named))
             case Literal():
                 return value
             case OutputValue():

@@ -9,13 +9,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import SkippedOperation
-from mcpgen.ir.tool_plan import (
-    Annotation,
-    Argument,
-    ToolPlan,
-    WorkflowPlan,
-    WorkflowResult,
-)
+from mcpgen.ir.tool_plan import Annotation, Argument, ToolPlan, WorkflowPlan, WorkflowResult
 from mcpgen.ir.workflow import (
     ListOf,
     Literal,
@@ -32,12 +26,7 @@ from mcpgen.plan.schemas.tool_schema import ToolSchemas
 from mcpgen.plan.schemas.types import Types
 from mcpgen.plan.tools.targets import token_cost
 from mcpgen.plan.workflows.steps import WorkflowSteps
-from mcpgen.plan.workflows.values import (
-    ANYTHING,
-    Known,
-    WorkflowValues,
-    list_literal_types,
-)
+from mcpgen.plan.workflows.values import ANYTHING, Known, WorkflowValues, list_literal_types
 from mcpgen.text.identifiers import Identifier
 from mcpgen.text.json_pointer import json_pointer
 from mcpgen.text.prose import plain_line, plain_text
@@ -195,14 +184,13 @@ class _Planning:
             return tool.returns
         if not isinstance(output, ObjectOf):
             return self._build_annotation(output)
-        if not all(_can_be_field(name) for name, _ in output.members):
+        try:
+            fields = [Identifier(name) for name, _ in output.members]
+        except ValueError:  # a class cannot declare this key
             return Annotation("dict[str, object]")
-        return WorkflowResult(
-            to_identifier(f"{to_class_name(self._workflow.name)}Result"),
-            tuple(
-                (Identifier(name), self._build_annotation(item)) for name, item in output.members
-            ),
-        )
+        types = (self._build_annotation(item) for _, item in output.members)
+        name = to_identifier(f"{to_class_name(self._workflow.name)}Result")
+        return WorkflowResult(name, tuple(zip(fields, types, strict=True)))
 
     def _build_annotation(self, value: Value) -> Annotation:
         if isinstance(value, Literal | ListOf | ObjectOf):
@@ -215,15 +203,6 @@ class _Planning:
     def _refuse(self, code: str, message: str, tokens: Tokens, why: str, help: str) -> None:
         at = self._workflow.locate(tokens)
         self._problems.error(code, message, at=at, why=why, help=help)
-
-
-def _can_be_field(name: str) -> bool:
-    """Whether a class can declare this key, a wire name."""
-    try:
-        Identifier(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _choose_variables(
