@@ -168,46 +168,25 @@ def _choose_names(tools: Iterable[AnyTool]) -> tuple[str, str, str]:
     return names
 
 
-def _make_search_tool(
-    name: str, others: tuple[str, str], title: str, tools: Sequence[AnyTool], unlisted: int
+def _make_tool(
+    name: str, title: str, description: str, properties: JsonObject, hints: JsonObject
 ) -> JsonObject:
-    describe, call = others
-    tag: JsonObject = {"type": "string", "description": "Only tools of this tag."}
-    tags = sorted({find_tag(tool) for tool in tools} - {""})
-    if len(tags) <= _MAX_TAGS_NAMED:
-        tag["enum"] = tags
+    """Return the list entry of a search tool; only the first of its arguments is required."""
     return {
         "name": name,
-        "title": "Search tools",
-        "description": f"Find tools of {title} by what you want to do. It has {unlisted:,} tools "
-        "that are not listed. Ask in plain words, as for a task: a verb and what it is about. "
-        f"The answer names tools, best first; read one with `{describe}`, then call it with "
-        f"`{call}`.",
+        "title": title,
+        "description": description,
         "inputSchema": {
             "type": "object",
-            "properties": {
-                "query": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": 500,
-                    "description": "What you want to do, in 1 to 500 characters.",
-                },
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 20,
-                    "default": 10,
-                    "description": "How many tools to name at most, 1 to 20; 10 by default.",
-                },
-                "tag": tag,
-            },
-            "required": ["query"],
+            "properties": properties,
+            "required": [*properties][:1],
             "additionalProperties": False,
         },
-        "annotations": {**_LOOKS_ONLY, "title": "Search tools"},
+        "annotations": {**hints, "title": title},
     }
 
 
+_NAME: JsonObject = {"type": "string", "description": "The tool's name."}
 _LOOKS_ONLY: JsonObject = {
     "readOnlyHint": True,
     "destructiveHint": False,
@@ -216,45 +195,55 @@ _LOOKS_ONLY: JsonObject = {
 }
 
 
+def _make_search_tool(
+    name: str, others: tuple[str, str], title: str, tools: Sequence[AnyTool], unlisted: int
+) -> JsonObject:
+    describe, call = others
+    tag: JsonObject = {"type": "string", "description": "Only tools of this tag."}
+    tags = sorted({find_tag(tool) for tool in tools} - {""})
+    if len(tags) <= _MAX_TAGS_NAMED:
+        tag["enum"] = tags
+    description = (
+        f"Find tools of {title} by what you want to do. It has {unlisted:,} tools that are not "
+        "listed. Ask in plain words, as for a task: a verb and what it is about. The answer names "
+        f"tools, best first; read one with `{describe}`, then call it with `{call}`."
+    )
+    query = {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 500,
+        "description": "What you want to do, in 1 to 500 characters.",
+    }
+    limit = {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 20,
+        "default": 10,
+        "description": "How many tools to name at most, 1 to 20; 10 by default.",
+    }
+    properties = {"query": query, "limit": limit, "tag": tag}
+    return _make_tool(name, "Search tools", description, properties, _LOOKS_ONLY)
+
+
 def _make_describe_tool(name: str, others: tuple[str, str]) -> JsonObject:
     search, call = others
-    return {
-        "name": name,
-        "title": "Describe a tool",
-        "description": f"Read the description and the JSON Schema of a tool that `{search}` named, "
-        f"before you call it with `{call}`.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {"name": {"type": "string", "description": "The tool's name."}},
-            "required": ["name"],
-            "additionalProperties": False,
-        },
-        "annotations": {**_LOOKS_ONLY, "title": "Describe a tool"},
-    }
+    description = (
+        f"Read the description and the JSON Schema of a tool that `{search}` named, before you "
+        f"call it with `{call}`."
+    )
+    return _make_tool(name, "Describe a tool", description, {"name": _NAME}, _LOOKS_ONLY)
 
 
 def _make_call_tool(name: str, others: tuple[str, str], tools: Sequence[AnyTool]) -> JsonObject:
     search, describe = others
-    return {
-        "name": name,
-        "title": "Call a tool",
-        "description": f"Call a tool that `{search}` named. Its arguments must fit the schema that "
-        f"`{describe}` shows. What it does, and whether it changes or deletes something, is what "
-        "the named tool does.",
-        "inputSchema": {
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "The tool's name."},
-                "arguments": {
-                    "type": "object",
-                    "description": "Its arguments, by name; none by default.",
-                },
-            },
-            "required": ["name"],
-            "additionalProperties": False,
-        },
-        "annotations": {**_merge_hints(tools), "title": "Call a tool"},
-    }
+    description = (
+        f"Call a tool that `{search}` named. Its arguments must fit the schema that `{describe}` "
+        "shows. What it does, and whether it changes or deletes something, is what the named tool "
+        "does."
+    )
+    about_arguments = "Its arguments, by name; none by default."
+    properties = {"name": _NAME, "arguments": {"type": "object", "description": about_arguments}}
+    return _make_tool(name, "Call a tool", description, properties, _merge_hints(tools))
 
 
 def _merge_hints(tools: Sequence[AnyTool]) -> JsonObject:
