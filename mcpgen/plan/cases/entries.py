@@ -82,7 +82,7 @@ class _Making:
         untested: list[JsonObject] = []
         if reason := self._explain_unanswerable(tool.operation):
             entry["reply"] = {"status": _choose_success_status(tool.operation), "text": ""}
-            untested.append(_make_untested("result", f"no sample of the response: {reason}"))
+            untested.append({"what": "result", "why": f"no sample of the response: {reason}"})
         elif tool.policies.poll is not None:
             entry["reply"] = self._make_awaited_reply(tool.operation, tool.policies.poll)
         entry |= _describe_policies(tool.policies)
@@ -91,7 +91,7 @@ class _Making:
         try:
             smallest = self._calls.call(tool, "smallest")
         except CannotSampleError as error:
-            untested.append(_make_untested("smallest arguments", str(error)))
+            untested.append({"what": "smallest arguments", "why": str(error)})
         else:
             fullest = self._make_fullest(tool, smallest, untested)
             entry |= self._collect_settings(tool)
@@ -121,7 +121,7 @@ class _Making:
         try:
             return self._calls.call(tool, "largest")
         except CannotSampleError as error:
-            untested.append(_make_untested("largest arguments", str(error)))
+            untested.append({"what": "largest arguments", "why": str(error)})
             return smallest
 
     def _iterate_calls(self, tool: ToolPlan, smallest: Call, fullest: Call) -> Iterator[JsonObject]:
@@ -138,14 +138,12 @@ class _Making:
         if unbroken:
             shown = ", ".join(unbroken[:_SHOWN_RULES])
             more = f" and {len(unbroken) - _SHOWN_RULES} more" * (len(unbroken) > _SHOWN_RULES)
-            untested.append(_make_untested(_RULES, f"no value was found that breaks {shown}{more}"))
+            why = f"no value was found that breaks {shown}{more}"
+            untested.append({"what": _RULES, "why": why})
         if len(found) > MOST_REFUSALS:
             rest = len(found) - MOST_REFUSALS
-            untested.append(
-                _make_untested(
-                    _MORE_RULES, f"only {MOST_REFUSALS} rules of a tool are tested; {rest} are not"
-                )
-            )
+            why = f"only {MOST_REFUSALS} rules of a tool are tested; {rest} are not"
+            untested.append({"what": _MORE_RULES, "why": why})
         return found[:MOST_REFUSALS]
 
     def _make_pages(
@@ -154,7 +152,7 @@ class _Making:
         try:
             pages = make_pages(tool, smallest, self._calls)
         except CannotSampleError as error:
-            untested.append(_make_untested("pages", str(error)))
+            untested.append({"what": "pages", "why": str(error)})
             return {}
         return {} if pages is None else {"pages": pages}
 
@@ -240,10 +238,6 @@ def _format_call(what: str, call: Call) -> JsonObject:
         place: value for place, value in call.request.items() if place not in PLACES or value
     }
     return {"what": what, "arguments": call.arguments, "request": request}
-
-
-def _make_untested(what: str, reason: str) -> JsonObject:
-    return {"what": what, "why": reason}
 
 
 def _iterate_failures(tool: ToolPlan) -> Iterator[str]:

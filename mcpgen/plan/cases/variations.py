@@ -56,16 +56,8 @@ _KINDS = (
         ),
     ),
     _Kind("Unicode", ("\u00e9 \u6f22\u5b57 \U0001f43e \u00f1", "\u00e9\u6f22\U0001f43e", "\u00e9")),
-    _Kind(
-        "empty and falsy values",
-        ("",),
-        lambda value: False if isinstance(value, bool) else 0,
-    ),
-    _Kind(
-        "negative numbers",
-        (),
-        lambda value: value if isinstance(value, bool) else -7,
-    ),
+    _Kind("empty and falsy values", ("",), lambda value: False if isinstance(value, bool) else 0),
+    _Kind("negative numbers", (), lambda value: value if isinstance(value, bool) else -7),
     _Kind("null", (None,), lambda _: None),
 )
 

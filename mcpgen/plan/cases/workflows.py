@@ -368,9 +368,8 @@ class _Making:
                 raise CannotSampleError(f"nothing is there for `{argument.name}` of `{step.id}`")
             if value is not UNSET and (problem := self._sent.problem(argument.schema, value)):
                 raise CannotSampleError(f"`{argument.name}` of `{step.id}`: {problem}")
-        return {
-            "operation": tool.operation.key, **_build_request(tool, arguments, self._settings)
-        }  # fmt: skip
+        request = _build_request(tool, arguments, self._settings)
+        return {"operation": tool.operation.key, **request}
 
 
 def _build_request(tool: ToolPlan, arguments: JsonObject, settings: SettingSamples) -> JsonObject:
@@ -395,9 +394,8 @@ def _build_request(tool: ToolPlan, arguments: JsonObject, settings: SettingSampl
     if tool.members and isinstance(request.get("body"), dict):
         request["body"] = {**tool.members, **request["body"]}
     for fixed in tool.fixed:
-        request[fixed.location] = {
-            **request.get(fixed.location, {}), fixed.wire_name: settings.value(fixed)
-        }  # fmt: skip
+        members = {fixed.wire_name: settings.value(fixed)}
+        request[fixed.location] = request.get(fixed.location, {}) | members
     if "body" in request:
         request["content_type"] = tool.body[0].media_type
     request["security"] = list(choose_requirement(tool.operation))
