@@ -72,14 +72,13 @@ def collect_entries(
                 why="another diagnostic states why the operation is skipped",
             )
         else:
+            otherwise = "name an operationId, or a method and a path: `GET /pets`"
             problems.error(
                 "operation-unknown",
                 f"`{name}` is not an operation of the document",
                 at=at,
                 why="the entry would silently change nothing",
-                help=did_you_mean(
-                    name, keys, "name an operationId, or a method and a path: `GET /pets`"
-                ),
+                help=did_you_mean(name, keys, otherwise),
             )
     return found
 

@@ -163,11 +163,8 @@ class WorkflowSteps:
         tool = self._tools.get(step.operation)
         if tool is None:
             message = f"`{step.operation}` is not an operation of this server"
-            hint = did_you_mean(
-                step.operation,
-                self._tools,
-                "name an operationId, or a method and a path: `GET /pets`",
-            )
+            otherwise = "name an operationId, or a method and a path: `GET /pets`"
+            hint = did_you_mean(step.operation, self._tools, otherwise)
             if step.operation in self._skipped:
                 message = f"`{step.operation}` is left out, so no step can call it"
                 hint = "another diagnostic states why the operation is skipped"
@@ -228,16 +225,13 @@ class WorkflowSteps:
             if written.location in ("", argument.location)
         ]
         where = f"{written.location} parameter" if written.location else "argument"
+        existing = ", ".join(f"`{name}`" for name in names) or "none"
         self._refuse(
             "workflow-argument",
             f"`{tool.operation.key}` has no {where} `{written.name}`",
             written.tokens,
             f"`{tool.name}` would refuse the call",
-            did_you_mean(
-                written.name,
-                names,
-                f"it has {', '.join(f'`{name}`' for name in names) or 'none'}",
-            ),
+            did_you_mean(written.name, names, f"it has {existing}"),
         )
         return None
 

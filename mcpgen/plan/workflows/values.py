@@ -297,6 +297,7 @@ class WorkflowValues:
 
     def _refuse_step(self, name: str, tokens: Tokens) -> None:
         ids = [step.id for step in self._workflow.steps]
+        existing = ", ".join(f"`{each}`" for each in ids)
         if name in ids:
             self._refuse(
                 "workflow-cycle",
@@ -311,9 +312,7 @@ class WorkflowValues:
                 f"no step is called `{name}`",
                 tokens,
                 "the value would never be there",
-                did_you_mean(
-                    name, self._steps, f"the steps are {', '.join(f'`{each}`' for each in ids)}"
-                ),
+                did_you_mean(name, self._steps, f"the steps are {existing}"),
             )
 
     def _is_there(
