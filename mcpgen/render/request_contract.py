@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mcpgen.ir.api import Encoding, MediaType, Parameter, SecurityRequirement, Server
+from mcpgen.ir.api import Encoding, MediaType, Parameter, Server
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
 from mcpgen.jsonschema.references import definition_name, find_reference, iterate_reachable
 from mcpgen.jsonschema.types import JsonObject, JsonSchema
@@ -49,7 +49,7 @@ def request_contract(plan: ServerPlan, tool: ToolPlan) -> JsonObject:
             "idempotency_header": tool.idempotency_header,
             "needs_settings": sorted(name for name, is_needed in read.items() if is_needed),
             "reserved": _find_reserved_names(plan, tool),
-            "security": [_requirement(alternative) for alternative in tool.security],
+            "security": [{use.scheme: list(use.scopes) for use in it} for it in tool.security],
             "source": operation.source,
             "timeout_seconds": tool.policies.timeout_seconds,
             "uses_settings": sorted(name for name, is_needed in read.items() if not is_needed),
@@ -149,19 +149,19 @@ def _body_media_type(media_type: MediaType, schemas: Mapping[str, JsonSchema]) -
         "encoding": {
             name: _describe_encoding(value) for name, value in media_type.encoding.items()
         },
-    }
-    if media_type.prefix_encoding:
-        entry["prefix_encoding"] = list(map(_describe_encoding, media_type.prefix_encoding))
+    } | omit_empty(
+        {
+            "prefix_encoding": list(map(_describe_encoding, media_type.prefix_encoding)),
+            "root_part": media_type.root_part,
+            "is_binary": _is_message_of_bytes(media_type),
+            "xml_root": media_type.xml_root,
+        }
+    )
     if media_type.item_encoding is not None:
         entry["item_encoding"] = _describe_encoding(media_type.item_encoding)
-    if media_type.root_part:
-        entry["root_part"] = media_type.root_part
-    if _is_message_of_bytes(media_type):
-        entry["is_binary"] = True
-    if media_type.xml_root:
-        entry["xml_root"] = media_type.xml_root
-    if media_type.schema is not None and _serialiser_reads_schema(media_type):
-        entry["schema"] = bundle(media_type.schema, schemas)
+    is_multipart = essence_of(media_type.media_type).startswith("multipart/")
+    if media_type.schema is not None and (is_multipart or media_type.xml_root):
+        entry["schema"] = bundle(media_type.schema, schemas)  # the serialiser reads it
     return entry
 
 
@@ -169,11 +169,6 @@ def _is_message_of_bytes(media_type: MediaType) -> bool:
     schema = media_type.schema
     is_binary = isinstance(schema, dict) and schema.get("format") == "binary"
     return is_binary and media_type.media_type.lower().startswith("message/")
-
-
-def _serialiser_reads_schema(media_type: MediaType) -> bool:
-    kind = essence_of(media_type.media_type)
-    return kind.startswith("multipart/") or bool(media_type.xml_root)
 
 
 def bundle(schema: JsonSchema, schemas: Mapping[str, JsonSchema]) -> JsonSchema:
@@ -212,10 +207,6 @@ def server_object(server: Server) -> JsonObject:
             for variable in server.variables
         },
     }
-
-
-def _requirement(alternative: SecurityRequirement) -> JsonObject:
-    return {use.scheme: list(use.scopes) for use in alternative}
 
 
 def omit_empty(entry: JsonObject) -> JsonObject:

@@ -24,7 +24,7 @@ _RULES, _MORE_RULES = "rules", "more rules"
 GIVE_EXAMPLE = "add a valid `example` to the schema, in the document or in an overlay"
 _TEST_BY_HAND = "write a test in `tests/` if one of these rules matters"
 _HELP = {_RULES: _TEST_BY_HAND, _MORE_RULES: _TEST_BY_HAND}
-_UNHEARD_OF = "application/x-unheard-of"
+_UNHEARD_OF = frozenset({"*/*", "application/*", "application/x-unheard-of"})  # media types
 _CREDENTIAL_PARTS = frozenset({"access_token", "certificate_file", "password", "username", "value"})
 _MAX_OMITTED = 50  # requirements of a tool, and schemes of each, that are omitted in turn
 _CLIENT_PARTS = frozenset({"client_id", "client_secret"})
@@ -208,9 +208,8 @@ class _Making:
 
 def _find_requested_parts(scheme: SecurityScheme) -> frozenset[str]:
     """Return the parts of a credential that a message about a missing one names."""
-    can_fetch = scheme.openid_connect_url or scheme.flows.get("clientCredentials", {}).get(
-        "tokenUrl"
-    )
+    flow = scheme.flows.get("clientCredentials", {})
+    can_fetch = scheme.openid_connect_url or flow.get("tokenUrl")
     return _CLIENT_PARTS if can_fetch else _CREDENTIAL_PARTS
 
 
@@ -250,16 +249,12 @@ def _iterate_failures(tool: ToolPlan) -> Iterator[str]:
         yield failures.ECHO
     if tool.operation.method != "HEAD":
         yield failures.BAD_JSON
-        accepted = (*tool.accept, *tool.also_answered)
-        if tool.returns.source != "None" and not any(map(_accepts_unheard_of, accepted)):
+        accepted = {essence_of(each) for each in (*tool.accept, *tool.also_answered)}
+        if tool.returns.source != "None" and accepted.isdisjoint(_UNHEARD_OF):
             yield failures.WRONG_MEDIA_TYPE
     if tool.policies.poll is None:  # polling would continue
         yield failures.NO_CONTENT
     yield from (failures.TIMEOUT, failures.REFUSED, failures.RESET)
-
-
-def _accepts_unheard_of(media_type: str) -> bool:
-    return essence_of(media_type) in {"*/*", "application/*", _UNHEARD_OF}
 
 
 def _choose_success_status(operation: Operation) -> int:

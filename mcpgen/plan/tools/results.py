@@ -67,9 +67,7 @@ def list_accepted_types(operation: Operation) -> tuple[str, ...]:
             if response.status.startswith(prefix)
             for item in response.content
         ]
-        names = list(
-            dict.fromkeys(essence_of(item.media_type) for item in rank_media_types(content))
-        )
+        names = dict.fromkeys(essence_of(item.media_type) for item in rank_media_types(content))
         if names:
             of_json = ["application/json" if "*" in it else it for it in names if is_json(it)]
             return tuple(of_json or names)
