@@ -118,7 +118,8 @@ def plan_search(
 
     Workflows are listed nevertheless.
     """
-    tools: list[AnyTool] = sorted([*_collect_tools(groups), *workflows], key=lambda tool: tool.name)
+    of_operations = (tool for group in groups for tool in group.listed_tools)
+    tools: list[AnyTool] = sorted([*of_operations, *workflows], key=lambda tool: tool.name)
     budget = policy.manifest.budget
     if sum(tool.token_cost for tool in tools) <= budget:
         return None
@@ -152,10 +153,6 @@ def plan_search(
         also_listed=tuple(sorted(also_listed)),
         token_cost=cost,
     )
-
-
-def _collect_tools(groups: Iterable[ToolGroupPlan]) -> list[ToolPlan]:
-    return [tool for group in groups for tool in group.listed_tools]
 
 
 def _choose_names(tools: Iterable[AnyTool]) -> tuple[str, str, str]:
