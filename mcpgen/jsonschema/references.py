@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, JsonObject, JsonSchema, JsonValue
 
 PREFIX: Final = "#/$defs/"
 KEYWORDS_WITH_DATA: Final = frozenset({"const", "default", "enum", "example", "examples"})
 """Keywords whose values are data, never schemas."""
-MAPS_OF_SCHEMAS: Final = frozenset({"$defs", "dependentSchemas", "patternProperties", "properties"})
-"""Keywords whose values map names of any spelling to schemas."""
 
 
 def definition_name(reference: str) -> str:

@@ -10,6 +10,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, ONE_SCHEMA, SEVERAL_SCHEMAS
+
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 """Fixed fields of a Path Item that hold operations (`query` since 3.2)."""
 
@@ -65,24 +67,9 @@ def _schema_kind() -> Kind:
     schema = Kind("a schema", takes_ref=True, may_be_boolean=True)
     named, several = _map_of(schema), _list_of(schema)
     one_or_several = Kind("a schema or an array of them", items=schema, single=schema)
-    for keyword in ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"):
-        schema.fields[keyword] = named
-    for keyword in ("allOf", "anyOf", "oneOf", "prefixItems"):
-        schema.fields[keyword] = several
-    for keyword in (
-        "additionalItems",
-        "additionalProperties",
-        "contains",
-        "contentSchema",
-        "else",
-        "if",
-        "not",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    ):
-        schema.fields[keyword] = schema
+    schema.fields.update(dict.fromkeys(MAPS_OF_SCHEMAS | {"definitions"}, named))
+    schema.fields.update(dict.fromkeys(SEVERAL_SCHEMAS, several))
+    schema.fields.update(dict.fromkeys(ONE_SCHEMA | {"additionalItems", "contentSchema"}, schema))
     schema.fields["items"] = one_or_several
     return schema
 
@@ -137,24 +124,16 @@ def _openapi_3() -> Grammar:
     described = {"schema": schema, "content": content, "examples": examples}
     header.fields.update(described)
     parameter.fields.update(described)
-    encoding.fields.update(
-        headers=_map_of(header),
-        encoding=_map_of(encoding),
-        prefixEncoding=_list_of(encoding),
-        itemEncoding=encoding,
-    )
-    media_type.fields.update(
-        schema=schema, itemSchema=schema, examples=examples, encoding=_map_of(encoding)
-    )
-    media_type.fields.update(prefixEncoding=_list_of(encoding), itemEncoding=encoding)
+    encodings = {"encoding": _map_of(encoding), "prefixEncoding": _list_of(encoding)}
+    encodings["itemEncoding"] = encoding
+    encoding.fields.update(encodings, headers=_map_of(header))
+    media_type.fields.update(encodings, schema=schema, itemSchema=schema, examples=examples)
     request_body.fields.update(content=content)
     response.fields.update(headers=_map_of(header), content=content, links=_map_of(link))
     operation.fields.update(
         parameters=_list_of(parameter),
         requestBody=request_body,
-        responses=Kind(
-            "an object with a response under each key", others=response, skips_extensions=True
-        ),
+        responses=_map_of(response, skips_extensions=True),
         callbacks=_map_of(callback),
         servers=common["servers"],
         security=common["security"],
@@ -208,9 +187,7 @@ def _openapi_2() -> Grammar:
         "an operation",
         fields={
             "parameters": _list_of(parameter),
-            "responses": Kind(
-                "an object with a response under each key", others=response, skips_extensions=True
-            ),
+            "responses": _map_of(response, skips_extensions=True),
             "security": common["security"],
         },
     )
