@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
@@ -11,14 +11,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from mcpgen.jsonschema.references import (
-    KEYWORDS_WITH_DATA,
-    MAPS_OF_SCHEMAS,
-    find_reference,
-    iterate_parts,
-)
+from mcpgen.jsonschema.references import KEYWORDS_WITH_DATA, find_reference, iterate_parts
 from mcpgen.jsonschema.schemas import Schemas, find_json_type
-from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
+from mcpgen.jsonschema.types import MAPS_OF_SCHEMAS, JsonObject, JsonSchema, JsonValue
 
 DirectionName: TypeAlias = Literal["request", "response"]
 
@@ -43,10 +38,6 @@ class Direction:
         is_marked = f'"{self._marker}"'.encode() in msgspec.json.encode(dict(self._whole.named))
         return Schemas(_ConvertedOnDemand(self, self._whole.named)) if is_marked else self._whole
 
-    def of(self, schema: JsonSchema) -> JsonSchema:
-        """Return `schema` in this direction; its `$ref`s refer to `schemas`."""
-        return self._convert(schema, frozenset())
-
     def is_hidden(self, schema: JsonSchema) -> bool:
         """Whether a property with this schema does not exist in this direction."""
         return any(
@@ -62,8 +53,11 @@ class Direction:
             if self.is_hidden(declared)
         )
 
-    def _convert(self, schema: JsonSchema, hidden_around: frozenset[str]) -> JsonSchema:
-        """Convert a schema that is combined with one that hides the properties `hidden_around`."""
+    def of(self, schema: JsonSchema, hidden_around: frozenset[str] = frozenset()) -> JsonSchema:
+        """Return `schema` in this direction; its `$ref`s refer to `schemas`.
+
+        `hidden_around` names the properties that an enclosing schema of the same value hides.
+        """
         if isinstance(schema, bool):
             return schema
         hidden = hidden_around
@@ -81,25 +75,21 @@ class Direction:
             elif keyword in MAPS_OF_SCHEMAS:
                 converted[keyword] = self._convert_values(value)
             else:
-                around = hidden if keyword in _SAME_VALUE else _NONE
+                around = hidden if keyword in _SAME_VALUE else frozenset()
                 converted[keyword] = self._convert_keyword(value, around)
         return converted
 
     def _convert_keyword(self, value: JsonValue, hidden_around: frozenset[str]) -> JsonValue:
         if isinstance(value, dict):
-            return self._convert(value, hidden_around)
+            return self.of(value, hidden_around)
         if isinstance(value, list):
             return [
-                self._convert(part, hidden_around) if isinstance(part, dict) else part
-                for part in value
+                self.of(part, hidden_around) if isinstance(part, dict) else part for part in value
             ]
         return value
 
     def _convert_values(self, schemas: Mapping[str, JsonSchema]) -> JsonObject:
-        return {name: self._convert(schema, _NONE) for name, schema in schemas.items()}
-
-
-_NONE: frozenset[str] = frozenset()
+        return {name: self.of(schema) for name, schema in schemas.items()}
 
 
 class _ConvertedOnDemand(Mapping[str, JsonSchema]):
@@ -210,24 +200,14 @@ def _join_prefixes(one: list[Any], other: list[Any]) -> list[Any]:
     return joined + longer[len(shorter) :]
 
 
-def _join_names(one: Iterable[str], other: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys([*one, *other]))
-
-
 _JOINED: dict[str, Callable[[Any, Any], JsonValue]] = {
     "type": _join_types,
     "enum": lambda one, other: [value for value in one if value in other],
-    "required": _join_names,
-    "minimum": max,
-    "exclusiveMinimum": max,
-    "minLength": max,
-    "minItems": max,
-    "minProperties": max,
-    "maximum": min,
-    "exclusiveMaximum": min,
-    "maxLength": min,
-    "maxItems": min,
-    "maxProperties": min,
+    "required": lambda one, other: list(dict.fromkeys([*one, *other])),
+    **dict.fromkeys(("minimum", "exclusiveMinimum"), max),
+    **dict.fromkeys(("minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum"), min),
+    **dict.fromkeys(("maxLength", "maxItems", "maxProperties"), min),
     "multipleOf": _join_multiples,
     "uniqueItems": lambda one, other: one or other,
 }
