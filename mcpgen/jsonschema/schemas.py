@@ -32,12 +32,6 @@ class _BoundedValidator:
     """A compiled schema. A value whose evaluation would take too long is invalid."""
 
     def __init__(self, schema: JsonSchema, definitions: JsonObject, costs: SchemaCosts) -> None:
-        """Compile a schema, and the definitions that it refers to.
-
-        Raises:
-            ValueError: it is not a JSON Schema.
-            ReferencingError: it refers to something outside itself.
-        """
         self._compiled = jsonschema_rs.Draft202012Validator(
             {"allOf": [schema], "$defs": definitions},
             validate_formats=True,
@@ -116,17 +110,13 @@ class Schemas:
         types = self.types(schema)
         if types != _ALL_TYPES or isinstance(schema, bool):
             return types
-        return frozenset(self._iterate_implied_types(schema, frozenset())) or frozenset({"string"})
-
-    def _iterate_implied_types(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
-        """Yield the types to which keywords of a schema or of its parts apply."""
-        if isinstance(schema, bool):
-            return
-        for name, keywords in _TYPES_BY_KEYWORD.items():
-            if any(keyword in schema for keyword in keywords):
-                yield name
-        for part, part_seen in self._iterate_parts(schema, seen):
-            yield from self._iterate_implied_types(part, part_seen)
+        parts = list(self._iterate_all_parts(schema))
+        implied = (
+            name
+            for name, keywords in _TYPES_BY_KEYWORD.items()
+            if any(keyword in part for part in parts for keyword in keywords)
+        )
+        return frozenset(implied) or frozenset({"string"})
 
     def property_schema(self, schema: JsonSchema, name: str) -> JsonSchema:
         """Return the schema of one property, from a schema and all its parts.
@@ -159,32 +149,28 @@ class Schemas:
 
     def property_names(self, schema: JsonSchema) -> frozenset[str]:
         """Return the names of all properties that any part of a schema declares."""
-        return frozenset(self._iterate_property_names(schema, frozenset()))
-
-    def _iterate_property_names(self, schema: JsonSchema, seen: frozenset[str]) -> Iterator[str]:
-        if isinstance(schema, bool):
-            return
-        yield from schema.get("properties", {})
-        for part, part_seen in self._iterate_parts(schema, seen):
-            yield from self._iterate_property_names(part, part_seen)
+        parts = self._iterate_all_parts(schema)
+        return frozenset(name for part in parts for name in part.get("properties", {}))
 
     def item_schema(self, schema: JsonSchema) -> JsonSchema:
         """Return the schema of an array's items; several are joined with `anyOf`."""
-        found = list(self._iterate_item_schemas(schema, frozenset()))
+        found: list[JsonSchema] = []
+        for part in self._iterate_all_parts(schema):
+            found += part.get("prefixItems", ())
+            if "items" in part:
+                found.append(part["items"])
         if not found:
             return True
         return found[0] if len(found) == 1 else {"anyOf": found}
 
-    def _iterate_item_schemas(
-        self, schema: JsonSchema, seen: frozenset[str]
-    ) -> Iterator[JsonSchema]:
-        if isinstance(schema, bool):
-            return
-        yield from schema.get("prefixItems", ())
-        if "items" in schema:
-            yield schema["items"]
-        for part, part_seen in self._iterate_parts(schema, seen):
-            yield from self._iterate_item_schemas(part, part_seen)
+    def _iterate_all_parts(
+        self, schema: JsonSchema, seen: frozenset[str] = frozenset()
+    ) -> Iterator[JsonObject]:
+        """Yield a schema and its parts in depth, except booleans."""
+        if not isinstance(schema, bool):
+            yield schema
+            for part, part_seen in self._iterate_parts(schema, seen):
+                yield from self._iterate_all_parts(part, part_seen)
 
     def _iterate_parts(
         self, schema: JsonObject, seen: frozenset[str]
@@ -219,18 +205,16 @@ class Schemas:
 
     def _get_validator(self, schema: JsonSchema) -> _BoundedValidator:
         key = _spelled(schema)
-        if key not in self._validators:
-            self._validators[key] = self._compile(schema)
-        return self._validators[key]
-
-    def _compile(self, schema: JsonSchema) -> _BoundedValidator:
+        if key in self._validators:
+            return self._validators[key]
         if self._costs is None:
             self._costs = SchemaCosts({"$defs": self.named})
         try:
-            return _BoundedValidator(schema, self.closure(schema), self._costs)
+            self._validators[key] = _BoundedValidator(schema, self.closure(schema), self._costs)
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             reason = str(error).partition("\n")[0]
             raise UnusableSchemaError(f"the schema cannot be compiled: {reason}") from None
+        return self._validators[key]
 
     def closure(self, schema: JsonSchema) -> JsonObject:
         """Return the named schemas that `schema` refers to, directly or not."""
