@@ -12,13 +12,8 @@ import jsonschema_rs
 from mcpgen.jsonschema.cost import CostModel
 from mcpgen.jsonschema.dialects import JSON_SCHEMA_2020_12, JSON_SCHEMA_DRAFT_07, find_dialect
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.jsonschema.violations import (
-    MAX_PROBLEMS,
-    Violation,
-    describe,
-    pointer_to,
-    rule_at,
-)
+from mcpgen.jsonschema.violations import MAX_PROBLEMS, Violation, describe, pointer_to, rule_at
+from mcpgen.text.json_pointer import json_pointer
 
 # Patterns come from documents. The engine is linear wherever it can be; look-around and back
 # references make it backtrack, and this bounds how often: in one string, and in each of many.
@@ -161,8 +156,8 @@ class SchemaValidator:
         return [name for name in names if not self._is_member_valid([*path, name], instance[name])]
 
     def _is_member_valid(self, path: Sequence[str], value: Any) -> bool:
-        tokens = (quote(name.replace("~", "~0").replace("/", "~1")) for name in path)
-        reference = _SCHEMA_URI + "#" + "".join(f"/properties/{token}" for token in tokens)
+        pointer = json_pointer(token for name in path for token in ("properties", name))
+        reference = f"{_SCHEMA_URI}#{quote(pointer)}"
         dialect = find_dialect(self._schema)
         resources = jsonschema_rs.Registry([(_SCHEMA_URI, self._schema)], draft=_DRAFTS[dialect])
         validator = _compile({"$ref": reference}, dialect, _FEW_BACKTRACKS, resources)

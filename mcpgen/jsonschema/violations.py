@@ -9,6 +9,8 @@ from typing import Any, Final, TypeAlias
 import jsonschema_rs
 import msgspec
 
+from mcpgen.text.json_pointer import json_pointer
+
 Violation: TypeAlias = jsonschema_rs.ValidationError
 
 MAX_PROBLEMS: Final = 10
@@ -21,29 +23,27 @@ _MAX_COMPARED: Final = 6_000  # characters of all names that one is compared wit
 
 def pointer_to(path: Sequence[str | int]) -> str:
     """Return a JSON Pointer (RFC 6901) in backticks, as in problems: "`/filter/0`"."""
-    tokens = (str(token).replace("~", "~0").replace("/", "~1") for token in path)
-    return f"`{''.join(f'/{token}' for token in tokens) or '/'}`"
+    return f"`{json_pointer(path) or '/'}`"
 
 
 def describe(violation: Violation) -> str:
     """Return a violation as one sentence with the argument, the rule and the value."""
-    kind, path = violation.kind, list(violation.instance_path)
+    kinds, path = jsonschema_rs.ValidationErrorKind, list(violation.instance_path)
     given = _format_value(violation.instance)
     where = pointer_to(path) if path else "the arguments"
-    match kind:
-        case jsonschema_rs.ValidationErrorKind.Required(property=missing):
+    match violation.kind:
+        case kinds.Required(property=missing):
             return f"{pointer_to([*path, missing])} is required and was not given"
-        case jsonschema_rs.ValidationErrorKind.AdditionalProperties(unexpected=names):
+        case (
+            kinds.AdditionalProperties(unexpected=names)
+            | kinds.UnevaluatedProperties(unexpected=names)
+        ):
             return unknown_names(path, names)
-        case jsonschema_rs.ValidationErrorKind.UnevaluatedProperties(unexpected=names):
-            return unknown_names(path, names)
-        case jsonschema_rs.ValidationErrorKind.AnyOf(context=branches):
+        case kinds.AnyOf(context=branches) | kinds.OneOfNotValid(context=branches):
             return _describe_closest_branch(where, branches, given)
-        case jsonschema_rs.ValidationErrorKind.OneOfNotValid(context=branches):
-            return _describe_closest_branch(where, branches, given)
-        case jsonschema_rs.ValidationErrorKind.PropertyNames(error=error):
+        case kinds.PropertyNames(error=error):
             return f"a name in {where} is not allowed: {_format_value(error.instance)}"
-        case jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded():
+        case kinds.BacktrackLimitExceeded():
             return f"{where} takes too long to match against its pattern, so it is refused"
     return f"{where} {_describe_rule(violation)}, not {given}"
 
@@ -51,11 +51,7 @@ def describe(violation: Violation) -> str:
 def rule_at(violation: Violation) -> str:
     """Return the rule that a violation breaks, after the place if it lies inside the instance."""
     path = list(violation.instance_path)
-    return (
-        f"has {pointer_to(path)}, which {_describe_rule(violation)}"
-        if path
-        else _describe_rule(violation)
-    )
+    return (f"has {pointer_to(path)}, which " if path else "") + _describe_rule(violation)
 
 
 def _describe_rule(violation: Violation) -> str:
@@ -65,34 +61,12 @@ def _describe_rule(violation: Violation) -> str:
         case kinds.Type(types=types):
             return f"must be {_format_types(types)}"
         case kinds.Enum(options=options):
-            shown = [_format_value(option) for option in options[:20]]
-            return (
-                f"must be {_format_alternatives([*shown, *(['…'] if len(options) > 20 else [])])}"
-            )
+            more = ["…"] if len(options) > 20 else []
+            return f"must be {_format_alternatives([*map(_format_value, options[:20]), *more])}"
         case kinds.Constant(expected_value=expected):
             return f"must be {_format_value(expected)}"
-        case kinds.Minimum(limit=limit):
-            return f"must be at least {limit}"
-        case kinds.Maximum(limit=limit):
-            return f"must be at most {limit}"
-        case kinds.ExclusiveMinimum(limit=limit):
-            return f"must be more than {limit}"
-        case kinds.ExclusiveMaximum(limit=limit):
-            return f"must be less than {limit}"
         case kinds.MultipleOf(multiple_of=step):
             return f"must be a multiple of {step}"
-        case kinds.MinLength(limit=limit):
-            return f"must have at least {_format_count(limit, 'character')}"
-        case kinds.MaxLength(limit=limit):
-            return f"must have at most {_format_count(limit, 'character')}"
-        case kinds.MinItems(limit=limit):
-            return f"must have at least {_format_count(limit, 'item')}"
-        case kinds.MaxItems(limit=limit):
-            return f"must have at most {_format_count(limit, 'item')}"
-        case kinds.MinProperties(limit=limit):
-            return f"must have at least {_format_count(limit, 'member')}"
-        case kinds.MaxProperties(limit=limit):
-            return f"must have at most {_format_count(limit, 'member')}"
         case kinds.UniqueItems():
             return "must not have the same item twice"
         case kinds.Pattern(pattern=pattern):
@@ -103,9 +77,22 @@ def _describe_rule(violation: Violation) -> str:
             return "must be left out"
         case kinds.OneOfMultipleValid():
             return "must fit exactly one of its alternatives and fits several"
-    return f"must fit the rule `{violation.kind.name}`"
+    rule, limit = violation.kind.name, getattr(violation.kind, "limit", None)
+    if rule in _BOUNDS:
+        return f"must be {_BOUNDS[rule]} {limit}"
+    if noun := _COUNTED.get(rule[3:]):
+        bound = "least" if rule.startswith("min") else "most"
+        return f"must have at {bound} {limit} {noun}{'' if limit == 1 else 's'}"
+    return f"must fit the rule `{rule}`"
 
 
+_BOUNDS = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "exclusiveMinimum": "more than",
+    "exclusiveMaximum": "less than",
+}
+_COUNTED = {"Length": "character", "Items": "item", "Properties": "member"}
 _ARTICLES = {
     "array": "an array",
     "boolean": "a boolean",
@@ -125,10 +112,6 @@ def _format_alternatives(options: Sequence[str]) -> str:
     if len(options) < 2:
         return "".join(options)
     return f"{', '.join(options[:-1])} or {options[-1]}"
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _format_value(value: Any) -> str:
