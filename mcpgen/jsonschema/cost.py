@@ -211,11 +211,7 @@ class Shape:
 
     @classmethod
     def of(cls, instance: Any, names: Set[str]) -> Shape:
-        """Compute the shape of an instance.
-
-        Raises:
-            TooCostlyError: it has more than `MAX_NODES` values.
-        """
+        """Compute the shape of an instance; raise `TooCostlyError` over `MAX_NODES` values."""
         root = cls()
         pending = [(root, instance)]  # objects and arrays, apart from the instance itself
         nodes = 1

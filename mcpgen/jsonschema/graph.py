@@ -16,24 +16,15 @@ _REFERENCES: Final = ("$ref", "$dynamicRef")
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor")
 _BY_NAME: Final = ("dependentSchemas", "dependencies", "patternProperties")
 _APPLICATORS: Final = {  # the attribute of Subschema for what each keyword applies
-    "allOf": "in_place",
-    "anyOf": "in_place",
-    "oneOf": "in_place",
-    "not": "in_place",
-    "if": "in_place",
-    "then": "in_place",
-    "else": "in_place",
-    "dependentSchemas": "in_place",
-    "dependencies": "in_place",
-    "patternProperties": "patterns",
-    "additionalProperties": "rest",
-    "unevaluatedProperties": "rest",
-    "propertyNames": "names",
-    "prefixItems": "items",
-    "items": "items",
-    "additionalItems": "items",
-    "unevaluatedItems": "items",
-    "contains": "items",
+    keyword: attribute
+    for attribute, keywords in {
+        "in_place": "allOf anyOf oneOf not if then else dependentSchemas dependencies",
+        "patterns": "patternProperties",
+        "rest": "additionalProperties unevaluatedProperties",
+        "names": "propertyNames",
+        "items": "prefixItems items additionalItems unevaluatedItems contains",
+    }.items()
+    for keyword in keywords.split()
 }
 # Look-around, back references and possessive quantifiers, which need the backtracking engine.
 _BACKTRACKING: Final = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9k]|[+*?}]\+")
@@ -75,7 +66,7 @@ class Subschema:
     def backtracks(self) -> bool:
         """Whether its pattern needs the backtracking engine."""
         pattern = self.keywords.get("pattern")
-        return isinstance(pattern, str) and needs_backtracking(pattern)
+        return isinstance(pattern, str) and _BACKTRACKING.search(pattern) is not None
 
     def count_steps(self) -> int:
         """Return the most count_steps that its own keywords take for one value of usual size.
@@ -98,16 +89,9 @@ class Subschema:
     def count_string_steps(self) -> int:
         """Return what its keywords cost for each ten characters of a string."""
         name = self.keywords.get("format")
-        return (
-            (1 if "pattern" in self.keywords else 0) * 6
-            + (1 if self.keywords.keys() & {"minLength", "maxLength"} else 0) * 3
-            + ((32 if name in _IDN_FORMATS else 6) if name else 0)
-        )
-
-
-def needs_backtracking(pattern: str) -> bool:
-    """Whether a pattern may need the backtracking engine."""
-    return _BACKTRACKING.search(pattern) is not None
+        steps = 6 if "pattern" in self.keywords else 0
+        steps += 3 if self.keywords.keys() & {"minLength", "maxLength"} else 0
+        return steps + ((32 if name in _IDN_FORMATS else 6) if name else 0)
 
 
 def has_fraction(number: Any) -> bool:
