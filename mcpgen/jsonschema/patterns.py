@@ -8,9 +8,10 @@ against the real expression anyway.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from msgspec import Struct
 
 MAX_REPETITIONS = 4096
 MAX_PATTERN = 2000
@@ -22,6 +23,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORD = _LETTERS + _LETTERS.upper() + _DIGITS + "_"
 _PRINTABLE = _LETTERS + _LETTERS.upper() + _DIGITS + "-_.~!*'(),;:@&=+$/?#[]%<>{}|^`\"\\ "
 _CLASSES = {"d": _DIGITS, "w": _WORD, "s": " "}
+_COUNTS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
 
 
@@ -29,27 +31,23 @@ class TooHardError(ValueError):
     """The expression uses what is not understood here."""
 
 
-@dataclass(frozen=True, slots=True)
-class _OneOf:
+class _OneOf(Struct, frozen=True):
     """One character out of several, the plainest first."""
 
     characters: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeated:
+class _Repeated(Struct, frozen=True):
     node: _Node
     least: int
     most: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sequence:
+class _Sequence(Struct, frozen=True):
     nodes: tuple[_Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     branches: tuple[_Node, ...]
 
 
@@ -101,11 +99,11 @@ def _measure_shortest(node: _Node) -> int:
 
 def _count_branches(node: _Node) -> int:
     if isinstance(node, _Choice):
-        return max(len(node.branches), *(_count_branches(branch) for branch in node.branches))
+        return max(len(node.branches), *map(_count_branches, node.branches))
     if isinstance(node, _Repeated):
         return _count_branches(node.node)
     if isinstance(node, _Sequence):
-        return max((_count_branches(child) for child in node.nodes), default=1)
+        return max(map(_count_branches, node.nodes), default=1)
     return 1
 
 
@@ -117,13 +115,10 @@ def _spell(node: _Node, extra: int, branch: int, longest: int) -> str:
         return _spell(node.branches[branch % len(node.branches)], extra, branch, longest)
     if isinstance(node, _Sequence):
         return "".join(_spell(child, extra, branch, longest) for child in node.nodes)
-    times = node.least + extra
-    if node.most is not None:
-        times = min(times, node.most)
+    times = node.least + extra if node.most is None else min(node.least + extra, node.most)
     once = _spell(node.node, 0, branch, longest)
-    if not times or len(once) > longest:
-        return once if times else ""
-    return once * min(times, longest)
+    most = 1 if len(once) > longest else longest
+    return once * min(times, most)
 
 
 class _Parser:
@@ -222,11 +217,13 @@ class _Parser:
         found = ""
         while not self._skip("]"):
             first = self._parse_class_member()
-            if len(first) == 1 and self._peek() == "-" and not self._ends_after_dash():
-                self._take()
-                found += _list_range(first, self._parse_class_member())
-            else:
-                found += first
+            if (
+                len(first) == 1
+                and not self.pattern.startswith("-]", self.position)
+                and self._skip("-")
+            ):
+                first = _list_range(first, self._parse_class_member())
+            found += first
         found = _without(found) if is_negated else found
         if not found:
             raise TooHardError("a class matches nothing")
@@ -236,23 +233,16 @@ class _Parser:
         character = self._take()
         return self._escape() if character == "\\" else character
 
-    def _ends_after_dash(self) -> bool:
-        return self.pattern.startswith("-]", self.position)
-
     def _parse_quantifier(self, node: _Node) -> _Node:
         character = self._peek()
-        if character in {"*", "+", "?"}:
-            self._take()
-            least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[character]
-        elif character == "{":
-            least, most = self._parse_counts()
-        else:
+        if not character or character not in "*+?{":
             return node
+        self._take()
+        least, most = _COUNTS.get(character) or self._parse_counts()
         self._skip("?")  # lazy or greedy, the same texts match
         return _Repeated(node, least, most)
 
     def _parse_counts(self) -> tuple[int, int | None]:
-        self._take()
         inside, bracket, _ = self.pattern[self.position :].partition("}")
         least, comma, most = inside.partition(",")
         if not bracket or not least.isdigit() or (most and not most.isdigit()):

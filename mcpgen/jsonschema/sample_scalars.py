@@ -137,11 +137,8 @@ def sample_texts(keywords: JsonObject, wish: Wish, schemas: Schemas) -> Iterator
         raise CannotSampleError(f"it must be {least} characters long, over {MAX_TEXT}")
     if least > keywords.get("maxLength", least):
         raise CannotSampleError("its shortest length is over its longest")
-    rule: JsonObject = {
-        keyword: keywords[keyword]
-        for keyword in ("minLength", "maxLength", "pattern", "format")
-        if keyword in keywords
-    }
+    asserted = ("minLength", "maxLength", "pattern", "format")
+    rule = {keyword: keywords[keyword] for keyword in asserted if keyword in keywords}
     found = False
     for text in _iterate_likely_texts(keywords, wish):
         if schemas.fits(rule, text) if rule else True:
@@ -161,11 +158,8 @@ def _explain_no_text(rule: JsonObject, schemas: Schemas) -> str:
                 return f"the pattern `{pattern}` matches no text"
         except TooHardError:
             return f"texts cannot be generated from the pattern `{pattern}`"
-    return f"no generated text satisfies {_shorten_pattern(rule)}"
-
-
-def _shorten_pattern(rule: JsonObject) -> str:
-    return ", ".join(f"{keyword} `{value}`" for keyword, value in rule.items())
+    rules = ", ".join(f"{keyword} `{value}`" for keyword, value in rule.items())
+    return f"no generated text satisfies {rules}"
 
 
 def _iterate_likely_texts(keywords: JsonObject, wish: Wish) -> Iterator[str]:

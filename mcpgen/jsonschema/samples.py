@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import msgspec
 
@@ -46,11 +47,7 @@ class _Steps:
         self._taken = 0
 
     def take(self, count: int = 1) -> None:
-        """Count steps.
-
-        Raises:
-            _TooManyStepsError: there are none left.
-        """
+        """Count steps; raise `_TooManyStepsError` if there are none left."""
         self._taken += count
         if self._taken > _CHEAP_STEPS:
             self._expensive_left -= count
@@ -125,9 +122,7 @@ class Samples:
     """Samples of what travels one way: "request" knows no `readOnly`, "response" no `writeOnly`."""
 
     def __init__(
-        self,
-        schemas: Mapping[str, JsonSchema] | Schemas,
-        direction: DirectionName,
+        self, schemas: Mapping[str, JsonSchema] | Schemas, direction: DirectionName
     ) -> None:
         whole = schemas if isinstance(schemas, Schemas) else Schemas(schemas)
         self._direction = Direction(whole, direction)
@@ -138,12 +133,7 @@ class Samples:
         self._steps = _Steps()
 
     def sample(
-        self,
-        schema: JsonSchema,
-        which: Which = "example",
-        *,
-        seed: str = "text",
-        variant: int = 0,
+        self, schema: JsonSchema, which: Which = "example", *, seed: str = "text", variant: int = 0
     ) -> JsonValue:
         """Return a value as the function `sample` does; equal calls return the same object.
 
@@ -393,9 +383,7 @@ class _Sampler:
         elif name == "null":
             yield None
         else:
-            number = sample_number(keywords, place.wish, is_integer=name == "integer")
-            yield number
-            for variant in range(1, 4):
+            for variant in range(4):
                 wish = place.wish._replace(variant=place.wish.variant + variant)
                 yield sample_number(keywords, wish, is_integer=name == "integer")
 
@@ -428,10 +416,8 @@ class _Sampler:
 
     def _add(self, made: JsonObject, keywords: JsonObject, name: str, place: _Place) -> None:
         """Add an optional property, unless it has no value or only endless ones."""
-        try:
+        with suppress(CannotSampleError):
             made[name] = self._sample_property(keywords, name, place)
-        except CannotSampleError:
-            return
 
     def _sample_property(self, keywords: JsonObject, name: str, place: _Place) -> JsonValue:
         schema = keywords.get("properties", {}).get(name)
@@ -443,10 +429,8 @@ class _Sampler:
         """Return the schema of a property that `properties` does not declare."""
         for pattern, schema in sorted(keywords.get("patternProperties", {}).items()):
             if self.schemas.fits({"pattern": pattern}, name):
-                found: JsonSchema = schema
-                return found
-        additional: JsonSchema = keywords.get("additionalProperties", True)
-        return additional
+                return cast("JsonSchema", schema)
+        return cast("JsonSchema", keywords.get("additionalProperties", True))
 
     def _fill(self, made: JsonObject, keywords: JsonObject, place: _Place) -> None:
         """Add properties of any name: up to `minProperties`, or one where a map is wished for."""
@@ -532,12 +516,10 @@ _HARD = frozenset(
 
 def _sort_branches(branches: list[JsonSchema], wish: Wish) -> list[JsonSchema]:
     """Sort branches by preference: the last ones first for "largest", null last."""
-    ordered = list(reversed(branches)) if wish.which == "largest" else list(branches)
-    return sorted(ordered, key=_is_null)
-
-
-def _is_null(branch: JsonSchema) -> bool:
-    return isinstance(branch, dict) and branch.get("type") in ("null", ["null"])
+    return sorted(
+        reversed(branches) if wish.which == "largest" else branches,
+        key=lambda branch: isinstance(branch, dict) and branch.get("type") in ("null", ["null"]),
+    )
 
 
 def _list_conditional_branches(schema: JsonObject) -> list[JsonSchema]:
