@@ -60,11 +60,9 @@ def is_unusual_spelling(host: str) -> bool:
     """Return whether a host is an IPv4 address that is not in dotted decimal: "0x7f000001"."""
     meant = canonical_host(host)
     try:
-        address = ip_address(meant)
+        IPv4Address(meant)  # in IPv6 addresses, upper case and zeros are common
     except ValueError:
         return False
-    if isinstance(address, IPv6Address):
-        return False  # upper case and zeros are common there
     return host.removesuffix(".") != meant
 
 

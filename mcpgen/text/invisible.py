@@ -45,10 +45,8 @@ def escape_markdown_line(line: str) -> str:
 
     Text between single backticks remains code.
     """
-    prose_and_code = _CODE.split(line)
-    return "".join(
-        f"`{part}`" if number % 2 else _escape(part) for number, part in enumerate(prose_and_code)
-    )
+    parts = enumerate(_CODE.split(line))
+    return "".join(f"`{part}`" if number % 2 else _escape(part) for number, part in parts)
 
 
 def _escape(text: str) -> str:

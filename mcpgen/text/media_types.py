@@ -56,60 +56,34 @@ _BYTE_ORDER_MARKS: Final = {
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
 }
-_ISO_8859: Final = (*range(1, 12), *range(13, 17))
-_WINDOWS: Final = (874, *range(1250, 1259))
-_CODECS: Final[dict[str, str]] = {
-    "utf-8": "utf-8",
-    "utf8": "utf-8",
-    "unicode-1-1-utf-8": "utf-8",
-    **{
-        f"{name}{order}": f"utf-{bits}{order}"
-        for bits in (16, 32)
-        for name in (f"utf-{bits}", f"utf{bits}")
-        for order in ("", "-le", "-be")
-    },
-    "utf-16le": "utf-16-le",
-    "utf-16be": "utf-16-be",
-    "utf-32le": "utf-32-le",
-    "utf-32be": "utf-32-be",
-    "us-ascii": "ascii",
-    "ascii": "ascii",
-    "latin1": "iso8859-1",
-    "latin-1": "iso8859-1",
-    "l1": "iso8859-1",
-    **{
-        name: f"iso8859-{part}"
-        for part in _ISO_8859
-        for name in (f"iso-8859-{part}", f"iso8859-{part}")
-    },
-    "iso-8859-8-i": "iso8859-8",
-    **{f"{name}{page}": f"cp{page}" for page in _WINDOWS for name in ("windows-", "cp", "x-cp")},
-    "tis-620": "tis-620",
-    "koi8-r": "koi8-r",
-    "koi8-u": "koi8-u",
-    "ibm866": "cp866",
-    "cp866": "cp866",
-    "macintosh": "mac-roman",
-    "shift-jis": "cp932",  # WHATWG: text with this label is nearly always Microsoft's variant
-    "sjis": "cp932",
-    "x-sjis": "cp932",
-    "windows-31j": "cp932",
-    "ms932": "cp932",
-    "cp932": "cp932",
-    "euc-jp": "euc-jp",
-    "x-euc-jp": "euc-jp",
-    "iso-2022-jp": "iso2022-jp",
-    "euc-kr": "cp949",
-    "ks-c-5601-1987": "cp949",
-    "cp949": "cp949",
-    "windows-949": "cp949",
-    "gb2312": "gbk",
-    "gbk": "gbk",
-    "gb18030": "gb18030",
-    "hz-gb-2312": "hz",
-    "big5": "big5",
-    "big5-hkscs": "big5hkscs",
-    "cp950": "cp950",
+_CODECS: Final = {
+    name: codec
+    for codec, names in {
+        "utf-8": "utf-8 utf8 unicode-1-1-utf-8",
+        "utf-16": "utf-16 utf16",
+        "utf-16-le": "utf-16-le utf16-le utf-16le",
+        "utf-16-be": "utf-16-be utf16-be utf-16be",
+        "utf-32": "utf-32 utf32",
+        "utf-32-le": "utf-32-le utf32-le utf-32le",
+        "utf-32-be": "utf-32-be utf32-be utf-32be",
+        "ascii": "us-ascii ascii",
+        **{f"iso8859-{n}": f"iso-8859-{n} iso8859-{n}" for n in range(2, 17) if n != 12},
+        "iso8859-1": "iso-8859-1 iso8859-1 latin1 latin-1 l1",
+        "iso8859-8": "iso-8859-8 iso8859-8 iso-8859-8-i",
+        **{f"cp{n}": f"windows-{n} cp{n} x-cp{n}" for n in (874, *range(1250, 1259))},
+        **{name: name for name in ("tis-620", "koi8-r", "koi8-u", "gb18030", "cp950", "big5")},
+        "cp866": "ibm866 cp866",
+        "mac-roman": "macintosh",
+        # WHATWG: text with this label is nearly always Microsoft's variant
+        "cp932": "shift-jis sjis x-sjis windows-31j ms932 cp932",
+        "euc-jp": "euc-jp x-euc-jp",
+        "iso2022-jp": "iso-2022-jp",
+        "cp949": "euc-kr ks-c-5601-1987 cp949 windows-949",
+        "gbk": "gb2312 gbk",
+        "hz": "hz-gb-2312",
+        "big5hkscs": "big5-hkscs",
+    }.items()
+    for name in names.split()
 }
 
 

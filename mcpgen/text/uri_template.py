@@ -123,12 +123,8 @@ class _Matcher(NamedTuple):
         if values is not None and pairs:
             for pair in pairs.split(";" if self.tail_mark == ";" else "&"):
                 name, _, raw = pair.partition("=")
-                value = _decode(raw, _VALUE)
-                if (
-                    name not in self.tail
-                    or value is None
-                    or values.setdefault(name, value) != value
-                ):
+                value = _decode(raw, _VALUE) if name in self.tail else None
+                if value is None or values.setdefault(name, value) != value:
                     return None
         return values
 
