@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 import msgspec
 from msgspec import Struct
@@ -86,6 +87,15 @@ class Diagnostic(Struct, frozen=True):
         return (at.file, at.line, at.column, self.code, self.message)
 
 
+class Details(TypedDict, total=False):
+    """The optional parts of a problem."""
+
+    at: Location | Place | None
+    why: str
+    help: str
+    repair: Repair | None
+
+
 class Problems(Struct):
     """Collection of the problems of a run, without duplicates.
 
@@ -95,51 +105,27 @@ class Problems(Struct):
     _found: dict[Diagnostic, None] = msgspec.field(default_factory=dict)
     _pending: list[Callable[[Problems], None]] = msgspec.field(default_factory=list)
 
-    def error(
-        self,
-        code: str,
-        message: str,
-        *,
-        at: Location | Place | None = None,
-        why: str = "",
-        help: str = "",
-    ) -> None:
+    def error(self, code: str, message: str, **details: Unpack[Details]) -> None:
         """Add a problem that stops the run."""
-        self._add(Severity.ERROR, code, message, at, why, help)
+        self._add(Severity.ERROR, code, message, **details)
 
-    def warning(
-        self,
-        code: str,
-        message: str,
-        *,
-        at: Location | Place | None = None,
-        why: str = "",
-        help: str = "",
-        repair: Repair | None = None,
-    ) -> None:
+    def warning(self, code: str, message: str, **details: Unpack[Details]) -> None:
         """Add a problem for which something was repaired, ignored or skipped."""
-        self._add(Severity.WARNING, code, message, at, why, help, repair)
+        self._add(Severity.WARNING, code, message, **details)
 
-    def note(
-        self,
-        code: str,
-        message: str,
-        *,
-        at: Location | Place | None = None,
-        why: str = "",
-        help: str = "",
-    ) -> None:
+    def note(self, code: str, message: str, **details: Unpack[Details]) -> None:
         """Add information that needs no action."""
-        self._add(Severity.NOTE, code, message, at, why, help)
+        self._add(Severity.NOTE, code, message, **details)
 
     def _add(
         self,
         severity: Severity,
         code: str,
         message: str,
-        at: Location | Place | None,
-        why: str,
-        help: str,
+        *,
+        at: Location | Place | None = None,
+        why: str = "",
+        help: str = "",
         repair: Repair | None = None,
     ) -> None:
         found = at.location() if isinstance(at, Place) else at

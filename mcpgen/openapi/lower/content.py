@@ -66,35 +66,29 @@ class ContentLowering:
 
     def responses(self, node: Node) -> tuple[Response, ...]:
         """Lower the Responses Object at `node`; sort by status, "default" last."""
-        responses = []
-        for key, declared in node.members():
-            if key.startswith("x-"):
-                continue
-            status = self._status(key, declared.pointer)
-            if status:
-                responses.append(self._response(status, declared))
+        responses = (
+            self._response(status, declared)
+            for key, declared in node.members()
+            if not key.startswith("x-") and (status := self._status(key, declared.pointer))
+        )
         return tuple(sorted(responses, key=lambda response: response.status))
 
     def _status(self, key: str, pointer: str) -> str:
         status = key.strip()
         if status.lower() == "default":
             return "default"
-        if len(status) == 3 and status[0] in "12345":
-            if status.isdecimal():
-                return status
-            if status[1:].upper() == "XX":
-                return status.upper()
+        if (
+            len(status) == 3
+            and status[0] in "12345"
+            and (status.isdecimal() or status[1:].upper() == "XX")
+        ):
+            return status.upper()
         self._source.warn("status-code", f"invalid status code `{key}`; it was dropped", pointer)
         return ""
 
     def _response(self, status: str, node: Node) -> Response:
-        try:
-            found = self._source.follow(node)
-        except OperationRefusedError as refused:
-            self._source.problems.warning(
-                refused.code, f"{refused.message}; any response is accepted", at=refused.at
-            )
-            found = Node({}, node.pointer)
+        found = self._source.try_follow(node, "; any response is accepted")
+        found = found or Node({}, node.pointer)
         if found.pointer not in self._responses:
             self._responses[found.pointer] = (
                 found.text("description"),
@@ -176,12 +170,8 @@ class ContentLowering:
     def _headers(self, node: Node) -> tuple[Parameter, ...]:
         headers = []
         for name, declared in sorted(node.members()):
-            try:
-                child = self._source.follow(declared)
-            except OperationRefusedError as refused:
-                self._source.problems.warning(refused.code, refused.message, at=refused.at)
-                continue
-            if isinstance(child.value, dict) and name.lower() != "content-type":
+            child = self._source.try_follow(declared)
+            if child and isinstance(child.value, dict) and name.lower() != "content-type":
                 headers.append(self._parameters.build(child, name, "header"))
         return tuple(headers)
 

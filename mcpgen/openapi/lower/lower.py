@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from mcpgen.absent import ABSENT
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import (
     VENDOR_EXTENSIONS,
@@ -24,6 +25,7 @@ from mcpgen.ir.api import (
 )
 from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.jsonschema.values import value_at
 from mcpgen.openapi.lower import swagger
 from mcpgen.openapi.lower.content import ContentLowering, with_roots
 from mcpgen.openapi.lower.nodes import Node, Source, object_of
@@ -66,9 +68,8 @@ class _Lowering:
         root = self.source.root
         components = root if self.is_2_0 else root.child("components")
         home = "securityDefinitions" if self.is_2_0 else "securitySchemes"
-        schemes = read_schemes(components.child(home), self.source)
-        self.schemes = schemes
-        self.known_schemes = frozenset(scheme.id for scheme in schemes)
+        self.schemes = read_schemes(components.child(home), self.source)
+        self.known_schemes = frozenset(scheme.id for scheme in self.schemes)
         self.security = read_security(root.child("security"), self.known_schemes, self.source) or ()
         self.servers = (
             swagger.read_servers(self.source)
@@ -84,8 +85,8 @@ class _Lowering:
             version=str(object_of(info.value).get("version") or ""),
             description=info.text("description"),
             servers=self.servers,
-            security_schemes=schemes,
-            operations=tuple(sorted(operations, key=_order)),
+            security_schemes=self.schemes,
+            operations=tuple(sorted(operations, key=lambda it: (it.tag, it.path, it.method))),
             schemas=schemas,
             tag_descriptions={
                 tag.text("name"): tag.text("description")
@@ -102,11 +103,9 @@ class _Lowering:
         for item in node.elements():
             if isinstance(item.value, dict):
                 yield ExtensionPrompt(item.text("name"), item.value, self.source.at(item.pointer))
-        if isinstance(node.value, dict):
-            for name in node.value:
-                item = node.child(name)
-                if isinstance(item.value, dict):
-                    yield ExtensionPrompt(name, item.value, self.source.at(item.pointer))
+        for name, item in node.members():
+            if isinstance(item.value, dict):
+                yield ExtensionPrompt(name, item.value, self.source.at(item.pointer))
 
     def _operations(self) -> Iterator[Operation]:
         for path, declared in self.source.root.child("paths").members():
@@ -155,9 +154,8 @@ class _Lowering:
         named = [element.value for element in node.child("tags").elements()]
         tags = tuple(tag for tag in named if isinstance(tag, str) and tag)
         if self.is_2_0:
-            parameters, body, responses = swagger.read_exchange(
-                node, item, self.source, self.schemas, self.parameters
-            )
+            exchange = swagger.Exchange(node, self.source, self.schemas)
+            parameters, body, responses = exchange.read(item)
         else:
             shared = self.parameters.read(item.child("parameters").elements())
             own = self.parameters.read(node.child("parameters").elements())
@@ -209,19 +207,14 @@ class _Lowering:
             )
 
     def _servers(self, node: Node, item: Node) -> tuple[Server, ...]:
-        for holder in (node, item):
-            found = read_servers(holder.child("servers"), self.source)
-            if found:
-                return found
-        return self.servers
+        own = read_servers(node.child("servers"), self.source)
+        return own or read_servers(item.child("servers"), self.source) or self.servers
 
     def _without_credentials(
         self, parameters: list[Parameter], security: tuple[SecurityRequirement, ...]
     ) -> list[Parameter]:
         """Remove the parameters that a security scheme of the operation sends."""
         used = {use.scheme for requirement in security for use in requirement}
-        if not used:
-            return parameters
         sent = {
             (scheme.location, scheme.name.lower())
             for scheme in self.schemes
@@ -243,10 +236,6 @@ class _Lowering:
 
 def _is_reserved(parameter: Parameter) -> bool:
     return parameter.location == "header" and parameter.name.lower() in CREDENTIAL_HEADERS
-
-
-def _order(operation: Operation) -> tuple[str, str, str]:
-    return (operation.tag, operation.path, operation.method)
 
 
 class RawOperation(Struct, frozen=True):
@@ -292,17 +281,6 @@ def follow(
         if reference in seen or not reference.startswith("#/"):
             return tokens, None
         seen.add(reference)
-        tokens = pointer_tokens(unquote(reference[1:]))
-        node = value_at(root, tokens)
-    return tokens, node
-
-
-def value_at(root: JsonValue, tokens: tuple[str, ...]) -> JsonValue:
-    """Return the value at `tokens`; None if it does not exist."""
-    node = root
-    for token in tokens:
-        if isinstance(node, list) and token.isdecimal() and int(token) < len(node):
-            node = node[int(token)]
-        else:
-            node = node.get(token) if isinstance(node, dict) else None
-    return node
+        pointer = unquote(reference[1:])
+        tokens, node = pointer_tokens(pointer), value_at(root, pointer)
+    return tokens, None if node is ABSENT else node

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import Unpack
 from urllib.parse import unquote
 
 from msgspec import Struct
 
-from mcpgen.diagnostics import OperationRefusedError, Place, Problems, Repair
+from mcpgen.absent import ABSENT
+from mcpgen.diagnostics import Details, OperationRefusedError, Place, Problems
 from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.jsonschema.values import value_at
 from mcpgen.openapi.resolve.bundle import FILES_KEY
 from mcpgen.text.json_pointer import pointer_tokens
 
@@ -82,24 +87,11 @@ class Source:
 
     def target(self, reference: str) -> Node | None:
         """Return the target of a local reference (`#/...`); None if it does not exist."""
-        if not reference.startswith("#"):
+        pointer = unquote(reference[1:])
+        if not reference.startswith("#") or pointer[:1] not in ("", "/"):
             return None
-        pointer = reference[1:]
-        if "%" in pointer:
-            pointer = unquote(pointer)
-        value: JsonValue = self.document.root
-        try:
-            tokens = pointer_tokens(pointer)
-        except ValueError:
-            return None
-        for token in tokens:
-            if isinstance(value, dict) and token in value:
-                value = value[token]
-            elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
-                value = value[int(token)]
-            else:
-                return None
-        return Node(value, pointer)
+        value = value_at(self.document.root, pointer)
+        return None if value is ABSENT else Node(value, pointer)
 
     def follow(self, node: Node) -> Node:
         """Return `node`, or its target if it is a Reference Object.
@@ -127,18 +119,18 @@ class Source:
             "replace one `$ref` of the circle by the definition",
         )
 
-    def warn(
-        self,
-        code: str,
-        message: str,
-        pointer: str,
-        *,
-        why: str = "",
-        help: str = "",
-        repair: Repair | None = None,
-    ) -> None:
+    def try_follow(self, node: Node, consequence: str = "") -> Node | None:
+        """Return the target as `follow` does; None if it is broken, with a warning."""
+        try:
+            return self.follow(node)
+        except OperationRefusedError as refused:
+            self.problems.warning(refused.code, refused.message + consequence, at=refused.at)
+        return None
+
+    def warn(self, code: str, message: str, pointer: str, **details: Unpack[Details]) -> None:
         """Report a repair or an omission at `pointer`."""
-        self.problems.warning(code, message, at=self.at(pointer), why=why, help=help, repair=repair)
+        details["at"] = self.at(pointer)
+        self.problems.warning(code, message, **details)
 
     def note(self, code: str, message: str, pointer: str) -> None:
         """Report information about `pointer` that needs no action."""
@@ -171,12 +163,13 @@ class SchemaNames:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._anchors: dict[str, str] | None = None
 
     def assign(self, pointers: Collection[str]) -> dict[str, str]:
         """Return a distinct name for each pointer."""
         components = {
-            pointer: _component_name(pointer) for pointer in pointers if _is_component(pointer)
+            pointer: _plain(pointer_tokens(pointer)[-1])
+            for pointer in pointers
+            if _is_component(pointer)
         }
         names = _distinct(components, frozenset())
         others = {pointer: _derive_name(pointer) for pointer in pointers if pointer not in names}
@@ -184,32 +177,29 @@ class SchemaNames:
 
     def find_anchor(self, name: str) -> str | None:
         """Return the pointer of the component schema with this `$dynamicAnchor` or `$anchor`."""
-        if self._anchors is None:
-            self._anchors = {}
-            root = self._source.root
-            for home in (root.child("components").child("schemas"), root.child("definitions")):
-                for _, node in sorted(home.members()):
-                    self._gather(node.value, node.pointer, 0)
         return self._anchors.get(name)
 
-    def _gather(self, value: JsonValue, pointer: str, depth: int) -> None:
-        if depth > 8:
-            return
-        if isinstance(value, dict):
-            for keyword in ("$dynamicAnchor", "$anchor"):
-                if self._anchors is not None and isinstance(value.get(keyword), str):
-                    self._anchors.setdefault(value[keyword], pointer)
-            for key, item in value.items():
-                if isinstance(item, dict):
-                    self._gather(item, f"{pointer}/{escape(key)}", depth + 1)
+    @cached_property
+    def _anchors(self) -> dict[str, str]:
+        root = self._source.root
+        found: dict[str, str] = {}
+        for home in (root.child("components").child("schemas"), root.child("definitions")):
+            for _, node in sorted(home.members()):
+                _gather_anchors(node, 0, found)
+        return found
+
+
+def _gather_anchors(node: Node, depth: int, found: dict[str, str]) -> None:
+    for keyword in ("$dynamicAnchor", "$anchor"):
+        if name := node.text(keyword):
+            found.setdefault(name, node.pointer)
+    if depth < 8:
+        for _, item in node.members():
+            _gather_anchors(item, depth + 1, found)
 
 
 def _is_component(pointer: str) -> bool:
     return any(pointer.startswith(home) and "/" not in pointer[len(home) :] for home in _HOMES)
-
-
-def _component_name(pointer: str) -> str:
-    return _plain(pointer_tokens(pointer)[-1])
 
 
 def _derive_name(pointer: str) -> str:
@@ -217,9 +207,7 @@ def _derive_name(pointer: str) -> str:
     if tokens[:1] == [FILES_KEY]:
         file, rest = tokens[1] if len(tokens) > 1 else "", tokens[2:]
         stem = file.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-        tokens = rest or [stem]
-        if not any(token not in _STRUCTURE for token in tokens):
-            tokens = [stem]
+        tokens = [stem] if _STRUCTURE.issuperset(rest) else rest
     descriptive = [token for token in tokens if token not in _STRUCTURE and not token.isdecimal()]
     return _plain("_".join(descriptive or tokens[-1:]))
 
@@ -230,9 +218,7 @@ def _plain(text: str) -> str:
 
 def _distinct(wanted: dict[str, str], taken: frozenset[str]) -> dict[str, str]:
     """Add a hash of the pointer to names that are equal (ignoring case), taken or too long."""
-    users: dict[str, int] = {}
-    for name in wanted.values():
-        users[name.lower()] = users.get(name.lower(), 0) + 1
+    users = Counter(name.lower() for name in wanted.values())
     names = {}
     for pointer, name in wanted.items():
         names[pointer] = name

@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from mcpgen.contract.http_names import find_scheme_fault
-from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import SchemeUse, SecurityRequirement, SecurityScheme
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.openapi.lower.nodes import Node, Source, object_of
@@ -24,12 +23,8 @@ def read_schemes(node: Node, source: Source) -> tuple[SecurityScheme, ...]:
     """Lower the supported security schemes; sort them by id."""
     schemes = []
     for identifier, declared in sorted(node.members()):
-        try:
-            child = source.follow(declared)
-        except OperationRefusedError as refused:
-            source.problems.warning(refused.code, refused.message, at=refused.at)
-            continue
-        scheme = _scheme(identifier, child, source)
+        child = source.try_follow(declared)
+        scheme = _scheme(identifier, child, source) if child else None
         if scheme is not None:
             schemes.append(scheme)
     return tuple(schemes)
@@ -45,7 +40,6 @@ def _scheme(identifier: str, node: Node, source: Source) -> SecurityScheme | Non
         flows = _flow_of_2_0(node)
     location = node.text("in").lower() if kind == "apiKey" else ""
     name = node.text("name") if kind == "apiKey" else ""
-    reason = ""
     if not kind:
         reason = f"expected a `type` of {', '.join(_TYPES)}"
     elif kind == "apiKey" and (location not in ("header", "query", "cookie") or not name):

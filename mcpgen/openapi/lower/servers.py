@@ -14,13 +14,8 @@ _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 def read_servers(node: Node, source: Source) -> tuple[Server, ...]:
     """Lower the servers at `node`, in the document's order."""
-    servers = []
-    for child in node.elements():
-        if isinstance(child.value, dict):
-            server = _server(child, source)
-            if server is not None:
-                servers.append(server)
-    return tuple(servers)
+    objects = (child for child in node.elements() if isinstance(child.value, dict))
+    return tuple(server for child in objects if (server := _server(child, source)) is not None)
 
 
 def _server(node: Node, source: Source) -> Server | None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from mcpgen.diagnostics import OperationRefusedError
 from mcpgen.ir.api import Encoding, MediaType, Parameter, RequestBody, Response, Server
-from mcpgen.jsonschema.types import JsonObject, JsonValue
-from mcpgen.openapi.lower.nodes import Node, Source, escape, object_of
-from mcpgen.openapi.lower.parameters import (
-    ParameterLowering,
-    check_header,
-    credential_header,
-    merge,
-)
+from mcpgen.jsonschema.types import JsonObject
+from mcpgen.openapi.lower.nodes import Node, Source, object_of
+from mcpgen.openapi.lower.parameters import check_header, credential_header, merge
 from mcpgen.openapi.lower.schema import SchemaLowering
 from mcpgen.openapi.lower.servers import normalize_url
 
@@ -24,8 +21,6 @@ _OF_PARAMETERS = frozenset(
 )
 # OpenAPI 3 has delimited styles only in queries, and none with tabs; the IR allows them everywhere.
 _DELIMITED = {"ssv": "spaceDelimited", "tsv": "tabDelimited", "pipes": "pipeDelimited"}
-
-Exchange = tuple[list[Parameter], RequestBody | None, tuple[Response, ...]]
 
 
 def read_servers(source: Source) -> tuple[Server, ...]:
@@ -49,32 +44,15 @@ def read_servers(source: Source) -> tuple[Server, ...]:
     return tuple(Server(url) for url in dict.fromkeys(found) if url is not None)
 
 
-def read_exchange(
-    node: Node,
-    item: Node,
-    source: Source,
-    schemas: SchemaLowering,
-    parameters: ParameterLowering,
-) -> Exchange:
-    """Lower the parameters, the body and the responses of an operation in the path item `item`."""
-    return _Exchange(node, source, schemas, parameters).read(item)
+class Exchange(Struct):
+    """Lowering of the parameters, the body and the responses of the operation at `node`."""
 
+    node: Node
+    source: Source
+    schemas: SchemaLowering
 
-class _Exchange:
-    def __init__(
-        self,
-        node: Node,
-        source: Source,
-        schemas: SchemaLowering,
-        parameters: ParameterLowering,
-    ) -> None:
-        self.node = node
-        self.source = source
-        self.schemas = schemas
-        self.parameters = parameters
-
-    def read(self, item: Node) -> Exchange:
-        """Divide path-level and own parameters into parameters, and a body or form fields."""
+    def read(self, item: Node) -> tuple[list[Parameter], RequestBody | None, tuple[Response, ...]]:
+        """Lower the operation in the path item `item`."""
         shared = [self.source.follow(child) for child in item.child("parameters").elements()]
         own = [self.source.follow(child) for child in self.node.child("parameters").elements()]
         overridden = {_identity(child) for child in own}
@@ -184,16 +162,14 @@ class _Exchange:
 
     def _whole_body(self, node: Node) -> RequestBody:
         schema = self.schemas.lower(node.child("schema")) if "schema" in node.value else None
-        content = [
-            MediaType(media_type, schema, self.source.at(node.pointer), examples=_examples(node))
-            for media_type in sorted(set(self._types("consumes") or [_JSON]))
-            if media_type not in (_FORM, _MULTIPART)
-        ]
+        named = object_of(node.value.get("x-examples"))
+        examples = tuple(named[key] for key in sorted(named))
+        at = self.source.at(node.pointer)
+        types = sorted(set(self._types("consumes")) - {_FORM, _MULTIPART}) or [_JSON]
         return RequestBody(
             required=node.flag("required"),
-            content=tuple(content)
-            or (MediaType(_JSON, schema, self.source.at(node.pointer), examples=_examples(node)),),
-            at=self.source.at(node.pointer),
+            content=tuple(MediaType(name, schema, at, examples=examples) for name in types),
+            at=at,
             description=node.text("description"),
         )
 
@@ -237,11 +213,7 @@ class _Exchange:
                     "status-code", f"invalid status code `{key}`; it was dropped", declared.pointer
                 )
                 continue
-            try:
-                found = self.source.follow(declared)
-            except OperationRefusedError as refused:
-                self.source.problems.warning(refused.code, refused.message, at=refused.at)
-                found = Node({}, declared.pointer)
+            found = self.source.try_follow(declared) or Node({}, declared.pointer)
             responses.append(
                 Response(
                     status=status,
@@ -272,28 +244,21 @@ class _Exchange:
         )
 
     def _headers(self, node: Node) -> list[Parameter]:
-        headers = []
-        for name, child in sorted(node.members()):
-            if isinstance(child.value, dict):
-                headers.append(
-                    Parameter(
-                        name=name,
-                        location="header",
-                        required=False,
-                        schema=self.schemas.lower(self._schema(child)),
-                        style="simple",
-                        explode=False,
-                        at=self.source.at(f"{node.pointer}/{escape(name)}"),
-                        description=child.text("description"),
-                    )
-                )
-        return headers
+        return [
+            Parameter(
+                name=name,
+                location="header",
+                required=False,
+                schema=self.schemas.lower(self._schema(child)),
+                style="simple",
+                explode=False,
+                at=self.source.at(child.pointer),
+                description=child.text("description"),
+            )
+            for name, child in sorted(node.members())
+            if isinstance(child.value, dict)
+        ]
 
 
 def _identity(node: Node) -> tuple[str, str]:
     return (node.text("name"), node.text("in").lower())
-
-
-def _examples(node: Node) -> tuple[JsonValue, ...]:
-    named = object_of(node.value.get("x-examples"))
-    return tuple(named[key] for key in sorted(named))

@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from mcpgen.absent import ABSENT
 from mcpgen.diagnostics import Diagnostic, Location, Problems
 from mcpgen.ir.api import SAFE_METHODS
 from mcpgen.ir.document import Document
 from mcpgen.jsonschema.types import JsonObject
-from mcpgen.openapi.lower.lower import RawOperation, follow, operations, value_at
+from mcpgen.jsonschema.values import value_at
+from mcpgen.openapi.lower.lower import RawOperation, follow, operations
 from mcpgen.openapi.validate.external import ExternalResult, start_validation
 from mcpgen.openapi.validate.texts import find_suspicious_texts, lookalike_scripts
 from mcpgen.openapi.validate.violations import find_violations
@@ -56,10 +58,6 @@ class Findings:
             for one in known
             if one.at is not None
         )
-
-    def has_value(self, tokens: tuple[str, ...]) -> bool:
-        """Return whether a value other than the root exists at `tokens`."""
-        return bool(tokens) and value_at(self.document.root, tokens) is not None
 
     def warn(
         self, code: str, message: str, tokens: tuple[str, ...], *, why: str, help: str
@@ -184,7 +182,7 @@ def _identifiers(
                     place, named = (*place, "name"), named.get("name")
                 yield place, str(named)
     for tokens in (("components", "schemas"), ("definitions",)):
-        named = value_at(root, tokens)
+        named = value_at(root, json_pointer(tokens))
         for name in named if isinstance(named, dict) else ():
             yield (*tokens, name), name
 
@@ -211,7 +209,8 @@ def validate(
     _check_secrets(findings)
     _check_meta_schema(findings)
     check_operations(findings)
-    _check_texts(findings)
+    for found in find_suspicious_texts(document.root):
+        findings.warn(found.code, found.message, found.tokens, why=found.why, help=found.help)
     size = sum(len(file.content) for file in document.files)
     # With broken references, the external validator only stops.
     is_whole = not (problems.has_errors or document.skipped)
@@ -251,11 +250,6 @@ def _check_meta_schema(findings: Findings) -> None:
         )
 
 
-def _check_texts(findings: Findings) -> None:
-    for found in find_suspicious_texts(findings.document.root):
-        findings.warn(found.code, found.message, found.tokens, why=found.why, help=found.help)
-
-
 def _add_result(
     result: ExternalResult, findings: Findings, known: Iterable[Diagnostic], problems: Problems
 ) -> None:
@@ -270,16 +264,16 @@ def _add_result(
     new = [one for one in result.findings if not findings.is_reported_within(one.tokens, known)]
     if not new:
         return
-    message = new[0].message
+    tokens, message = new[0].tokens, new[0].message
+    found = value_at(findings.document.root, json_pointer(tokens))
+    has_value = bool(tokens) and found not in (None, ABSENT)
     for secret in findings.document.secrets:
         message = message.replace(secret.text, "***")
     more = f" (and {len(new) - 1} more)" if len(new) > 1 else ""
     problems.warning(
         "outside-judge",
         f"openapi-spec-validator: {message}{more}",
-        at=findings.at(new[0].tokens)
-        if findings.has_value(new[0].tokens)
-        else Location(findings.document.shown_as),
+        at=findings.at(tokens) if has_value else Location(findings.document.shown_as),
         why="other tools may reject the document",
         help="mcpgen works without a change; run `openapi-spec-validator` for all its findings",
     )
