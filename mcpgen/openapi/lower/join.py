@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from mcpgen.ir.api import (
-    Api,
-    ApiSource,
-    Encoding,
-    MediaType,
-    Operation,
-    Parameter,
-    RequestBody,
-    Response,
-    SchemeUse,
-)
+from mcpgen.ir.api import Api, ApiSource, SchemeUse
+from mcpgen.jsonschema.references import PREFIX
 from mcpgen.jsonschema.types import JsonValue
-
-_DEFINITIONS = "#/$defs/"
-DEFAULT_TAG = "default"
+from mcpgen.openapi.lower.lower import DEFAULT_TAG
 
 T = TypeVar("T")
 
@@ -29,7 +19,10 @@ T = TypeVar("T")
 def qualify_names(api: Api, source: ApiSource) -> Api:
     """Prefix the names of an API's schemas, schemes and tags with the name of its source."""
     name = source.name
-    tags = {operation.tag: _tag(name, operation.tag) for operation in api.operations}
+    tags = {
+        operation.tag: name if operation.tag == DEFAULT_TAG else f"{name} {operation.tag}"
+        for operation in api.operations
+    }
     renamed = with_schema_names(api, f"{name}.")
     return replace(
         renamed,
@@ -58,10 +51,6 @@ def qualify_names(api: Api, source: ApiSource) -> Api:
     )
 
 
-def _tag(source: str, tag: str) -> str:
-    return source if tag == DEFAULT_TAG else f"{source} {tag}"
-
-
 def join_apis(apis: Iterable[Api]) -> Api:
     """Join APIs with distinct names into one.
 
@@ -79,7 +68,7 @@ def join_apis(apis: Iterable[Api]) -> Api:
         first,
         servers=unnamed.servers,
         security_schemes=tuple(schemes[name] for name in sorted(schemes)),
-        operations=tuple(sorted(operations, key=_order)),
+        operations=tuple(sorted(operations, key=lambda it: (it.tag, it.path, it.method, it.key))),
         schemas=dict(sorted(item for api in parts for item in api.schemas.items())),
         tag_descriptions={tag: text for api in parts for tag, text in api.tag_descriptions.items()},
         skipped=tuple(
@@ -89,10 +78,6 @@ def join_apis(apis: Iterable[Api]) -> Api:
         infos=tuple(info for api in parts for info in api.infos),
         sources=tuple(sources[name] for name in sorted(sources)),
     )
-
-
-def _order(operation: Operation) -> tuple[str, str, str, str]:
-    return (operation.tag, operation.path, operation.method, operation.key)
 
 
 def with_schema_names(api: Api, prefix: str) -> Api:
@@ -106,7 +91,6 @@ def with_schema_names(api: Api, prefix: str) -> Api:
     )
 
 
-_HOLDERS = (Encoding, MediaType, Operation, Parameter, RequestBody, Response)
 _HOLDING = (
     "content", "encoding", "headers", "item_encoding", "parameters", "prefix_encoding",
     "request_body", "responses",
@@ -119,7 +103,7 @@ def _prefix_references(node: T, prefix: str) -> T:
         return tuple(_prefix_references(item, prefix) for item in node)  # type: ignore[return-value]  # T: tuple
     if isinstance(node, dict):
         return {key: _prefix_references(item, prefix) for key, item in node.items()}  # type: ignore[return-value]  # T: dict
-    if not isinstance(node, _HOLDERS):
+    if not isinstance(node, Struct):
         return node
     changes = {
         name: _prefix_references(getattr(node, name), prefix)
@@ -139,6 +123,6 @@ def _schema(schema: JsonValue, prefix: str) -> JsonValue:
         return schema
     found = {key: _schema(value, prefix) for key, value in schema.items()}
     reference = found.get("$ref")
-    if isinstance(reference, str) and reference.startswith(_DEFINITIONS):
-        found["$ref"] = f"{_DEFINITIONS}{prefix}{reference.removeprefix(_DEFINITIONS)}"
+    if isinstance(reference, str) and reference.startswith(PREFIX):
+        found["$ref"] = PREFIX + prefix + reference.removeprefix(PREFIX)
     return found

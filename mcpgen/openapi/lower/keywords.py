@@ -13,6 +13,7 @@ import jsonschema_rs
 from msgspec import Struct
 
 from mcpgen.diagnostics import DROPPED, Repair
+from mcpgen.jsonschema.schemas import find_json_type
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.openapi.lower.nodes import Source, escape, object_of
 from mcpgen.openapi.source.source_text import describe_type
@@ -99,10 +100,11 @@ def _repair_type(name: JsonValue, place: Place) -> JsonObject:
 def _read_text(value: JsonValue, place: Place) -> JsonObject:
     if isinstance(value, str):
         return {place.keyword: value}
-    return {} if value is None else _drop_unexpected("a string", value, place)
+    return {} if value is None else drop_unexpected("a string", value, place)
 
 
-def _drop_unexpected(expected: str, value: JsonValue, place: Place) -> JsonObject:
+def drop_unexpected(expected: str, value: JsonValue, place: Place) -> JsonObject:
+    """Report that the keyword was dropped because of its type; return no keywords."""
     return place.drop(f"expected {expected}, found {describe_type(value)}")
 
 
@@ -111,7 +113,7 @@ def _read_flag(value: JsonValue, place: Place) -> JsonObject:
         return {place.keyword: True}
     if value is False or value in ("false", None):
         return {}
-    return _drop_unexpected("a boolean", value, place)
+    return drop_unexpected("a boolean", value, place)
 
 
 def _number(value: JsonValue) -> int | float | None:
@@ -139,14 +141,12 @@ def _read_size(value: JsonValue, place: Place) -> JsonObject:
 def _read_bound(value: JsonValue, place: Place) -> JsonObject:
     if isinstance(value, bool) and place.keyword.startswith("exclusive"):
         if place.source.version not in ("2.0", "3.0"):
-            place.warn(
-                "schema-keyword",
-                f"`{place.keyword}` is a boolean; it was read as in OpenAPI 3.0",
-            )
+            message = f"`{place.keyword}` is a boolean; it was read as in OpenAPI 3.0"
+            place.warn("schema-keyword", message)
         return {}  # `reconcile` joins it with the bound
     number = _number(value)
     if number is None:
-        return {} if value is None else _drop_unexpected("a number", value, place)
+        return {} if value is None else drop_unexpected("a number", value, place)
     if place.keyword == "multipleOf" and number <= 0:
         return place.drop("expected a number greater than 0")
     return {place.keyword: number}
@@ -155,13 +155,10 @@ def _read_bound(value: JsonValue, place: Place) -> JsonObject:
 def _read_required(value: JsonValue, place: Place) -> JsonObject:
     if not isinstance(value, list):
         is_silent = value is None or value is False
-        return {} if is_silent else _drop_unexpected("an array of names", value, place)
+        return {} if is_silent else drop_unexpected("an array of names", value, place)
     distinct = list(dict.fromkeys(name for name in value if isinstance(name, str)))
     if len(distinct) != len(value):
-        place.warn(
-            "duplicate-required",
-            "duplicate or invalid name in `required`; it was dropped",
-        )
+        place.warn("duplicate-required", "duplicate or invalid name in `required`; it was dropped")
     return {"required": distinct} if distinct else {}
 
 
@@ -173,19 +170,15 @@ def _read_enum(value: JsonValue, place: Place) -> JsonObject:
 
 def _distinct_values(values: list[JsonValue]) -> list[JsonValue]:
     """Remove duplicates; 1 and true are different, as in JSON."""
-    seen: set[str] = set()
-    distinct = []
+    distinct: dict[str, JsonValue] = {}
     for value in values:
-        mark = f"{type(value).__name__}:{value!r}"
-        if mark not in seen:
-            seen.add(mark)
-            distinct.append(value)
-    return distinct
+        distinct.setdefault(f"{type(value).__name__}:{value!r}", value)
+    return list(distinct.values())
 
 
 def _read_pattern(value: JsonValue, place: Place) -> JsonObject:
     if not isinstance(value, str):
-        return {} if value is None else _drop_unexpected("a string", value, place)
+        return {} if value is None else drop_unexpected("a string", value, place)
     if _compiles(value):
         return {"pattern": value} if value else {}
     place.warn(
@@ -324,21 +317,8 @@ def _fits(value: JsonValue, schema: JsonObject) -> bool:
     allowed = schema.get("type")
     if allowed is not None:
         names = allowed if isinstance(allowed, list) else [allowed]
-        if not any(_is_of(value, name) for name in names):
+        found = find_json_type(value)
+        if found not in names and not (found == "integer" and "number" in names):
             return False
     enum = schema.get("enum")
     return enum is None or isinstance(value, list | dict) or value in enum
-
-
-def _is_of(value: JsonValue, type_name: str) -> bool:
-    if type_name == "null":
-        return value is None
-    if isinstance(value, bool):
-        return type_name == "boolean"
-    if isinstance(value, int):
-        return type_name in ("integer", "number")
-    if isinstance(value, float):
-        return type_name == "number" or (type_name == "integer" and value == int(value))
-    if isinstance(value, str):
-        return type_name == "string"
-    return type_name == ("array" if isinstance(value, list) else "object") and value is not None

@@ -96,10 +96,8 @@ class ParameterLowering:
             found = self._source.follow(node)
             if found.pointer not in self._known:
                 self._known[found.pointer] = self._parameter(found)
-            parameter = self._known[found.pointer]
-            if parameter is not None:
-                parameters.append(parameter)
-        return parameters
+            parameters.append(self._known[found.pointer])
+        return [parameter for parameter in parameters if parameter is not None]
 
     def _parameter(self, node: Node) -> Parameter | None:
         name, location = node.text("name"), node.text("in").strip().lower()
@@ -159,7 +157,7 @@ class ParameterLowering:
     def _schema(self, node: Node) -> tuple[str, JsonSchema, Node]:
         content = node.child("content")
         if object_of(content.value):
-            media_type = next(iter(sorted(content.value)))
+            media_type = min(content.value)
             described = content.child(media_type)
             if "schema" in object_of(described.value):
                 return media_type, self._schemas.lower(described.child("schema")), described
@@ -205,10 +203,7 @@ def examples_of(node: Node, source: Source) -> tuple[JsonValue, ...]:
             reference = object_of(item.value).get("$ref")
             target = source.target(reference) if isinstance(reference, str) else item
             example = object_of(target.value) if target is not None else {}
-            for keyword in ("dataValue", "value"):
-                if keyword in example:
-                    found.append(example[keyword])
-                    break
+            found += [example[key] for key in ("dataValue", "value") if key in example][:1]
     return tuple(found)
 
 
@@ -258,23 +253,16 @@ def match_template(
         raise OperationRefusedError(
             "path-template", "its path has a variable without a name", source.at(node.pointer)
         )
-    kept = []
-    for parameter in parameters:
-        if parameter.location == "path" and parameter.name not in variables:
+    declared = {item.name: item for item in parameters if item.location == "path"}
+    for name, parameter in declared.items():
+        if name not in variables:
             source.problems.warning(
                 "unused-path-parameter",
-                f"unused path parameter `{parameter.name}` of `{path}`; it was dropped",
+                f"unused path parameter `{name}` of `{path}`; it was dropped",
                 at=parameter.at,
             )
-        else:
-            kept.append(parameter)
-    declared = {parameter.name for parameter in kept if parameter.location == "path"}
-    missing = [
-        _make_parameter(variable, "path", node, source)
-        for variable in variables
-        if variable not in declared
-    ]
-    return missing + kept
+    missing = [_make_parameter(it, "path", node, source) for it in variables if it not in declared]
+    return missing + [it for it in parameters if it.location != "path" or it.name in variables]
 
 
 def _merge_query(
@@ -293,19 +281,18 @@ def _merge_query(
                 "declare a query parameter for it",
             )
         same = [item for item in found if item.location == "query" and item.name == name]
-        if filled is None:
-            # The path fixes the value.
+        if filled is None:  # the path fixes the value
             found = [item for item in found if item not in same]
             continue
         variable = filled.group(2)
         template = [item for item in found if item.location == "path" and item.name == variable]
         found = [item for item in found if item not in template]
-        if template and not same:
+        if not same:
             found.append(
                 replace(template[0], location="query", name=name, style="form", explode=True)
+                if template
+                else _make_parameter(name, "query", node, source)
             )
-        elif not same:
-            found.append(_make_parameter(name, "query", node, source))
     return found
 
 

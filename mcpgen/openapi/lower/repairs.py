@@ -27,14 +27,14 @@ def overlay_of(document: Document, problems: Iterable[Diagnostic]) -> JsonObject
     for problem in problems:
         if problem.at is None or problem.at.file != document.shown_as:
             continue
-        parts = _parts(document.root, problem.at.pointer)
+        parts, held = _find(document.root, problem.at.pointer)
         if not parts or any(parts == known for known, _ in removals):
             continue
         if _is_dropped(problem, parts):
             action = {"target": _path(parts), "description": problem.message, "remove": True}
             removals.append((parts, action))
         else:
-            changes += _list_changes(document.root, parts, problem)
+            changes += _list_changes(document.root, parts, held, problem)
     # Removals follow all changes, last list item first, so that no index changes before its use.
     removals.sort(key=lambda found: _in_order(found[0]), reverse=True)
     actions = [*changes, *(action for _, action in removals)]
@@ -56,10 +56,9 @@ def _is_dropped(problem: Diagnostic, parts: tuple[str | int, ...]) -> bool:
 
 
 def _list_changes(
-    root: JsonValue, parts: tuple[str | int, ...], problem: Diagnostic
+    root: JsonValue, parts: tuple[str | int, ...], held: JsonValue, problem: Diagnostic
 ) -> list[JsonObject]:
     """Return the actions of a repair that replaced or added a value."""
-    held = _value_at(root, parts)
     told = {"description": problem.message}
     if problem.code in _UNDECLARED_IN and problem.repair is not None:
         name, location = problem.repair.declares, _UNDECLARED_IN[problem.code]
@@ -81,8 +80,8 @@ def _list_changes(
     ]
 
 
-def _parts(root: JsonValue, pointer: str) -> tuple[str | int, ...]:
-    """Return the keys and indexes of a pointer; () if its target does not exist."""
+def _find(root: JsonValue, pointer: str) -> tuple[tuple[str | int, ...], JsonValue]:
+    """Return the keys and indexes of a pointer, and its target; () if that does not exist."""
     parts: list[str | int] = []
     value = root
     for token in pointer_tokens(pointer):
@@ -93,14 +92,8 @@ def _parts(root: JsonValue, pointer: str) -> tuple[str | int, ...]:
             parts.append(token)
             value = value[token]
         else:
-            return ()
-    return tuple(parts)
-
-
-def _value_at(root: JsonValue, parts: tuple[str | int, ...]) -> JsonValue:
-    for part in parts:
-        root = root[part]
-    return root
+            return (), None
+    return tuple(parts), value
 
 
 def _path(parts: tuple[str | int, ...]) -> str:

@@ -166,9 +166,8 @@ def _constrain(
 ) -> None:
     variant["required"] = [name]
     if not _has_own_constraint(name, reference, source):
-        variant["properties"] = {
-            name: {"const": values[0]} if len(values) == 1 else {"enum": values}
-        }
+        rule = {"const": values[0]} if len(values) == 1 else {"enum": values}
+        variant["properties"] = {name: rule}
 
 
 def _list_values(mapping: JsonObject, reference: str) -> list[str]:
@@ -253,19 +252,16 @@ class SchemaLowering:
         names = self._names.assign(self._definitions)
         for holder, pointer in self._references:
             holder["$ref"] = f"#/$defs/{names[pointer]}"
-        schemas = {names[pointer]: self._definitions[pointer] for pointer in self._definitions}
-        for name, pointer in break_cycles(schemas):
+        schemas = {names[pointer]: schema for pointer, schema in self._definitions.items()}
+        pointers = {name: pointer for pointer, name in names.items()}
+        for name, circle in break_cycles(schemas):
             self._source.warn(
                 "circular-composition",
-                f"the schema `{name}` applies itself to the same value: {pointer}",
-                self._pointer_of(names, name),
+                f"the schema `{name}` applies itself to the same value: {circle}",
+                pointers[name],
                 why="its validation would never end; the inner reference was removed",
             )
         return dict(sorted(schemas.items()))
-
-    @staticmethod
-    def _pointer_of(names: dict[str, str], name: str) -> str:
-        return next(pointer for pointer, known in names.items() if known == name)
 
     def drop_secret(self, name: str, schema: JsonSchema, pointer: str) -> None:
         """Remove a credential from the default of the parameter or property `name`."""
@@ -321,7 +317,8 @@ class SchemaLowering:
             out[keyword] = value  # most keywords are these, and right
         elif keyword in _NAMED_SCHEMAS:
             if not isinstance(value, dict):
-                self._refuse_keyword(keyword, value, "an object", pointer)
+                place = keywords.Place(keyword, pointer, self._source)
+                keywords.drop_unexpected("an object", value, place)
                 return
             out[keyword] = {
                 str(name): self._lower(item, f"{pointer}/{keyword}/{escape(name)}", depth + 1)
@@ -338,7 +335,8 @@ class SchemaLowering:
                 out[keyword] = self._lower(value, f"{pointer}/{keyword}", depth + 1)
         elif keyword in SEVERAL_SCHEMAS:
             if not isinstance(value, list) or not value:
-                self._refuse_keyword(keyword, value, "an array of schemas", pointer)
+                place = keywords.Place(keyword, pointer, self._source)
+                keywords.drop_unexpected("an array of schemas", value, place)
                 return
             out[keyword] = self._several(keyword, value, pointer, depth)
         else:
@@ -353,14 +351,6 @@ class SchemaLowering:
             self._lower(item, f"{pointer}/{keyword}/{index}", depth + 1)
             for index, item in enumerate(values)
         ]
-
-    def _refuse_keyword(self, keyword: str, value: JsonValue, wanted: str, pointer: str) -> None:
-        self._source.warn(
-            "schema-keyword",
-            f"invalid `{keyword}`: expected {wanted}, found {describe_type(value)}; it was dropped",
-            f"{pointer}/{escape(keyword)}",
-            repair=DROPPED,
-        )
 
     def _refer(self, out: JsonObject, reference: str) -> None:
         target = self._source.target(reference)
