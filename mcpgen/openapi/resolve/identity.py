@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from mcpgen.ir.document import Document
-from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.openapi.lower.lower import operations
+from mcpgen.openapi.lower.nodes import Node
 
 _PARAMETER = re.compile(r"\{[^{}]*\}")
 _MOST = 0.5
@@ -52,23 +52,19 @@ class Identity(Struct, frozen=True):
 
 def identify(document: Document) -> Identity:
     """Read the identity of a document."""
+    root = Node(document.root, "")
     found = list(operations(document.root))
     return Identity(
-        _text(_member(document.root, "info", "title")).strip(),
-        frozenset(_hosts(document.root)),
+        root.child("info").text("title").strip(),
+        frozenset(_hosts(root)),
         frozenset(f"{each.method.upper()} {_PARAMETER.sub('{}', each.path)}" for each in found),
-        frozenset(filter(None, (_text(each.node.get("operationId")) for each in found))),
+        frozenset(Node(each.node, "").text("operationId") for each in found) - {""},
     )
 
 
-def _hosts(root: JsonObject) -> set[str]:
-    servers = root.get("servers")
-    urls = [
-        _text(server.get("url"))
-        for server in (servers if isinstance(servers, list) else [])
-        if isinstance(server, dict)
-    ]
-    urls.append(f"//{_text(root.get('host'))}")  # of OpenAPI 2.0
+def _hosts(root: Node) -> set[str]:
+    urls = [server.text("url") for server in root.child("servers").elements()]
+    urls.append(f"//{root.text('host')}")  # of OpenAPI 2.0
     hosts: set[str] = set()
     for url in urls:
         try:
@@ -81,13 +77,3 @@ def _hosts(root: JsonObject) -> set[str]:
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
     smaller = min(len(one), len(other))
     return len(one & other) / smaller if smaller else 0.0
-
-
-def _member(node: JsonValue, *keys: str) -> JsonValue:
-    for key in keys:
-        node = node.get(key) if isinstance(node, dict) else None
-    return node
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else ""
