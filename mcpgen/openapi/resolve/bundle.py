@@ -103,11 +103,7 @@ def _find_origin(
 
 
 def _check_size(root: JsonValue, limits: Limits) -> None:
-    """Check the size of the bundle with shared nodes counted once for each use.
-
-    Raises:
-        BrokenReferenceError: it has too many nodes or levels.
-    """
+    """Refuse a bundle of too many levels, or nodes with shared ones counted once for each use."""
     sizes: dict[int, tuple[int, int]] = {}  # nodes with all repetitions, and levels, by `id`
     written = 0
     pending = [(root, False)]

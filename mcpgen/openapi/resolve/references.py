@@ -51,20 +51,16 @@ class References:
         key = (file, reference)
         if key not in self._known:
             try:
-                self._known[key] = self._find(reference, file, expected)
+                target, tokens = self._parse(reference, file)
+                self._known[key] = self._look_up(target, tokens) or self._make_target_error(
+                    reference, target, tokens, expected
+                )
             except BrokenReferenceError as error:
                 self._known[key] = error
         found = self._known[key]
         if isinstance(found, BrokenReferenceError):
             raise found
         self._check_kind(reference, found, expected)
-        return found
-
-    def _find(self, reference: str, file: OpenFile, expected: Kind) -> Target:
-        target, tokens = self._parse(reference, file)
-        found = self._look_up(target, tokens)
-        if found is None:
-            raise self._make_target_error(reference, target, tokens, expected)
         return found
 
     def _parse(self, reference: str, file: OpenFile) -> tuple[OpenFile, tuple[str, ...]]:
@@ -130,15 +126,12 @@ class References:
     def _make_target_error(
         self, reference: str, file: OpenFile, tokens: tuple[str, ...], expected: Kind
     ) -> BrokenReferenceError:
-        beside = self._look_up(file, tokens[:-1])
-        named = self._grammar.component_maps.get(expected, "")
+        named = pointer_tokens(self._grammar.component_maps.get(expected, ""))
         candidates = [
-            f"{pointer}{json_pointer([key])}"
-            for pointer, node in (
-                (json_pointer(tokens[:-1]), beside.node if beside else None),
-                (named, self._members(named)),
-            )
-            for key in (node if isinstance(node, dict) else ())
+            json_pointer([*place, key])
+            for place, holder in ((tokens[:-1], file), (named, self._files.root))
+            if (found := self._look_up(holder, place)) and isinstance(found.node, dict)
+            for key in found.node
         ]
         wanted = json_pointer(tokens)
         last = json_pointer(tokens[-1:])
@@ -149,10 +142,6 @@ class References:
             f"unknown reference `{reference[:200]}`",
             help=f"did you mean `#{close[0]}`?" if close else "add it, or correct the reference",
         )
-
-    def _members(self, pointer: str) -> JsonValue:
-        found = self._look_up(self._files.root, pointer_tokens(pointer))
-        return found.node if found else None
 
     def _check_kind(self, reference: str, target: Target, expected: Kind) -> None:
         # OpenAPI has no references to maps and arrays, so the kind at the target is not comparable.
