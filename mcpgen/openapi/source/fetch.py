@@ -41,10 +41,6 @@ class NotModifiedError(Exception):
     """The document still has the entity tag of the request (status 304)."""
 
 
-class _RedirectRefusedError(urllib.error.URLError):
-    """A redirect to another origin."""
-
-
 class _SameOrigin(urllib.request.HTTPRedirectHandler):
     max_redirections = 5
 
@@ -59,7 +55,7 @@ class _SameOrigin(urllib.request.HTTPRedirectHandler):
     ) -> urllib.request.Request | None:
         """Follow a redirect only within the origin that the user named."""
         if _origin(newurl) != _origin(req.full_url):
-            raise _RedirectRefusedError(
+            raise urllib.error.URLError(
                 f"it redirects to another origin, {strip_secrets(newurl)};"
                 " use that URL if you trust it"
             )

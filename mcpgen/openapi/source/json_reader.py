@@ -215,20 +215,14 @@ def report_repeated_key(
     """Report a duplicate key of an object with both places."""
     key = pointer_tokens(second.pointer)[-1]
     message = f"duplicate key `{key}`; first occurrence in line {first.line}, column {first.column}"
-    if is_harmless:
-        problems.warning(
-            "duplicate-key",
-            message,
-            at=second,
-            why="both have the same value, or one is null; some parsers reject the document",
-            help="remove one of them",
-        )
-        return
-    problems.error(
+    report = problems.warning if is_harmless else problems.error
+    report(
         "duplicate-key",
         message,
         at=second,
-        why="parsers disagree on which of the two values is used",
+        why="both have the same value, or one is null; some parsers reject the document"
+        if is_harmless
+        else "parsers disagree on which of the two values is used",
         help="remove one of them",
     )
 

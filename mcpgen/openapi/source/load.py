@@ -7,11 +7,9 @@ from pathlib import Path, PurePosixPath
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from msgspec.structs import replace
-
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.document import Document, SourceFile
-from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.jsonschema.types import JsonValue
 from mcpgen.openapi.source.source_file import ReadFile, read_bytes, read_source_file
 from mcpgen.openapi.source.source_text import DEFAULT_LIMITS, Limits, describe_type
 from mcpgen.openapi.source.urls import is_url
@@ -47,42 +45,28 @@ def load(
             supported version; the subclass `UnreachableError` if the download failed.
         NotModifiedError: the entity tag of the URL's document is still `known_etag`.
     """
+    path = url = None
+    etag = ""
     if is_url(source):
         from mcpgen.openapi.source.fetch import fetch  # slow; most documents are files
 
         fetched = fetch(source, problems, limits, known_etag=known_etag)
-        name = PurePosixPath(urlsplit(fetched.url).path).name or "openapi"
-        document = _read_document(
-            fetched.content, name, fetched.url, problems, limits, url=fetched.url
-        )
-        return replace(document, etag=fetched.etag)
-    path = Path(source)
-    content = read_bytes(path, source, limits.max_document_bytes, problems)
-    return _read_document(content, path.name, source, problems, limits, path=path)
-
-
-def _read_document(
-    content: bytes,
-    name: str,
-    shown_as: str,
-    problems: Problems,
-    limits: Limits,
-    *,
-    path: Path | None = None,
-    url: str | None = None,
-) -> Document:
-    file = read_source_file(content, shown_as, problems, limits)
-    version = _detect_version(file, problems)
-    root: JsonObject = file.value
+        content, url, etag = fetched.content, fetched.url, fetched.etag
+        source, name = url, PurePosixPath(urlsplit(url).path).name or "openapi"
+    else:
+        path = Path(source)
+        name, content = path.name, read_bytes(path, source, limits.max_document_bytes, problems)
+    file = read_source_file(content, source, problems, limits)
     return Document(
-        root=root,
-        version=version,
-        shown_as=shown_as,
+        root=file.value,
+        version=_detect_version(file, problems),
+        shown_as=source,
         path=path,
         url=url,
         files=(SourceFile(name, content),),
         locate=lambda pointer: file.location(pointer_tokens(pointer)),
         secrets=file.mask(),
+        etag=etag,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -32,10 +31,7 @@ def find_secrets(root: JsonValue) -> tuple[Secret, ...]:
 
     Examples are ignored: their credentials are fictitious, and they are never sent.
     """
-    return tuple(_walk(root))
-
-
-def _walk(root: JsonValue) -> Iterator[Secret]:
+    secrets = []
     # (node, its path, name of the nearest enclosing parameter or property)
     pending: list[tuple[JsonValue, Path, str]] = [(root, None, "")]
     seen: set[int] = set()
@@ -55,9 +51,10 @@ def _walk(root: JsonValue) -> Iterator[Secret]:
                 if len(value) >= _MIN_LENGTH and (
                     (found := _extract_secret(path, key, value, name)) and found != REDACTED
                 ):
-                    yield Secret(path_tokens((path, key)), found)
+                    secrets.append(Secret(path_tokens((path, key)), found))
             elif isinstance(value, dict | list) and key not in _SHOWN_TO_READERS:
                 pending.append((value, (path, key), key if is_map else name))
+    return tuple(secrets)
 
 
 def _extract_secret(path: Path, key: str, value: str, name: str) -> str:
@@ -68,27 +65,18 @@ def _extract_secret(path: Path, key: str, value: str, name: str) -> str:
         return ""
     if shaped := _TOKEN_SHAPE.search(value):
         return shaped[0]
-    if key != "default" and not key.startswith("x-"):
-        return ""
     if key == "default":
         return value if is_secret_default(name, value) else ""
-    if not _is_opaque(value):
+    if not key.startswith("x-") or not _is_opaque(value):
         return ""
     within = path_tokens(path)[:2]
-    in_scheme = "securitySchemes" in within or "securityDefinitions" in within
-    return value if in_scheme else ""
+    return value if "securitySchemes" in within or "securityDefinitions" in within else ""
 
 
 def is_secret_default(name: str, value: JsonValue) -> bool:
     """Return whether the default of a parameter or property called `name` is a credential."""
-    if value == REDACTED:
-        return True
-    return (
-        isinstance(value, str)
-        and len(value) >= _MIN_LENGTH
-        and _is_opaque(value)
-        and is_secret_name(name)
-    )
+    is_long = isinstance(value, str) and len(value) >= _MIN_LENGTH
+    return value == REDACTED or (is_long and _is_opaque(value) and is_secret_name(name))
 
 
 def has_token_shape(text: str) -> bool:

@@ -8,7 +8,6 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -19,17 +18,10 @@ from mcpgen.jsonschema.types import JsonValue
 from mcpgen.openapi.source.json_reader import JsonPositions, read_json
 from mcpgen.openapi.source.secrets import find_secrets
 from mcpgen.openapi.source.source_text import Limits, SourceText, decode
-from mcpgen.openapi.source.yaml_composer import HAS_C_PARSER, compose_yaml
+from mcpgen.openapi.source.yaml_composer import HAS_C_PARSER, YamlPositions, compose_yaml
 from mcpgen.text.json_pointer import json_pointer
 
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{"\]])')
-
-
-class Positions(Protocol):
-    """Text positions of the values of a file."""
-
-    def offset(self, tokens: tuple[str, ...]) -> tuple[int, int]:
-        """Return offset and width of the value at `tokens`, or of its nearest existing parent."""
 
 
 class ReadFile(Struct):
@@ -37,7 +29,7 @@ class ReadFile(Struct):
 
     value: JsonValue
     source: SourceText
-    positions: Positions
+    positions: JsonPositions | YamlPositions
     _secrets: tuple[Secret, ...] | None = None
 
     def mask(self) -> tuple[Secret, ...]:
@@ -49,8 +41,7 @@ class ReadFile(Struct):
 
     def location(self, tokens: tuple[str, ...]) -> Location:
         """Return the location of the value at `tokens`, or of its nearest existing parent."""
-        if self._secrets is None:  # deferred: a file without problems needs no excerpt
-            self.mask()
+        self.mask()  # deferred: a file without problems needs no excerpt
         offset, width = self.positions.offset(tokens)
         return self.source.location(offset, json_pointer(tokens), width)
 

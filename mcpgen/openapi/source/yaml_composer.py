@@ -31,8 +31,7 @@ _CONSTANTS: dict[str, bool | None] = {
 }
 _NUMBER_STARTS = frozenset("0123456789+-.")
 _INTEGER = re.compile(r"[-+]?[0-9]+\Z")
-_OCTAL = re.compile(r"0o[0-7]+\Z")
-_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+\Z")
+_OCTAL_OR_HEXADECIMAL = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 
@@ -61,9 +60,7 @@ def read_plain_scalar(text: str, max_digits: int) -> Scalar:
     if _FLOAT.match(text):
         number = float(text)
         return text if math.isinf(number) else number
-    if _OCTAL.match(text):
-        return int(text, 0)
-    if _HEXADECIMAL.match(text):
+    if _OCTAL_OR_HEXADECIMAL.match(text):
         return int(text, 0)
     if _NOT_FINITE.match(text):
         raise OddNumberError
