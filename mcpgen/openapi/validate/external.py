@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -12,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from mcpgen.child_script import ChildScript
-from mcpgen.jsonschema.types import JsonObject, JsonValue
+from mcpgen.jsonschema.types import JsonObject
 
 _PROGRAM: Final = Path(__file__).with_name("external_program.py")
 _VALIDATOR: Final = "openapi-spec-validator"
@@ -30,6 +32,9 @@ class ExternalFinding(Struct, frozen=True):
     message: str
 
 
+_FINDINGS = tuple[ExternalFinding, ...]
+
+
 class ExternalResult(Struct, frozen=True):
     """The findings of the validator, or the reason for their absence."""
 
@@ -41,14 +46,7 @@ class PendingResult:
     """A result of the validator that may still be running."""
 
     def __init__(self, wait: Callable[[], ExternalResult]) -> None:
-        self._wait = wait
-        self._result: ExternalResult | None = None
-
-    def join(self) -> ExternalResult:
-        """Wait for the result."""
-        if self._result is None:
-            self._result = self._wait()
-        return self._result
+        self.join = functools.cache(wait)
 
 
 def start_validation(root: JsonObject, cache_folder: Path | None = None) -> PendingResult:
@@ -92,18 +90,12 @@ def _receive(child: ChildScript, entry: Path | None) -> ExternalResult:
         answer = json.loads(done.stdout)
         if "stopped" in answer:
             return ExternalResult(failure=f"it stopped with {answer['stopped']}")
-        result = _decode(answer["findings"])
-    except ValueError:
+        result = ExternalResult(msgspec.convert(answer["findings"], _FINDINGS))
+    except (ValueError, msgspec.ValidationError):
         return ExternalResult(failure="its answer was invalid")
     if entry is not None:
         _write_cache(entry, result)
     return result
-
-
-def _decode(found: JsonValue) -> ExternalResult:
-    return ExternalResult(
-        tuple(ExternalFinding(tuple(one["tokens"]), one["message"]) for one in found)
-    )
 
 
 def _cache_path(document: bytes, folder: Path) -> Path:
@@ -114,19 +106,18 @@ def _cache_path(document: bytes, folder: Path) -> Path:
 
 def _read_cache(entry: Path) -> ExternalResult | None:
     try:
-        return _decode(json.loads(entry.read_bytes()))
-    except (OSError, ValueError, TypeError, KeyError):
+        return ExternalResult(msgspec.convert(json.loads(entry.read_bytes()), _FINDINGS))
+    except (OSError, ValueError, msgspec.ValidationError):
         return None
 
 
 def _write_cache(entry: Path, result: ExternalResult) -> None:
     """Write the result; ignore a cache folder that is not writable."""
-    found = [{"tokens": one.tokens, "message": one.message} for one in result.findings]
     with contextlib.suppress(OSError):
         entry.parent.mkdir(parents=True, exist_ok=True)
         half = entry.with_suffix(f".{os.getpid()}")
         try:
-            half.write_text(json.dumps(found), "utf-8")
+            half.write_text(json.dumps(msgspec.to_builtins(result.findings)), "utf-8")
             half.replace(entry)
         finally:
             half.unlink(missing_ok=True)

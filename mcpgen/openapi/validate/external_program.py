@@ -7,6 +7,7 @@ both.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import sys
@@ -83,13 +84,9 @@ def _limit_resources(seconds: int) -> None:
         ("RLIMIT_CPU", int(time.process_time()) + seconds + 2),
         ("RLIMIT_CORE", 0),
     ):
-        limit = getattr(resource, kind, None)
-        if limit is None:
-            continue
-        try:
-            resource.setrlimit(limit, (bound, bound))
-        except (ValueError, OSError):
-            continue  # a stricter limit applies already
+        # It may not exist here, or a stricter one applies already.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            resource.setrlimit(getattr(resource, kind), (bound, bound))
 
 
 def _forbid(event: str, _arguments: tuple[object, ...]) -> None:
