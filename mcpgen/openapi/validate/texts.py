@@ -56,18 +56,21 @@ def find_suspicious_texts(root: JsonObject) -> Iterator[TextFinding]:
     seen: set[int] = set()
     while pending:
         node, path = pending.pop()
-        if id(node) in seen:
+        if id(node) in seen or not isinstance(node, dict | list):
             continue
         seen.add(id(node))
-        if not isinstance(node, dict | list):
-            continue
-        entries = node.items() if isinstance(node, dict) else enumerate(node)
-        for key, value in entries:
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
             if isinstance(value, str):
                 if not value.isascii():
                     yield from _check_hidden(value, (path, key))
                 if key in _PROSE and (excerpt := _find_instruction(value)):
-                    yield _instruction_finding(excerpt, (path, key))
+                    yield TextFinding(
+                        "instruction-in-text",
+                        path_tokens((path, key)),
+                        f"possible instruction to the model: `{excerpt[:60]}`",
+                        "the model that calls a tool reads its description",
+                        "describe the operation, not what the model must do",
+                    )
             elif isinstance(value, (dict, list)):
                 pending.append((value, (path, key)))
             if isinstance(key, str) and not key.isascii():
@@ -95,16 +98,6 @@ def _find_instruction(text: str) -> str:
         return ""
     found = _INSTRUCTION.search(plain)
     return found[0] if found else ""
-
-
-def _instruction_finding(excerpt: str, path: Path) -> TextFinding:
-    return TextFinding(
-        "instruction-in-text",
-        path_tokens(path),
-        f"possible instruction to the model: `{excerpt[:60]}`",
-        "the model that calls a tool reads its description",
-        "describe the operation, not what the model must do",
-    )
 
 
 _LOOKALIKE_SCRIPTS = frozenset({"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"})

@@ -44,10 +44,8 @@ def describe_violations(
 def _leaves(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
     """Yield the errors in the alternative that the author most likely meant."""
     kind = error.kind
-    if not isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid):
-        yield error
-        return
-    branches = [branch for branch in kind.context if branch and not _is_reference(branch)]
+    nested = kind.context if isinstance(kind, Kind.AnyOf | Kind.OneOfNotValid) else ()
+    branches = [branch for branch in nested if branch and not _is_reference(branch)]
     if not branches:
         yield error
         return
@@ -80,11 +78,8 @@ def _violation(
     match error.kind:
         case Kind.AdditionalProperties(names) | Kind.UnevaluatedProperties(names):
             for name in names:
-                yield Violation(
-                    (*tokens, name),
-                    f"unknown key `{name}`",
-                    _suggest_keys(name, error, schema),
-                )
+                keys = _suggest_keys(name, error, schema)
+                yield Violation((*tokens, name), f"unknown key `{name}`", keys)
         case Kind.Required(name):
             yield Violation(tokens, f"missing key `{name}`", f"add `{name}`")
         case Kind.Type(types):
@@ -190,8 +185,6 @@ def _folder(package: str) -> Path:
 
 
 def _json_files(folder: Path) -> Iterator[JsonObject]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _json_files(entry)
-        elif entry.name == "base" or entry.name.endswith(".json"):
+    for entry in folder.rglob("*"):
+        if entry.is_file() and (entry.name == "base" or entry.name.endswith(".json")):
             yield json.loads(entry.read_text("utf-8"))
