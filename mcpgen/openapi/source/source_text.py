@@ -125,18 +125,8 @@ def _detect_encoding(content: bytes) -> tuple[str, int]:
 
 def describe_type(value: JsonValue) -> str:
     """Return the JSON type of a value with its article: "an array"."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case dict():
-            return "an object"
-    return "a number"
+    names = {str: "a string", bool: "a boolean", list: "an array", dict: "an object"}
+    return "null" if value is None else names.get(type(value), "a number")
 
 
 class Limits(Struct, frozen=True):
