@@ -17,7 +17,7 @@ from typing import Any
 
 from mcpgen.diagnostics import Problems
 from mcpgen.openapi.source.load import load
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import Options
 from mcpgen.runtime.package import ServerPackage
 from mcpgen.runtime.upstream.http.messages import HttpRequest, HttpResponse
@@ -39,7 +39,7 @@ def calls_of(document: CorpusDocument) -> tuple[Any, list[Call]]:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "server"
         options = Options(models=False, external_validator=False)
-        report = pipeline.new(str(document.path), target, options, lambda _: None)
+        report = new(str(document.path), target, options, lambda _: None)
         if report.plan is None or len(read.files) > 1:
             return None, []
         sys.path.insert(0, str(target / "src"))

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 from mcpgen.diagnostics import Diagnostic, Severity
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.options import Options, Report
 from mcpgen.testing.suite.generated import Suite
 from tests.corpus.profile import departures
@@ -52,7 +52,7 @@ def judge(document: CorpusDocument, *, models: bool = True) -> Verdict:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "server"
         options = Options(models=models, cache=Path(folder) / "cache")
-        report = pipeline.new(str(document.path), target, options, lambda _: None)
+        report = new(str(document.path), target, options, lambda _: None)
         if report.outcome != "done" or report.plan is None:
             return _refused(report, started)
         found = _Findings()

@@ -13,7 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpgen.diagnostics import RejectedError
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.generate import generate
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import GenerateOptions, Options
 from tests.support.paths import SPECS
 from tests.support.random_documents import documents, project_files, shuffled
 
@@ -34,8 +37,8 @@ def test_every_operation_is_served_or_told_and_code_is_proven(
     source = folder / "document.json"
     source.write_text(json.dumps(document))
     target = tmp_path_factory.mktemp("target") / "project"
-    options = pipeline.Options(external_validator=False, cache=folder / "cache")
-    report = pipeline.new(str(source), target, options, lambda _: None)
+    options = Options(external_validator=False, cache=folder / "cache")
+    report = new(str(source), target, options, lambda _: None)
     if report.outcome == "done":
         operations = sum(len(METHODS & item.keys()) for item in document["paths"].values())
         assert len(report.plan.tools) + len(report.plan.skipped) == operations
@@ -47,11 +50,9 @@ def test_every_operation_is_served_or_told_and_code_is_proven(
 
 
 def assert_a_second_run_writes_nothing(target: Path, cache: Path) -> None:
-    again = pipeline.generate(
-        target, pipeline.GenerateOptions(external_validator=False, cache=cache), lambda _: None
-    )
+    again = generate(target, GenerateOptions(external_validator=False, cache=cache), lambda _: None)
     assert (again.outcome, again.written, again.deleted) == ("done", (), ())
-    assert pipeline.check(target).outcome == "done"
+    assert check(target).outcome == "done"
 
 
 @few

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcpgen.cli.exit_codes import EXIT_CODES
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.commands.override import override
+from mcpgen.pipeline.commands.pull import pull as pull_documents
+from mcpgen.pipeline.commands.pull import write_pull
+from mcpgen.pipeline.options import GenerateOptions
 from tests.regeneration import projects
 from tests.regeneration.killed_runs import in_a_child, killed_at
 
@@ -24,7 +27,7 @@ Command = Callable[[Path, Path], int]
 
 
 def take_over(target: Path, cache: Path, *, replaces: bool = False) -> int:
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    options = GenerateOptions(external_validator=False, cache=cache)
     done = override(target, "get_pet", options, projects.silent, replaces=replaces)
     return EXIT_CODES[done.outcome]
 
@@ -33,12 +36,12 @@ def pull(target: Path, cache: Path) -> int:
     """Pull over an edit of the document; after a cut run, once `generate` has finished that."""
     source = target.with_name("newer.yaml")
     source.write_text(projects.CHANGED_DOCUMENT)
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache, force=True)
-    fetched = pipeline.pull(target, str(source), options, projects.silent)
+    options = GenerateOptions(external_validator=False, cache=cache, force=True)
+    fetched = pull_documents(target, str(source), options, projects.silent)
     if fetched.outcome == "interrupted":
         assert projects.generate(target, cache).outcome == "done"
         return pull(target, cache)
-    return EXIT_CODES[pipeline.write_pull(fetched) if fetched.files else fetched.outcome]
+    return EXIT_CODES[write_pull(fetched) if fetched.files else fetched.outcome]
 
 
 COMMANDS: dict[str, Command] = {
@@ -76,7 +79,7 @@ def main(original: Path, work: Path, cache: Path, name: str) -> None:
         target = shutil.copytree(original, work / "killed")
         code = in_a_child(lambda at=step, to=target: killed_at(at, lambda: command(to, cache)))
         assert code in (0, -signal.SIGKILL), f"step {step} ended with {code}"
-        cut += pipeline.check(target).outcome == "interrupted"
+        cut += check(target).outcome == "interrupted"
         assert_nothing_is_lost(target, name)
         assert command(target, cache) == 0
         assert_nothing_is_lost(target, name)

@@ -19,7 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcpgen.cli.exit_codes import EXIT_CODES
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.options import GenerateOptions, Report
 from tests.regeneration import projects
 
 CHANGES_THE_DISK = ("fsync", "link", "mkdir", "open", "rename", "replace", "rmdir", "unlink")
@@ -56,7 +57,7 @@ def main(original: Path, work: Path, cache: Path, kills: int) -> None:
     print(steps, ended["before"], ended["within"])
 
 
-def exit_code(report: pipeline.Report) -> int:
+def exit_code(report: Report) -> int:
     """Return what the command line would exit with."""
     return EXIT_CODES[report.outcome]
 
@@ -123,11 +124,11 @@ def restart(target: Path, cache: Path, wanted: dict[str, bytes]) -> bool:
     """Look at what a killed run left, run again, look again; say whether files had changed."""
     projects.assert_edits_are_there(target)
     is_cut = (target / ".mcpgen/journal.json").exists()
-    assert (pipeline.check(target).outcome == "interrupted") == is_cut
+    assert (check(target).outcome == "interrupted") == is_cut
     report = projects.generate(target, cache)
     assert report.outcome == "done", list(report.problems)
     assert projects.tree(target) == wanted
-    assert pipeline.check(target).outcome == "done"
+    assert check(target).outcome == "done"
     shutil.rmtree(target)
     return is_cut
 
@@ -140,7 +141,7 @@ def make_once(project: Path, cache: Path) -> tuple[object, object]:
     problems = Problems()
     found = find_lock(project, problems)
     assert found is not None
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    options = GenerateOptions(external_validator=False, cache=cache)
     return generate._build(project, found.lock, options, problems, projects.silent, None)
 
 

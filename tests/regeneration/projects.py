@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.generate import generate as generate_package
+from mcpgen.pipeline.commands.new import new as new_package
+from mcpgen.pipeline.options import CheckReport, GenerateOptions, Options, Report
 
 HEAD = """\
 openapi: 3.1.0
@@ -85,19 +87,19 @@ def new(target: Path, cache: Path, document: str = DOCUMENT) -> Path:
     """Make a project at `target`."""
     source = target.with_name(f"{target.name}.yaml")
     source.write_text(document)
-    options = pipeline.Options(external_validator=False, cache=cache)
-    report = pipeline.new(str(source), target, options, silent)
+    options = Options(external_validator=False, cache=cache)
+    report = new_package(str(source), target, options, silent)
     assert report.outcome == "done", list(report.problems)
     return target
 
 
-def generate(target: Path, cache: Path, **asked: bool) -> pipeline.Report:
+def generate(target: Path, cache: Path, **asked: bool) -> Report:
     """Bring a project up to date."""
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache, **asked)
-    return pipeline.generate(target, options, silent)
+    options = GenerateOptions(external_validator=False, cache=cache, **asked)
+    return generate_package(target, options, silent)
 
 
-def codes(report: pipeline.Report | pipeline.CheckReport) -> list[str]:
+def codes(report: Report | CheckReport) -> list[str]:
     """Say what a run told of."""
     return [problem.code for problem in report.problems]
 

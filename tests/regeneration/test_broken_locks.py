@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.changelog import changelog
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.pull import pull
+from mcpgen.pipeline.options import GenerateOptions
 from tests.regeneration import projects
 
 HAND_EDITED = f"{projects.GENERATED}/tools/pets.py"
@@ -53,7 +56,7 @@ def test_a_lock_is_made_anew(project: Path, cache: Path, loss: str) -> None:
         first, again = (each["files"].pop("mcpgen.yaml") for each in (before, after))
         assert first["class"] == again["class"] == "owned"
         assert after == before
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_lock_in_conflict_keeps_the_names_that_tools_were_issued(
@@ -182,11 +185,11 @@ def test_what_generate_cannot_follow_check_and_changelog_cannot(
 ) -> None:
     spoil(project)
     before, written = projects.tree_hash(project), projects.times(project)
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    options = GenerateOptions(external_validator=False, cache=cache)
     for report in (
-        pipeline.check(project),
-        pipeline.changelog(project, None, options, projects.silent),
-        pipeline.pull(project, None, options, projects.silent),
+        check(project),
+        changelog(project, None, options, projects.silent),
+        pull(project, None, options, projects.silent),
     ):
         [problem] = report.problems
         assert (report.outcome, problem.code) == ("usage", rule)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.changelog import changelog
+from mcpgen.pipeline.commands.pull import Pull, PullResult, pull
+from mcpgen.pipeline.options import GenerateOptions
 from tests.regeneration import projects
 
 HEAD = """\
@@ -111,11 +113,11 @@ def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     return projects.new(tmp_path_factory.mktemp("graded") / "server", cache, DOCUMENT)
 
 
-def fetched(server: Path, document: str, folder: Path, cache: Path) -> pipeline.Pull:
+def fetched(server: Path, document: str, folder: Path, cache: Path) -> Pull:
     source = folder / "newer.yaml"
     source.write_text(document)
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
-    return pipeline.pull(server, str(source), options, projects.silent)
+    options = GenerateOptions(external_validator=False, cache=cache)
+    return pull(server, str(source), options, projects.silent)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +155,8 @@ def test_a_change_of_the_manifest_has_its_level(
     changed = shutil.copytree(server, tmp_path / "server")
     with (changed / "mcpgen.yaml").open("a") as manifest:
         manifest.write(f'operations: {{"GET /count": {entry}}}\n')
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
-    found = pipeline.changelog(changed, str(server), options, projects.silent).changelog
+    options = GenerateOptions(external_validator=False, cache=cache)
+    found = changelog(changed, str(server), options, projects.silent).changelog
     assert found is not None
     assert (level, rule) in [(each.level.word, each.rule) for each in found.changes]
 
@@ -164,7 +166,7 @@ def test_another_order_and_other_spelling_change_nothing(
 ) -> None:
     spelled = LIST.replace("[pets]", '["pets"]')
     changelog = fetched(server, f"{SECURITY}paths:\n{COUNT}{spelled}{HEAD}", tmp_path, cache)
-    assert changelog.result is pipeline.PullResult.CHANGED
+    assert changelog.result is PullResult.CHANGED
     assert changelog.changelog is not None
     assert changelog.changelog.changes == ()
 

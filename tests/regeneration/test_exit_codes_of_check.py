@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
 from tests.regeneration import projects
 
 
@@ -70,7 +70,7 @@ def test_check_returns_the_outcome_and_writes_nothing(
 ) -> None:
     happens(project)
     before, written = projects.tree_hash(project), projects.times(project)
-    report = pipeline.check(project)
+    report = check(project)
     assert report.outcome == outcome
     assert len(report.problems) == (outcome != "done")
     assert (projects.tree_hash(project), projects.times(project)) == (before, written)

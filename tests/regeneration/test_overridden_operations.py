@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from mcpgen.emit.lockfile import sha256
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.commands.override import override
+from mcpgen.pipeline.options import GenerateOptions, Report
 from tests.regeneration import projects
 
 PETS = f"{projects.GENERATED}/tools/pets.py"
@@ -20,7 +21,7 @@ HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
 
 @pytest.fixture
 def overridden(project: Path, cache: Path) -> Path:
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    options = GenerateOptions(external_validator=False, cache=cache)
     assert override(project, "get_pet", options, projects.silent).outcome == "done"
     return project
 
@@ -66,7 +67,7 @@ def an_older_mcpgen_wrote(project: Path, path: str, text: str) -> None:
     projects.replace(project / "mcpgen.lock", is_now, sha256(text.encode()))
 
 
-def assert_nobody_has_to_act(project: Path, report: pipeline.Report) -> None:
+def assert_nobody_has_to_act(project: Path, report: Report) -> None:
     assert (report.outcome, projects.codes(report)) == ("done", [])
-    checked = pipeline.check(project)
+    checked = check(project)
     assert (checked.outcome, projects.codes(checked)) == ("done", [])

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import Options
 from tests.regeneration import projects
 from tests.support.corpus import CORPUS
 from tests.support.paths import SPECS
@@ -31,8 +32,8 @@ REAL = (
 
 def assert_a_second_run_writes_nothing(source: Path, target: Path, cache: Path) -> bool:
     """Make a project and generate it again; say whether the document was good for one."""
-    options = pipeline.Options(external_validator=False, cache=cache)
-    if pipeline.new(str(source), target, options, projects.silent).outcome != "done":
+    options = Options(external_validator=False, cache=cache)
+    if new(str(source), target, options, projects.silent).outcome != "done":
         return False
     before, written = projects.tree_hash(target), projects.times(target)
     shutil.rmtree(cache / "current", ignore_errors=True)  # not there where something was warned of

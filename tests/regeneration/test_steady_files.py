@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
 from tests.regeneration import projects
 
 TOOLS = f"{projects.GENERATED}/tools"
@@ -76,7 +76,7 @@ def test_a_project_with_a_folder_of_models_keeps_its_code(project: Path, cache: 
     assert (project / MODELS).read_text() == models
     assert not (project / projects.GENERATED / "models").exists()
     assert declared(project) == ["GetPetsPetIdCall"]
-    assert projects.codes(pipeline.check(project)) == []
+    assert projects.codes(check(project)) == []
 
 
 def declared(project: Path) -> list[str]:
@@ -89,19 +89,19 @@ def test_a_call_has_a_type_as_long_as_the_users_code_names_it(project: Path, cac
     assert declared(project) == []
     handlers, test = project / "src/pet_shop_mcp/handlers/hooks.py", project / "tests/test_look.py"
     handlers.write_text(HOOKS)
-    assert projects.codes(pipeline.check(project)) == ["stale"]
+    assert projects.codes(check(project)) == ["stale"]
     assert CALLS in projects.generate(project, cache).written
     assert projects.generate(project, cache).written == ()
-    assert projects.codes(pipeline.check(project)) == []
+    assert projects.codes(check(project)) == []
 
     handlers.write_text(f"{HOOKS}\n\nfrom pet_shop_mcp._generated.calls import GetOrdersCall\n")
-    (problem,) = pipeline.check(project).problems
+    (problem,) = check(project).problems
     assert (problem.code, problem.help) == (
         "handler-broken",
         "run `mcpgen generate`, which declares the types of calls that your code names",
     )
     assert projects.generate(project, cache).written == (CALLS, "mcpgen.lock")
-    assert projects.codes(pipeline.check(project)) == []
+    assert projects.codes(check(project)) == []
     handlers.write_text(HOOKS)
 
     test.write_text("from pet_shop_mcp._generated import calls\nOrders = calls.GetOrdersCall\n")
@@ -111,4 +111,4 @@ def test_a_call_has_a_type_as_long_as_the_users_code_names_it(project: Path, cac
     handlers.unlink()
     test.unlink()
     assert CALLS in projects.generate(project, cache).deleted
-    assert projects.codes(pipeline.check(project)) == []
+    assert projects.codes(check(project)) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
 from tests.regeneration import projects
 from tests.regeneration.projects import git, needs_git
 
@@ -55,12 +55,12 @@ def test_a_merge_of_two_branches_is_the_merged_document(
     assert "<<<<<<< " in (project / "mcpgen.lock").read_text()
     if is_committed:
         git(project, "commit", "-qam", "merged, with markers")
-    assert pipeline.check(project).outcome == "conflict"
+    assert check(project).outcome == "conflict"
 
     report = projects.generate(project, cache)
     assert report.outcome == "done", list(report.problems)
     assert projects.tree(project) == projects.tree(reference)
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_conflict_in_the_document_comes_first(project: Path, cache: Path) -> None:

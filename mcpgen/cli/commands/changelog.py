@@ -51,13 +51,12 @@ def changelog(
     if markdown + github + printer.as_json > 1:
         raise UsageError("--markdown, --github and --json are three forms of one answer")
     from mcpgen.changelog import Level, formats
-    from mcpgen.pipeline import run as pipeline
+    from mcpgen.pipeline.commands.changelog import changelog as find_changes
+    from mcpgen.pipeline.options import GenerateOptions
 
     level = Level[fail_on.name] if fail_on else None
     with printer.progress() as progress:
-        report = pipeline.changelog(
-            directory, against, pipeline.GenerateOptions(), progress, fail_on=level
-        )
+        report = find_changes(directory, against, GenerateOptions(), progress, fail_on=level)
     printer.problems(report.problems)
     if report.changelog is not None:
         if markdown:

@@ -47,12 +47,13 @@ def generate(
     current.
     """
     from mcpgen.cli.output.summary import collect_changelog_facts
-    from mcpgen.pipeline import run as pipeline
+    from mcpgen.pipeline.commands.generate import generate as generate_package
+    from mcpgen.pipeline.options import GenerateOptions
 
     answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
-    options = pipeline.GenerateOptions(dry_run=dry_run, force=force, diff=diff, answers=answers)
+    options = GenerateOptions(dry_run=dry_run, force=force, diff=diff, answers=answers)
     with printer.progress() as progress:
-        report = pipeline.generate(directory, options, progress)
+        report = generate_package(directory, options, progress)
     printer.problems(report.problems)
     printer.fact(
         written=list(report.written),

@@ -145,7 +145,7 @@ def _new_from(
 ) -> int:
     from mcpgen.cli.output.summary import summarize
     from mcpgen.cli.questions import confirm_origin, decide_credential
-    from mcpgen.pipeline import run as pipeline
+    from mcpgen.pipeline.commands.new import new as new_package
 
     def decide(credential: HiddenCredential) -> HiddenCredential:
         with printer.pause_progress():
@@ -157,7 +157,7 @@ def _new_from(
 
     asked = (decide, confirm) if asks else (None, None)
     with printer.progress() as progress:
-        report = pipeline.new(source, directory, options, progress, *asked)
+        report = new_package(source, directory, options, progress, *asked)
     printer.problems(report.problems)
     if report.outcome is Outcome.DONE and report.plan is not None:
         summarize(printer, report.plan, report.target)
@@ -168,10 +168,10 @@ def _new_by_hand(
     printer: Printer, name: str, directory: Path | None, answers: dict[str, str]
 ) -> int:
     from mcpgen.cli.output.summary import summarize_by_hand
-    from mcpgen.pipeline import run as pipeline
+    from mcpgen.pipeline.commands.new import new_by_hand
 
     with printer.progress() as progress:
-        report = pipeline.new_by_hand(name, directory, answers, progress)
+        report = new_by_hand(name, directory, answers, progress)
     printer.problems(report.problems)
     if report.outcome is Outcome.DONE and report.plan is not None:
         summarize_by_hand(printer, report.plan, report.target)

@@ -55,13 +55,15 @@ def pull(
     In a terminal, it asks before it writes. `mcpgen generate`, which never uses the network, then
     updates the package. Documents without a recorded origin are skipped.
     """
-    from mcpgen.pipeline import run as pipeline
+    from mcpgen.pipeline.commands.pull import PullResult, write_pull
+    from mcpgen.pipeline.commands.pull import pull as pull_documents
+    from mcpgen.pipeline.options import GenerateOptions
 
-    options = pipeline.GenerateOptions(force=force)
+    options = GenerateOptions(force=force)
 
     def fetch(accepted: Mapping[str, Document]) -> Pull:
         with printer.progress() as progress:
-            return pipeline.pull(
+            return pull_documents(
                 directory,
                 source,
                 options,
@@ -75,17 +77,17 @@ def pull(
         fetched = fetch(fetched.documents)
     printer.problems(fetched.problems)
     if fetched.outcome is not Outcome.DONE:
-        is_unreachable = fetched.result is pipeline.PullResult.UNREACHABLE
+        is_unreachable = fetched.result is PullResult.UNREACHABLE
         return printer.finish(fetched.outcome, "unreachable" if is_unreachable else "")
     _show(printer, fetched)
     if dry_run or not fetched.files:
         return printer.finish(Outcome.DONE, fetched.result.value)
-    is_news = fetched.result is pipeline.PullResult.CHANGED
+    is_news = fetched.result is PullResult.CHANGED
     if is_news and printer.asks and not yes and not confirm_write():
         printer.result("nothing was written")
         return printer.finish(Outcome.DONE, "declined")
     told = len(fetched.problems)
-    outcome = pipeline.write_pull(fetched)
+    outcome = write_pull(fetched)
     printer.problems(list(fetched.problems)[told:])
     if outcome is Outcome.DONE and is_news:
         printer.result(f"written: {', '.join(map(visible, fetched.written))}")

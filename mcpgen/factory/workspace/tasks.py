@@ -15,9 +15,12 @@ from mcpgen.diagnostics import Diagnostic, Location, Problems
 from mcpgen.factory.workspace.fleet import ServerResult
 from mcpgen.factory.workspace.members import Server
 from mcpgen.ir.workspace import VersionPin
+from mcpgen.pipeline.commands.changelog import changelog
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.generate import generate
+from mcpgen.pipeline.commands.pull import pull, write_pull
 from mcpgen.pipeline.options import GenerateOptions, Outcome, worst
 from mcpgen.pipeline.project.project_folder import find_lock, read_file
-from mcpgen.pipeline.run import changelog, check, generate, pull, write_pull
 
 _END_DESCRIPTIONS = {
     Outcome.FINDINGS: "stale",

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.generate import generate
+from mcpgen.pipeline.commands.new import new
 from mcpgen.pipeline.commands.override import OverrideReport, override
+from mcpgen.pipeline.options import GenerateOptions, Options, Report
 from tests.support.projects import DOCUMENT, silent
 
 
@@ -25,26 +27,26 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def options(cache: Path) -> pipeline.Options:
-    return pipeline.Options(external_validator=False, cache=cache)
+def options(cache: Path) -> Options:
+    return Options(external_validator=False, cache=cache)
 
 
 @pytest.fixture
-def project(source: Path, tmp_path: Path, options: pipeline.Options) -> Path:
+def project(source: Path, tmp_path: Path, options: Options) -> Path:
     """A project as `new` makes it."""
     target = tmp_path / "project"
-    report = pipeline.new(str(source), target, options, silent)
+    report = new(str(source), target, options, silent)
     assert report.outcome == "done", list(report.problems)
     return target
 
 
 @pytest.fixture
-def regenerate(project: Path, cache: Path) -> Callable[..., pipeline.Report]:
+def regenerate(project: Path, cache: Path) -> Callable[..., Report]:
     """Run `generate` on the project."""
 
-    def run(**more: bool) -> pipeline.Report:
-        asked = pipeline.GenerateOptions(external_validator=False, cache=cache, **more)
-        return pipeline.generate(project, asked, silent)
+    def run(**more: bool) -> Report:
+        asked = GenerateOptions(external_validator=False, cache=cache, **more)
+        return generate(project, asked, silent)
 
     return run
 
@@ -54,7 +56,7 @@ def take_over(project: Path, cache: Path) -> Callable[..., OverrideReport]:
     def run(
         name: str = "GET /pets/{petId}", *, dry_run: bool = False, replaces: bool = False
     ) -> OverrideReport:
-        options = pipeline.GenerateOptions(dry_run=dry_run, external_validator=False, cache=cache)
+        options = GenerateOptions(dry_run=dry_run, external_validator=False, cache=cache)
         return override(project, name, options, silent, replaces=replaces)
 
     return run

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mcpgen.factory.packages import find_package
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.options import Report
 from mcpgen.testing import MockUpstream
 from mcpgen.testing.client.client import Client
 
 
 def test_the_old_name_works_and_is_not_listed(
-    project: Path, regenerate: Callable[..., pipeline.Report]
+    project: Path, regenerate: Callable[..., Report]
 ) -> None:
     document = project / "openapi.yaml"
     document.write_text(

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from mcpgen.emit.merge.merge import merge
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.new import new_by_hand
+from mcpgen.pipeline.options import Report
 from tests.support.projects import silent
 
-Regenerate = Callable[..., pipeline.Report]
+Regenerate = Callable[..., Report]
 CONFIRM = '\noperations:\n  listOrders: {confirm: "Really?"}\n'
 ASKING = """
 from mcpgen.runtime import Context, override
@@ -116,11 +118,11 @@ def test_check_reports_a_handler_that_asks_without_the_extra(
 ) -> None:
     (project / "src/pet_shop_mcp/handlers/orders.py").write_text(ASKING)
     regenerate()
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
     pyproject = project / "pyproject.toml"
     pyproject.write_text(pyproject.read_text().replace("[seal]", ""))
-    report = pipeline.check(project)
+    report = check(project)
 
     assert report.outcome == "findings"
     (problem,) = report.problems
@@ -131,11 +133,11 @@ def test_check_reports_a_handler_that_asks_without_the_extra(
     pyproject.write_text(
         pyproject.read_text().replace("dependencies = [", 'dependencies = ["cryptography", ', 1)
     )
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_server_of_hand_written_tools_has_the_extra_from_the_start(tmp_path: Path) -> None:
-    report = pipeline.new_by_hand("by-hand", tmp_path / "by-hand-mcp", {}, silent)
+    report = new_by_hand("by-hand", tmp_path / "by-hand-mcp", {}, silent)
 
     assert report.outcome == "done"
     assert dependencies(tmp_path / "by-hand-mcp") == ["mcpgen[seal]>=0.4,<0.5"]

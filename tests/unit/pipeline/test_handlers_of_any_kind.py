@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.changelog import changelog
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.pull import pull
+from mcpgen.pipeline.options import GenerateOptions
 from tests.support.projects import silent
 
 HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
@@ -25,7 +28,7 @@ HANDLERS = "src/pet_shop_mcp/handlers/pets.py"
 def test_what_is_no_file_is_passed_over(project, regenerate, take_over, place) -> None:
     place((project / HANDLERS).parent)
     assert take_over().outcome == "done"
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     assert regenerate().outcome == "done"
 
 
@@ -73,7 +76,7 @@ def test_a_stub_joins_a_text_of_any_kind(project, take_over, content) -> None:
     assert joined.startswith(content.partition(b"\n")[0].rstrip(b"\r"))
     ends = {line[len(line.rstrip(b"\r\n")) :] for line in joined.splitlines(keepends=True)}
     assert ends == ({b"\r\n"} if b"\r" in content else {b"\n"})
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_function_never_takes_the_name_of_another(project, take_over) -> None:
@@ -84,20 +87,20 @@ def test_a_function_never_takes_the_name_of_another(project, take_over) -> None:
 def test_a_place_is_told_by_the_lines_that_python_counts(project) -> None:
     imported = 'from mcpgen.runtime import override\n"""\x0c"""\n\n\n'
     (project / HANDLERS).write_text(f'{imported}@override("GET /nowhere")\ndef f(): ...\n')
-    (problem, *_) = pipeline.check(project).problems
+    (problem, *_) = check(project).problems
     assert (problem.at.line, problem.at.excerpt) == (5, '@override("GET /nowhere")')
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
 @pytest.mark.parametrize("path", ["README.md", "mcpgen.lock"])
 def test_a_file_that_cannot_be_read_is_named(project, regenerate, cache, path) -> None:
-    options = pipeline.GenerateOptions(cache=cache)
+    options = GenerateOptions(cache=cache)
     (project / path).unlink(missing_ok=True)
     (project / path).symlink_to(Path(path).name)  # to itself
-    reports = [pipeline.check(project), regenerate(), regenerate(dry_run=True)]
+    reports = [check(project), regenerate(), regenerate(dry_run=True)]
     if path == "mcpgen.lock":
-        reports.append(pipeline.changelog(project, None, options, silent))
-        reports.append(pipeline.pull(project, None, options, silent))
+        reports.append(changelog(project, None, options, silent))
+        reports.append(pull(project, None, options, silent))
     for report in reports:
         (problem,) = report.problems
         assert report.outcome == "usage"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen import pipeline
 from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.options import Report
 
 FETCH = (
     "{id: fetch, operation: getPet, arguments: {pet_id: $inputs.pet}, "
@@ -412,7 +412,7 @@ ARAZZO_REFUSED = {
 }
 
 
-def assert_refused(report: pipeline.Report, code: str, pointer: str, hint: str) -> None:
+def assert_refused(report: Report, code: str, pointer: str, hint: str) -> None:
     assert report.outcome == "rejected"
     errors = [problem for problem in report.problems if problem.severity.value == "error"]
     assert [(problem.code, problem.at and problem.at.pointer) for problem in errors] == [
@@ -425,7 +425,7 @@ def assert_refused(report: pipeline.Report, code: str, pointer: str, hint: str) 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_one_diagnostic_says_what_where_and_how(
-    name: str, project: Path, regenerate: Callable[..., pipeline.Report]
+    name: str, project: Path, regenerate: Callable[..., Report]
 ) -> None:
     text, code, pointer, hint = REFUSED[name]
     with (project / "mcpgen.yaml").open("a") as file:
@@ -437,7 +437,7 @@ def test_one_diagnostic_says_what_where_and_how(
 
 @pytest.mark.parametrize("name", ARAZZO_REFUSED)
 def test_an_arazzo_document_is_refused_at_its_own_place(
-    name: str, project: Path, regenerate: Callable[..., pipeline.Report]
+    name: str, project: Path, regenerate: Callable[..., Report]
 ) -> None:
     old, new, code, pointer, hint = ARAZZO_REFUSED[name]
     write_arazzo(project, ARAZZO.replace(old, new))
@@ -447,7 +447,7 @@ def test_an_arazzo_document_is_refused_at_its_own_place(
 
 
 def test_an_arazzo_document_of_another_api_is_refused(
-    project: Path, regenerate: Callable[..., pipeline.Report]
+    project: Path, regenerate: Callable[..., Report]
 ) -> None:
     write_arazzo(
         project,
@@ -464,7 +464,7 @@ def test_an_arazzo_document_of_another_api_is_refused(
 
 
 def test_a_document_outside_of_the_project_is_refused(
-    project: Path, regenerate: Callable[..., pipeline.Report]
+    project: Path, regenerate: Callable[..., Report]
 ) -> None:
     (project.parent / "away.yaml").write_text(ARAZZO)
     write_arazzo(project, ARAZZO, path="../away.yaml")
@@ -474,7 +474,7 @@ def test_a_document_outside_of_the_project_is_refused(
 
 
 def test_an_arazzo_document_that_changed_makes_the_project_stale(
-    project: Path, regenerate: Callable[..., pipeline.Report]
+    project: Path, regenerate: Callable[..., Report]
 ) -> None:
     write_arazzo(project, ARAZZO)
     assert regenerate().outcome == "done"
@@ -526,7 +526,7 @@ workflows:
     ],
 )
 def test_a_step_states_the_media_type_that_its_operation_takes(
-    project: Path, regenerate: Callable[..., pipeline.Report], media_type: str, is_taken: bool
+    project: Path, regenerate: Callable[..., Report], media_type: str, is_taken: bool
 ) -> None:
     document = project / "openapi.yaml"
     document.write_text(document.read_text().replace("components:\n", f"{FORM}components:\n"))

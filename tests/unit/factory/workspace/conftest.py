@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import Options
 from tests.support.projects import DOCUMENT, silent
 
 SETTINGS = """\
@@ -29,8 +30,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """A server as `new` makes it, to be copied."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "petshop.yaml").write_text(DOCUMENT)
-    options = pipeline.Options(external_validator=False, models=False, cache=cache / "mcpgen")
-    report = pipeline.new(str(folder / "petshop.yaml"), folder / "server", options, silent)
+    options = Options(external_validator=False, models=False, cache=cache / "mcpgen")
+    report = new(str(folder / "petshop.yaml"), folder / "server", options, silent)
     assert report.outcome == "done", list(report.problems)
     return folder / "server"
 

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from mcpgen.changelog import Level
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.changelog import ChangelogReport, changelog
+from mcpgen.pipeline.options import GenerateOptions, Report
 from mcpgen.pipeline.project.project_folder import load_surface
 from tests.support.projects import silent
 
@@ -20,15 +21,15 @@ STORED_SURFACE = ".mcpgen/surface.json"  # by an earlier mcpgen
 
 
 @pytest.fixture
-def compare(project: Path, cache: Path) -> Callable[..., pipeline.ChangelogReport]:
-    def run(against: str | None = None, **more: Level) -> pipeline.ChangelogReport:
-        options = pipeline.GenerateOptions(external_validator=False, cache=cache)
-        return pipeline.changelog(project, against, options, silent, **more)
+def compare(project: Path, cache: Path) -> Callable[..., ChangelogReport]:
+    def run(against: str | None = None, **more: Level) -> ChangelogReport:
+        options = GenerateOptions(external_validator=False, cache=cache)
+        return changelog(project, against, options, silent, **more)
 
     return run
 
 
-Compare = Callable[..., pipeline.ChangelogReport]
+Compare = Callable[..., ChangelogReport]
 
 
 def edit(project: Path, old: str, new: str) -> None:
@@ -37,7 +38,7 @@ def edit(project: Path, old: str, new: str) -> None:
     path.write_text(path.read_text().replace(old, new))
 
 
-def rules(report: pipeline.ChangelogReport) -> list[str]:
+def rules(report: ChangelogReport) -> list[str]:
     assert report.changelog is not None, list(report.problems)
     return [change.rule for change in report.changelog.changes]
 
@@ -58,7 +59,7 @@ def test_without_git_what_was_generated_last_counts(project: Path, compare: Comp
 
 
 def test_what_is_committed_counts_after_generating_too(
-    project: Path, compare: Compare, regenerate: Callable[..., pipeline.Report]
+    project: Path, compare: Compare, regenerate: Callable[..., Report]
 ) -> None:
     commit(project)
     edit(project, "{type: integer}}]", "{type: integer, minimum: 1}}]")
@@ -72,7 +73,7 @@ def test_what_is_committed_counts_after_generating_too(
 
 
 def test_generate_tells_the_changes_and_its_dry_run_too(
-    project: Path, regenerate: Callable[..., pipeline.Report]
+    project: Path, regenerate: Callable[..., Report]
 ) -> None:
     edit(project, "operationId: getPet", "operationId: fetchPet")
     for report in (regenerate(dry_run=True), regenerate()):
@@ -148,7 +149,7 @@ def test_a_folder_and_a_file_are_compared_with(
 
 
 def test_a_revision_with_a_stored_surface_is_compared_with(
-    project: Path, compare: Compare, regenerate: Callable[..., pipeline.Report]
+    project: Path, compare: Compare, regenerate: Callable[..., Report]
 ) -> None:
     store_surface(project, project / STORED_SURFACE)
     commit(project)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.project.evidence import describe_tools, write_evidence
 from tests.support.paths import REPOSITORY
 
@@ -17,7 +17,7 @@ HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
 
 
 def test_a_fresh_project_is_current(project: Path) -> None:
-    report = pipeline.check(project)
+    report = check(project)
     assert (report.outcome, list(report.problems)) == ("done", [])
 
 
@@ -25,20 +25,20 @@ def test_a_fresh_project_is_current(project: Path) -> None:
 def test_a_changed_input_is_stale(project: Path, path: str) -> None:
     with (project / path).open("a") as file:
         file.write("# changed\n")
-    report = pipeline.check(project)
+    report = check(project)
     assert (report.outcome, report.stale, report.edited) == ("findings", (path,), ())
 
 
 def test_a_missing_generated_file_is_stale(project: Path) -> None:
     (project / HANDLERS).unlink()
-    report = pipeline.check(project)
+    report = check(project)
     assert (report.outcome, report.stale) == ("findings", (HANDLERS,))
 
 
 def test_an_edited_generated_file_weighs_more_than_a_stale_input(project: Path) -> None:
     (project / HANDLERS).write_text("# mine\n")
     (project / "openapi.yaml").unlink()
-    report = pipeline.check(project)
+    report = check(project)
     assert report.outcome == "conflict"
     assert (report.edited, report.stale) == ((HANDLERS,), ("openapi.yaml",))
 
@@ -46,18 +46,18 @@ def test_an_edited_generated_file_weighs_more_than_a_stale_input(project: Path) 
 def test_another_version_of_a_tool_is_named(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text(lock.read_text().replace('"ruff": "', '"ruff": "0.'))
-    report = pipeline.check(project)
+    report = check(project)
     [problem] = report.problems
     assert (report.outcome, report.stale) == ("findings", ("ruff",))
     assert problem.message.startswith("stale only because ruff 0.")
     assert "`--ignore-toolchain`" in problem.help
-    assert pipeline.check(project, ignore_toolchain=True).outcome == "done"
+    assert check(project, ignore_toolchain=True).outcome == "done"
 
 
 def test_another_version_of_mcpgen_is_never_passed_over(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text(lock.read_text().replace('"mcpgen": "', '"mcpgen": "0.'))
-    assert pipeline.check(project, ignore_toolchain=True).stale == ("mcpgen",)
+    assert check(project, ignore_toolchain=True).stale == ("mcpgen",)
 
 
 def test_a_tool_is_not_the_only_reason_where_there_is_another(project: Path) -> None:
@@ -65,34 +65,34 @@ def test_a_tool_is_not_the_only_reason_where_there_is_another(project: Path) -> 
     lock.write_text(lock.read_text().replace('"ruff": "', '"ruff": "0.'))
     with (project / "openapi.yaml").open("a") as file:
         file.write("# changed\n")
-    messages = [problem.message for problem in pipeline.check(project).problems]
+    messages = [problem.message for problem in check(project).problems]
     assert [message.startswith("stale because ruff 0.") for message in messages] == [True, False]
 
 
 def test_a_conflict_that_is_left_is_told(project: Path) -> None:
     (project / ".mcpgen/conflicts").mkdir()
     (project / ".mcpgen/conflicts/pyproject.toml").write_text("x")
-    assert pipeline.check(project).edited == (".mcpgen/conflicts/pyproject.toml",)
+    assert check(project).edited == (".mcpgen/conflicts/pyproject.toml",)
 
 
 def test_edits_of_shared_and_owned_files_are_nobodys_business(project: Path) -> None:
     (project / "README.md").write_text("mine")
     (project / "src/pet_shop_mcp/handlers/__init__.py").unlink()
     (project / "Dockerfile").unlink()
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_merged_lock_is_told(project: Path) -> None:
     lock = project / "mcpgen.lock"
     lock.write_text("<<<<<<< ours\n" + lock.read_text())
-    report = pipeline.check(project)
+    report = check(project)
     assert [problem.code for problem in report.problems] == ["lock-unreadable"]
     assert (report.outcome, report.stale) == ("conflict", ("mcpgen.lock",))
 
 
 def test_a_lost_lock_is_told(project: Path) -> None:
     (project / "mcpgen.lock").unlink()
-    report = pipeline.check(project)
+    report = check(project)
     assert [problem.code for problem in report.problems] == ["lock-lost"]
     assert (report.outcome, report.stale) == ("findings", ("mcpgen.lock",))
 
@@ -100,7 +100,7 @@ def test_a_lost_lock_is_told(project: Path) -> None:
 def test_markers_that_are_left_are_shown(project: Path) -> None:
     readme = project / "README.md"
     readme.write_text("# Mine\n<<<<<<< yours\na\n=======\nb\n>>>>>>> mcpgen\n")
-    report = pipeline.check(project)
+    report = check(project)
     [problem] = report.problems
     assert (report.outcome, problem.code) == ("conflict", "conflict")
     assert str(problem.at) == "README.md:2:1"
@@ -111,14 +111,14 @@ def test_a_file_among_the_generated_ones_that_mcpgen_did_not_write_is_told(proje
     cache = project / "src/pet_shop_mcp/_generated/__pycache__"
     cache.mkdir()
     (cache / "x.pyc").write_text("x")
-    report = pipeline.check(project)
+    report = check(project)
     assert [problem.code for problem in report.problems] == ["foreign-file"]
     assert report.outcome == "done"
 
 
 def test_nothing_is_written(project: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in project.rglob("*")}
-    pipeline.check(project)
+    check(project)
     assert {path: path.stat().st_mtime_ns for path in project.rglob("*")} == before
 
 
@@ -151,7 +151,7 @@ def install_checkout(project: Path, checkout: Path) -> Path:
 
 
 def notes(project: Path) -> list[str]:
-    report = pipeline.check(project)
+    report = check(project)
     assert report.outcome == "done"
     return [problem.code for problem in report.problems]
 
@@ -207,7 +207,7 @@ def test_a_block_that_is_no_longer_kept_current_is_told(
     text = readme.read_text()
     assert old in text
     readme.write_text(text.replace(old, new), newline="")
-    report = pipeline.check(project)
+    report = check(project)
     assert report.outcome == "done"
     assert [problem.code for problem in report.problems] == ["stray-marker"] * is_told
 
@@ -215,4 +215,4 @@ def test_a_block_that_is_no_longer_kept_current_is_told(
 def test_a_block_that_the_user_does_without_is_nothing_to_tell(project: Path) -> None:
     readme = project / "README.md"
     readme.write_text(readme.read_text().replace(TOOLS, "").replace(NO_TOOLS, ""))
-    assert list(pipeline.check(project).problems) == []
+    assert list(check(project).problems) == []

@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 from mcpgen.emit.write import lock_project
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.generate import generate
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import GenerateOptions, Options, Report
 from tests.support.projects import silent
 
-Regenerate = Callable[..., pipeline.Report]
+Regenerate = Callable[..., Report]
 HANDLERS = "src/pet_shop_mcp/_generated/tools/pets.py"
 
 
-def codes(report: pipeline.Report) -> list[str]:
+def codes(report: Report) -> list[str]:
     return [problem.code for problem in report.problems]
 
 
@@ -169,7 +172,7 @@ def test_a_conflict_is_told_and_holds_up_the_next_run_until_it_is_settled(
     assert 'description = "Animals"' in offered.read_text()
 
     before = times(project)
-    assert {regenerate().outcome, pipeline.check(project).outcome} == {"conflict"}
+    assert {regenerate().outcome, check(project).outcome} == {"conflict"}
     assert times(project) == before
 
     offered.unlink()
@@ -225,7 +228,7 @@ def test_a_cut_run_is_finished_first(
         patch.setattr(Path, "replace", cut_at_the_fourth)
         with pytest.raises(CutError):
             regenerate()
-    assert pipeline.check(project).outcome == "interrupted"
+    assert check(project).outcome == "interrupted"
     assert regenerate(dry_run=True).outcome == "interrupted"
     report = regenerate()
     assert (report.outcome, report.written) == ("done", ())
@@ -280,14 +283,14 @@ def test_what_the_disk_refuses_in_the_middle_is_not_told_as_nothing_written(
         patch.setattr(Path, "replace", refuse_the_third)
         report = regenerate()
     assert (report.outcome, codes(report)) == ("interrupted", ["interrupted"])
-    assert pipeline.check(project).outcome == "interrupted"
+    assert check(project).outcome == "interrupted"
     assert regenerate().outcome == "done"
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_folder_that_mcpgen_did_not_make_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
-    report = pipeline.generate(tmp_path, pipeline.GenerateOptions(), silent)
+    report = generate(tmp_path, GenerateOptions(), silent)
     assert (report.outcome, codes(report)) == ("usage", ["not-a-project"])
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -315,14 +318,14 @@ def test_other_answers_than_were_given_are_never_made_up(
 ) -> None:
     answered = {"python_version": "3.12", "github_workflow": "yes"}
     target = project.with_name("answered")
-    options = pipeline.Options(external_validator=False, cache=cache, answers=answered)
-    assert pipeline.new(str(source), target, options, silent).outcome == "done"
+    options = Options(external_validator=False, cache=cache, answers=answered)
+    assert new(str(source), target, options, silent).outcome == "done"
     (target / ".copier-answers.yml").unlink()
     if content is not None:
         (target / ".copier-answers.yml").write_text(content)
     before = times(target)
 
-    report = pipeline.generate(target, pipeline.GenerateOptions(cache=cache, force=True), silent)
+    report = generate(target, GenerateOptions(cache=cache, force=True), silent)
 
     assert (report.outcome, codes(report)) == ("rejected", ["answers-lost"])
     assert times(target) == before
@@ -342,14 +345,14 @@ def test_a_conflict_in_the_answers_is_for_a_person_to_decide(
     answers = project / ".copier-answers.yml"
     answers.write_text(f"<<<<<<< ours\n{answers.read_text()}=======\n>>>>>>> theirs\n")
     before = answers.read_bytes()
-    for report in (regenerate(force=True), pipeline.check(project)):
+    for report in (regenerate(force=True), check(project)):
         assert report.outcome == "conflict"
         assert "conflict" in codes(report)
     assert answers.read_bytes() == before
 
 
 def test_a_diff_shows_the_changes_and_writes_nothing(
-    project: Path, regenerate: Callable[..., pipeline.Report]
+    project: Path, regenerate: Callable[..., Report]
 ) -> None:
     document = project / "openapi.yaml"
     document.write_text(document.read_text().replace("List orders", "List all orders"))

@@ -13,13 +13,15 @@ from msgspec.structs import replace
 from mcpgen.emit.lockfile import parse_lock
 from mcpgen.openapi.validate import external as judging
 from mcpgen.pipeline import build
-from mcpgen.pipeline import run as pipeline
 from mcpgen.pipeline.commands import new as new_module
+from mcpgen.pipeline.commands.generate import generate
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import GenerateOptions, Options, Report
 from mcpgen.pipeline.server_name import choose_server_name
 from tests.support.projects import DOCUMENT, silent
 
 
-def codes(report: pipeline.Report) -> list[str]:
+def codes(report: Report) -> list[str]:
     return [problem.code for problem in report.problems if problem.severity.value == "error"]
 
 
@@ -40,38 +42,36 @@ def test_the_document_is_vendored_byte_for_byte(project: Path, source: Path) -> 
     assert (project / "openapi.yaml").read_bytes() == source.read_bytes()
 
 
-def test_a_document_in_json_is_vendored_as_json(tmp_path: Path, options: pipeline.Options) -> None:
+def test_a_document_in_json_is_vendored_as_json(tmp_path: Path, options: Options) -> None:
     import yaml
 
     source = tmp_path / "no-suffix"
     source.write_text(json.dumps(yaml.safe_load(DOCUMENT)))
-    pipeline.new(str(source), tmp_path / "p", options, silent)
+    new(str(source), tmp_path / "p", options, silent)
     assert (tmp_path / "p/openapi.json").read_bytes() == source.read_bytes()
 
 
 def test_a_document_of_many_files_is_vendored_with_all_of_them(
-    tmp_path: Path, options: pipeline.Options
+    tmp_path: Path, options: Options
 ) -> None:
     source = tmp_path / "docs/root.yaml"
     (source.parent / "schemas").mkdir(parents=True)
     source.write_text(DOCUMENT.replace("#/components/schemas/Pet", "schemas/pet.yaml"))
     (source.parent / "schemas/pet.yaml").write_text("type: object\nproperties: {id: {}}\n")
     target = tmp_path / "p"
-    report = pipeline.new(str(source), target, options, silent)
+    report = new(str(source), target, options, silent)
     assert codes(report) == []
     assert (target / "openapi/schemas/pet.yaml").is_file()
     assert 'document: "openapi/root.yaml"' in (target / "mcpgen.yaml").read_text()
-    again = pipeline.generate(
-        target, pipeline.GenerateOptions(external_validator=False, cache=options.cache), silent
-    )
+    again = generate(target, GenerateOptions(external_validator=False, cache=options.cache), silent)
     assert (again.outcome, again.written) == ("done", ())
 
 
 def test_the_folder_is_called_after_the_api(
-    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    report = pipeline.new(str(source), None, options, silent)
+    report = new(str(source), None, options, silent)
     assert report.target == Path("pet-shop-mcp")
     assert (tmp_path / "pet-shop-mcp/src/pet_shop_mcp/__init__.py").is_file()
 
@@ -95,10 +95,10 @@ def test_what_a_server_is_called(title: str, name: str) -> None:
 
 
 def test_two_runs_anywhere_give_the_same_bytes(
-    project: Path, source: Path, tmp_path: Path, options: pipeline.Options
+    project: Path, source: Path, tmp_path: Path, options: Options
 ) -> None:
     elsewhere = tmp_path / "some/other place/ä"
-    pipeline.new(str(source), elsewhere, options, silent)
+    new(str(source), elsewhere, options, silent)
     assert tree(elsewhere) == tree(project)
 
 
@@ -111,38 +111,36 @@ def tree(root: Path) -> dict[str, bytes]:
 
 
 def test_a_folder_with_files_is_left_as_it_is(
-    source: Path, tmp_path: Path, options: pipeline.Options
+    source: Path, tmp_path: Path, options: Options
 ) -> None:
     target = tmp_path / "busy"
     target.mkdir()
     (target / "notes.txt").write_text("mine")
-    report = pipeline.new(str(source), target, options, silent)
+    report = new(str(source), target, options, silent)
     assert (report.outcome, codes(report)) == ("usage", ["target-not-empty"])
     assert tree(target) == {"notes.txt": b"mine"}
 
 
-def test_a_fresh_repository_counts_as_empty(
-    source: Path, tmp_path: Path, options: pipeline.Options
-) -> None:
+def test_a_fresh_repository_counts_as_empty(source: Path, tmp_path: Path, options: Options) -> None:
     target = tmp_path / "repository"
     (target / ".git").mkdir(parents=True)
-    assert pipeline.new(str(source), target, options, silent).outcome == "done"
+    assert new(str(source), target, options, silent).outcome == "done"
 
 
 def test_what_a_killed_run_left_counts_as_nothing(
-    source: Path, tmp_path: Path, options: pipeline.Options
+    source: Path, tmp_path: Path, options: Options
 ) -> None:
     target = tmp_path / "killed"
     (target / ".mcpgen/stage").mkdir(parents=True)
     (target / ".mcpgen/stage/0").write_text("half a fi")
     (target / ".mcpgen/running").write_text("4711")
-    assert pipeline.new(str(source), target, options, silent).outcome == "done"
+    assert new(str(source), target, options, silent).outcome == "done"
     assert not (target / ".mcpgen/stage").exists()
     assert not (target / ".mcpgen/running").exists()
 
 
 def test_a_folder_that_is_filled_meanwhile_is_left_as_it_is(
-    source: Path, tmp_path: Path, options: pipeline.Options
+    source: Path, tmp_path: Path, options: Options
 ) -> None:
     target = tmp_path / "filled"
 
@@ -151,33 +149,33 @@ def test_a_folder_that_is_filled_meanwhile_is_left_as_it_is(
             target.mkdir()
             (target / "README.md").write_text("of another run")
 
-    report = pipeline.new(str(source), target, options, fill)
+    report = new(str(source), target, options, fill)
     assert (report.outcome, codes(report)) == ("usage", ["target-not-empty"])
     assert tree(target) == {"README.md": b"of another run"}
 
 
-def test_a_file_in_the_way_is_told(source: Path, tmp_path: Path, options: pipeline.Options) -> None:
+def test_a_file_in_the_way_is_told(source: Path, tmp_path: Path, options: Options) -> None:
     (tmp_path / "file").write_text("x")
-    report = pipeline.new(str(source), tmp_path / "file/server", options, silent)
+    report = new(str(source), tmp_path / "file/server", options, silent)
     assert (report.outcome, codes(report)) == ("usage", ["target-unwritable"])
 
 
-def test_a_rejected_document_makes_no_folder(tmp_path: Path, options: pipeline.Options) -> None:
+def test_a_rejected_document_makes_no_folder(tmp_path: Path, options: Options) -> None:
     source = tmp_path / "bad.yaml"
     source.write_text("openapi: 3.1.0\n  oops")
-    report = pipeline.new(str(source), tmp_path / "server", options, silent)
+    report = new(str(source), tmp_path / "server", options, silent)
     assert report.outcome == "rejected"
     assert not (tmp_path / "server").exists()
 
 
 def test_a_disk_that_refuses_leaves_nothing(
-    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_space(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("mcpgen.emit.write.os.fsync", no_space)
-    report = pipeline.new(str(source), tmp_path / "server", options, silent)
+    report = new(str(source), tmp_path / "server", options, silent)
     assert (report.outcome, codes(report)) == ("findings", ["no-space"])
     assert not (tmp_path / "server").exists()
 
@@ -192,33 +190,31 @@ def test_a_disk_that_refuses_leaves_nothing(
     ],
 )
 def test_what_cannot_be_followed_is_an_error(
-    source: Path, tmp_path: Path, options: pipeline.Options, changed: dict[str, object], code: str
+    source: Path, tmp_path: Path, options: Options, changed: dict[str, object], code: str
 ) -> None:
-    report = pipeline.new(str(source), tmp_path / "s", replace(options, **changed), silent)
+    report = new(str(source), tmp_path / "s", replace(options, **changed), silent)
     assert (report.outcome, codes(report)) == ("rejected", [code])
     assert not (tmp_path / "s").exists()
 
 
-def test_an_operation_left_out_is_fatal_only_when_strict(
-    tmp_path: Path, options: pipeline.Options
-) -> None:
+def test_an_operation_left_out_is_fatal_only_when_strict(tmp_path: Path, options: Options) -> None:
     source = tmp_path / "half.yaml"
     gone = 'parameters: [{$ref: "#/components/parameters/Gone"}]\n      responses: {"204"'
     source.write_text(DOCUMENT.replace('responses: {"204"', gone))
-    lenient = pipeline.new(str(source), tmp_path / "a", options, silent)
+    lenient = new(str(source), tmp_path / "a", options, silent)
     assert (lenient.outcome, len(lenient.plan.skipped)) == ("done", 1)
-    strict = pipeline.new(str(source), tmp_path / "b", replace(options, strict=True), silent)
+    strict = new(str(source), tmp_path / "b", replace(options, strict=True), silent)
     assert (strict.outcome, "left-out" in codes(strict)) == ("rejected", True)
 
 
 def test_models_that_fail_stop_the_run_and_say_how_to_do_without(
-    source: Path, tmp_path: Path, options: pipeline.Options, monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path, options: Options, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mcpgen.emit.models.models._CHILD", tmp_path / "gone.py")
     fresh = replace(options, cache=None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "gone.py").write_text("raise SystemExit(1)")
-    report = pipeline.new(str(source), tmp_path / "s", fresh, silent)
+    report = new(str(source), tmp_path / "s", fresh, silent)
     assert (report.outcome, codes(report)) == ("rejected", ["models-failed"])
     [problem] = report.problems
     assert "--no-models" in problem.help
@@ -255,9 +251,9 @@ def test_the_validator_runs_beside_planning_and_is_heard_before_writing(
     monkeypatch.setattr(judging, "_receive", noting("answered", judging._receive))
     monkeypatch.setattr(build, "plan_tools", noting("planned", build.plan_tools))
     monkeypatch.setattr(new_module, "commit", noting("written", new_module.commit))
-    options = pipeline.Options(external_validator=True, cache=tmp_path / "cache")
+    options = Options(external_validator=True, cache=tmp_path / "cache")
 
-    report = pipeline.new(str(source), tmp_path / "out", options, silent)
+    report = new(str(source), tmp_path / "out", options, silent)
 
     assert order == ["planned", "answered", "written"]
     assert [problem.code for problem in report.problems] == ["outside-judge"]

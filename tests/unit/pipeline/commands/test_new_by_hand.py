@@ -8,7 +8,10 @@ import pytest
 
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.manifest.manifest import read_manifest
-from mcpgen.pipeline.run import GenerateOptions, check, generate, new_by_hand
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.generate import generate
+from mcpgen.pipeline.commands.new import new_by_hand
+from mcpgen.pipeline.options import GenerateOptions
 
 
 def quietly(_: str) -> None:

@@ -13,19 +13,22 @@ from typing import Any
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
-from mcpgen.pipeline.commands.pull import PullResult
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.pull import Pull as FetchedPull
+from mcpgen.pipeline.commands.pull import PullResult, write_pull
+from mcpgen.pipeline.commands.pull import pull as pull_documents
+from mcpgen.pipeline.options import GenerateOptions, Report
 from tests.support.projects import DOCUMENT, silent
 
-Pull = Callable[..., pipeline.Pull]
+Pull = Callable[..., FetchedPull]
 NARROWER = DOCUMENT.replace("{type: integer}}]", "{type: integer, minimum: 1}}]")
 
 
 @pytest.fixture
 def pull(project: Path, cache: Path) -> Pull:
-    def run(source: Path | str | None = None, **more: bool) -> pipeline.Pull:
-        options = pipeline.GenerateOptions(external_validator=False, cache=cache, **more)
-        return pipeline.pull(project, None if source is None else str(source), options, silent)
+    def run(source: Path | str | None = None, **more: bool) -> FetchedPull:
+        options = GenerateOptions(external_validator=False, cache=cache, **more)
+        return pull_documents(project, None if source is None else str(source), options, silent)
 
     return run
 
@@ -46,7 +49,7 @@ def lock(project: Path) -> dict[str, Any]:
     return entry
 
 
-def codes(report: pipeline.Pull) -> list[str]:
+def codes(report: FetchedPull) -> list[str]:
     return [problem.code for problem in report.problems]
 
 
@@ -62,21 +65,21 @@ def test_the_recorded_file_is_found_beside_the_project(
     assert [change.rule for change in fetched.changelog.changes] == ["input-constraint-narrowed"]
     assert tree(project) == before  # nothing is written before it was shown
 
-    assert pipeline.write_pull(fetched) == "done"
+    assert write_pull(fetched) == "done"
     assert (project / "openapi.yaml").read_text() == NARROWER
     assert pull().result is PullResult.CURRENT
-    assert pipeline.check(project).stale == ("openapi.yaml",)
+    assert check(project).stale == ("openapi.yaml",)
 
 
 def test_generate_takes_what_was_pulled_and_forgets_that_it_was(
-    project: Path, source: Path, pull: Pull, regenerate: Callable[..., pipeline.Report]
+    project: Path, source: Path, pull: Pull, regenerate: Callable[..., Report]
 ) -> None:
     source.write_text(NARROWER)
-    pipeline.write_pull(pull())
+    write_pull(pull())
     assert set(lock(project)) == {"fetched", "name", "settings", "sha256", "source"}
     assert regenerate().outcome == "done"
     assert set(lock(project)) == {"name", "settings", "sha256", "source"}
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_document_that_cannot_be_served_changes_nothing(
@@ -96,7 +99,7 @@ def test_another_source_is_recorded_without_a_path_of_this_machine(
     elsewhere = tmp_path / "api" / "pets.yaml"
     elsewhere.parent.mkdir()
     elsewhere.write_text(NARROWER)
-    pipeline.write_pull(pull(elsewhere))
+    write_pull(pull(elsewhere))
     assert lock(project)["source"] == "pets.yaml"
     gone = pull()
     assert (gone.result, gone.outcome, codes(gone)) == (
@@ -113,7 +116,7 @@ def test_within_a_repository_the_way_to_the_source_is_recorded(
     elsewhere = tmp_path / "api" / "pets.yaml"
     elsewhere.parent.mkdir()
     elsewhere.write_text(NARROWER)
-    pipeline.write_pull(pull(elsewhere))
+    write_pull(pull(elsewhere))
     assert lock(project)["source"] == "api/pets.yaml"
     assert pull().result is PullResult.CURRENT
 
@@ -127,7 +130,7 @@ def test_an_edit_of_the_vendored_document_is_refused_and_kept_by_force(
     refused = pull()
     assert (refused.outcome, codes(refused), refused.files) == ("conflict", ["hand-edit"], ())
 
-    assert pipeline.write_pull(pull(force=True)) == "done"
+    assert write_pull(pull(force=True)) == "done"
     assert (project / "openapi.yaml").read_text() == NARROWER
     assert (project / ".mcpgen/rescued/openapi.yaml.txt").read_text() == mine
 
@@ -137,7 +140,7 @@ def test_each_edit_that_is_pulled_over_is_kept(project: Path, source: Path, pull
     for number, edited in enumerate(edits):
         source.write_text(NARROWER.replace("minimum: 1", f"minimum: {number}"))
         (project / "openapi.yaml").write_text(edited)
-        assert pipeline.write_pull(pull(force=True)) == "done"
+        assert write_pull(pull(force=True)) == "done"
     kept = sorted((project / ".mcpgen/rescued").iterdir())
     assert [path.name for path in kept] == ["openapi.yaml.2.txt", "openapi.yaml.txt"]
     assert [path.read_text() for path in kept] == [edits[1], edits[0]]
@@ -150,7 +153,7 @@ def test_a_run_that_was_cut_meanwhile_is_not_written_over(
     fetched = pull()
     (project / ".mcpgen/journal.json").write_text("{}")
     before = tree(project)
-    assert pipeline.write_pull(fetched) == "interrupted"
+    assert write_pull(fetched) == "interrupted"
     assert tree(project) == before
 
 
@@ -158,7 +161,7 @@ def test_a_second_pull_before_generate_is_no_hand_edit(
     project: Path, source: Path, pull: Pull
 ) -> None:
     source.write_text(NARROWER)
-    pipeline.write_pull(pull())
+    write_pull(pull())
     source.write_text(NARROWER.replace("minimum: 1", "minimum: 2"))
     assert pull().result is PullResult.CHANGED
 
@@ -170,7 +173,7 @@ def test_a_project_that_changed_meanwhile_is_left_as_it_is(
     fetched = pull()
     (project / "mcpgen.lock").write_bytes((project / "mcpgen.lock").read_bytes() + b"\n")
     before = tree(project)
-    assert pipeline.write_pull(fetched) == "interrupted"
+    assert write_pull(fetched) == "interrupted"
     assert tree(project) == before
 
 
@@ -186,7 +189,7 @@ def test_a_document_of_several_files_asks_for_a_folder(
     manifest = project / "mcpgen.yaml"
     text = manifest.read_text().replace('"openapi.yaml"', '"openapi/root.yaml"')
     manifest.write_text(text)
-    pipeline.write_pull(pull(folder / "root.yaml"))
+    write_pull(pull(folder / "root.yaml"))
     assert (project / "openapi/root.yaml").is_file()
     assert (project / "openapi/pet.yaml").is_file()
 
@@ -242,27 +245,27 @@ def site() -> Iterator[Site]:
 
 
 def test_what_the_server_still_has_is_not_sent_again(
-    project: Path, site: Site, pull: Pull, regenerate: Callable[..., pipeline.Report]
+    project: Path, site: Site, pull: Pull, regenerate: Callable[..., Report]
 ) -> None:
     site.etag = '"v1"'
-    pipeline.write_pull(pull(f"{site.url}/pets.yaml"))
+    write_pull(pull(f"{site.url}/pets.yaml"))
     assert (lock(project)["source"], lock(project)["etag"]) == (f"{site.url}/pets.yaml", '"v1"')
     assert regenerate().outcome == "done"
     assert pull().result is PullResult.CURRENT
     assert site.asked == [("/pets.yaml", None), ("/pets.yaml", '"v1"')]
 
     site.body, site.etag = NARROWER.encode(), '"v2"'
-    pipeline.write_pull(pull())
+    write_pull(pull())
     assert lock(project)["etag"] == '"v2"'
     assert pull().result is PullResult.CURRENT
     assert site.asked[-2:] == [("/pets.yaml", '"v1"'), ("/pets.yaml", '"v2"')]
 
 
 def test_the_entity_tag_of_an_edited_document_is_not_believed(
-    project: Path, site: Site, pull: Pull, regenerate: Callable[..., pipeline.Report]
+    project: Path, site: Site, pull: Pull, regenerate: Callable[..., Report]
 ) -> None:
     site.etag = '"v1"'
-    pipeline.write_pull(pull(f"{site.url}/pets.yaml"))
+    write_pull(pull(f"{site.url}/pets.yaml"))
     regenerate()
     (project / "openapi.yaml").write_text(NARROWER)
     pull()
@@ -276,7 +279,7 @@ def test_no_credential_of_a_url_is_recorded(project: Path, site: Site, pull: Pul
     site.body = NARROWER.encode()
     fetched = pull(url)
     assert site.asked == [("/pets.yaml?token=swordfish", None)] or codes(fetched) == ["fetch"]
-    pipeline.write_pull(fetched)
+    write_pull(fetched)
     assert not [path for path, content in tree(project).items() if b"swordfish" in content]
     assert "swordfish" not in str(list(fetched.problems))
 
@@ -286,7 +289,7 @@ def test_an_entity_tag_that_is_none_is_not_kept(
     project: Path, site: Site, pull: Pull, etag: str
 ) -> None:
     site.etag = etag
-    pipeline.write_pull(pull(f"{site.url}/pets.yaml"))
+    write_pull(pull(f"{site.url}/pets.yaml"))
     assert "etag" not in lock(project)
 
 
@@ -322,11 +325,11 @@ def test_generate_never_uses_the_network(
     project: Path,
     site: Site,
     pull: Pull,
-    regenerate: Callable[..., pipeline.Report],
+    regenerate: Callable[..., Report],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     site.body = NARROWER.encode()
-    pipeline.write_pull(pull(f"{site.url}/pets.yaml"))
+    write_pull(pull(f"{site.url}/pets.yaml"))
 
     def refuse(*_: object, **__: object) -> Any:
         raise AssertionError("the network was used")
@@ -336,5 +339,5 @@ def test_generate_never_uses_the_network(
     report = regenerate()
     assert report.outcome == "done"
     assert "tests/generated/upstream.json" in report.written
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     assert len(site.asked) == 1

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mcpgen.pipeline import run as pipeline
 from mcpgen.pipeline import user_cache
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.generate import generate
+from mcpgen.pipeline.options import GenerateOptions, Report
 from tests.support.projects import silent
 
 
@@ -25,9 +27,9 @@ def stages_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_module("mcpgen.pipeline.commands.generate"), "_build", make)
 
 
-def run(project: Path, cache: Path, **more: bool) -> pipeline.Report:
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache, **more)
-    return pipeline.generate(project, options, silent)
+def run(project: Path, cache: Path, **more: bool) -> Report:
+    options = GenerateOptions(external_validator=False, cache=cache, **more)
+    return generate(project, options, silent)
 
 
 @pytest.mark.usefixtures("stages_raise")
@@ -98,10 +100,10 @@ def test_a_file_of_a_resource_that_goes_is_missed_at_once(project: Path, cache: 
     with (project / "mcpgen.yaml").open("a") as manifest:
         manifest.write(f"resources: {{guide: {resource}}}\n")
     assert run(project, cache).outcome == "done"
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
     guide.unlink()
 
-    report = pipeline.check(project)
+    report = check(project)
     assert (report.outcome, report.stale) == ("findings", ("src/pet_shop_mcp/guide.md",))
     assert run(project, cache).outcome == "rejected"

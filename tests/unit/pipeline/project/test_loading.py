@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from mcpgen.diagnostics import Diagnostic, Problems
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
+from mcpgen.pipeline.commands.new import new
+from mcpgen.pipeline.options import Options
 from mcpgen.pipeline.project import loading
 from tests.support.projects import DOCUMENT, silent
 
@@ -27,8 +29,8 @@ def made(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     """A project as `new` makes it, for the tests to copy."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "petshop.yaml").write_text(DOCUMENT)
-    options = pipeline.Options(external_validator=False, cache=cache)
-    report = pipeline.new(str(folder / "petshop.yaml"), folder / "project", options, silent)
+    options = Options(external_validator=False, cache=cache)
+    report = new(str(folder / "petshop.yaml"), folder / "project", options, silent)
     assert report.outcome == "done", list(report.problems)
     return folder / "project"
 
@@ -48,7 +50,7 @@ def write(project: Path, source: str) -> None:
 
 
 def only_problem(project: Path) -> Diagnostic:
-    report = pipeline.check(project)
+    report = check(project)
     (problem,) = report.problems
     assert report.outcome == ("findings" if problem.code == "handler-broken" else "done")
     return problem
@@ -138,7 +140,7 @@ def test_what_only_this_machine_lacks_is_a_note(project: Path) -> None:
 
 def test_what_a_module_prints_does_not_matter(project: Path) -> None:
     write(project, "print('{')\n")
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_handlers_are_loaded_again_only_if_something_changed(
@@ -154,7 +156,7 @@ def test_handlers_are_loaded_again_only_if_something_changed(
         if change:
             with (project / "src/pet_shop_mcp" / change).open("a") as file:
                 file.write("# changed\n")
-        assert pipeline.check(project).outcome == "done"
+        assert check(project).outcome == "done"
         counts.append(len(loads.read_text()))
 
     assert counts == [1, 1, 2, 2, 3, 3]
@@ -178,5 +180,5 @@ def test_the_environment_reaches_the_handlers(
 ) -> None:
     monkeypatch.setenv("A_KEY_OF_MINE", "key")
     write(project, "import os\nKEY = os.environ['A_KEY_OF_MINE']\n")
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     assert os.environ["A_KEY_OF_MINE"] == "key"

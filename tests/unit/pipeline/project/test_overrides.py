@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from mcpgen.diagnostics import Diagnostic
-from mcpgen.pipeline import run as pipeline
+from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.commands.override import OverrideReport, ack
+from mcpgen.pipeline.options import CheckReport, GenerateOptions, Report
 from tests.support.projects import DOCUMENT, silent
 
 pytestmark = pytest.mark.slow
@@ -22,12 +23,12 @@ GENERATED = f"{PACKAGE}/_generated/tools/pets.py"
 GET_PET = "GET /pets/{petId}"
 PET_ID = "{name: petId, in: path, required: true, schema: {type: integer}}"
 
-Regenerate = Callable[..., pipeline.Report]
+Regenerate = Callable[..., Report]
 
 
 @pytest.fixture
 def accept(project: Path, cache: Path) -> Callable[..., OverrideReport]:
-    options = pipeline.GenerateOptions(external_validator=False, cache=cache)
+    options = GenerateOptions(external_validator=False, cache=cache)
     return lambda name=GET_PET: ack(project, name, options, silent)
 
 
@@ -48,7 +49,7 @@ def change(project: Path, *replacements: tuple[str, str]) -> None:
     (project / "openapi.yaml").write_text(text)
 
 
-def told(report: pipeline.Report | pipeline.CheckReport | OverrideReport) -> list[Diagnostic]:
+def told(report: Report | CheckReport | OverrideReport) -> list[Diagnostic]:
     return list(report.problems)
 
 
@@ -78,7 +79,7 @@ async def get_pet(ctx: Context, call_next: GetPetsPetIdCall, *, pet_id: int) -> 
     return await call_next(ctx, pet_id=pet_id)
 '''
     )
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     before = tree(project)
     again = regenerate()
     assert (again.outcome, again.written, tree(project)) == ("done", (), before)
@@ -132,7 +133,7 @@ def test_what_a_module_holds_stays_when_a_stub_joins_it(project, take_over, text
     )
     compile(joined, HANDLERS, "exec")
     assert joined.count("import Context") == 1 or "import Context, override" in joined
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_a_module_that_is_no_python_is_left_alone(project, take_over) -> None:
@@ -147,7 +148,7 @@ def test_a_renamed_operation_id_needs_nothing(project, take_over, regenerate) ->
     take_over()
     change(project, ("operationId: getPet", "operationId: fetchPet"))
     regenerate()
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     assert "get_pet" in (project / GENERATED).read_text()
 
 
@@ -158,7 +159,7 @@ def test_a_moved_tag_and_another_order_need_nothing(project, take_over, regenera
     report = regenerate()
     assert report.outcome == "done"
     assert (project / HANDLERS).read_bytes() == before
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     imported(project)
 
 
@@ -186,7 +187,7 @@ def test_a_moved_path_is_told_with_the_operation_of_the_same_id(
     assert removed.message == "override of removed operation `GET /pets/{petId}`"
     assert removed.help.startswith("if it is `GET /animals/{animalId}` now, name that;")
     assert str(removed.at) == f"{HANDLERS}:9:11"
-    checked = pipeline.check(project)
+    checked = check(project)
     assert (checked.outcome, told(checked)) == ("findings", [removed])
 
 
@@ -221,10 +222,10 @@ def test_a_deleted_operation_leaves_the_handler_and_is_told_until_it_is_gone(
     report = regenerate()
     assert (report.outcome, GENERATED in report.deleted) == ("findings", True)
     assert (project / HANDLERS).read_bytes() == before
-    assert pipeline.check(project).outcome == "findings"
+    assert check(project).outcome == "findings"
     (project / HANDLERS).unlink()
     assert regenerate().outcome == "done"
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     assert not (project / ".mcpgen/overridden.json").exists()
 
 
@@ -244,17 +245,17 @@ def test_a_changed_operation_is_told_until_it_is_accepted(
     assert (report.outcome, changed.code) == ("done", "overridden-operation-changed")
     assert "input `depth`" in changed.message
     assert changed.help == f'`mcpgen ack "{GET_PET}"` once the override is right for it'
-    checked = pipeline.check(project)
+    checked = check(project)
     assert (checked.outcome, told(checked)) == ("findings", [changed])
     assert accept().written
-    (misfit,) = told(pipeline.check(project))
+    (misfit,) = told(check(project))
     assert (misfit.code, misfit.at.file, "depth" in misfit.why) == (
         "handler-broken",
         HANDLERS,
         True,
     )
     take_argument(project, "depth: int")
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     assert accept().written == ()
 
 
@@ -262,7 +263,7 @@ def test_other_words_for_an_operation_do_not_matter(project, take_over, regenera
     take_over()
     change(project, ("summary: Fetch one pet", "summary: Give a pet back"))
     regenerate()
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_only_what_is_overridden_can_be_accepted(accept) -> None:
@@ -275,7 +276,7 @@ def test_a_tool_by_hand_that_the_document_adds_is_told(project, regenerate) -> N
         "from mcpgen.runtime import Context, Features\n\nfeatures = Features()\n\n\n"
         '@features.tool()\ndef find_pet(ctx: Context) -> str:\n    """Find."""\n    return ""\n'
     )
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     change(project, ("operationId: listOrders", "operationId: findPet"), ("/orders", "/found"))
     report = regenerate()
     twice = told(report)[-1]
@@ -285,7 +286,7 @@ def test_a_tool_by_hand_that_the_document_adds_is_told(project, regenerate) -> N
         f"{HANDLERS}:6:2",
     )
     assert twice.message == "the tool `find_pet` is defined twice: here, and by `GET /found`"
-    assert told(pipeline.check(project)) == [twice]
+    assert told(check(project)) == [twice]
 
 
 def test_an_ejected_body_is_told_when_the_generated_one_changes(
@@ -293,17 +294,17 @@ def test_an_ejected_body_is_told_when_the_generated_one_changes(
 ) -> None:
     take_over(replaces=True)
     assert "return await ctx.api.request(" in (project / HANDLERS).read_text()
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     change(
         project,
         (PET_ID, f"{PET_ID}, {{name: deep, in: query, schema: {{type: boolean}}}}"),
     )
     codes = {problem.code: problem for problem in told(regenerate())}
     assert 'query={"deep": deep}' in codes["ejected-body-changed"].why
-    assert pipeline.check(project).outcome == "findings"
+    assert check(project).outcome == "findings"
     accept()
     take_argument(project, "deep: object = None")
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 def test_an_edit_of_a_generated_handler_moves_to_its_override(
@@ -324,7 +325,7 @@ def test_an_edit_of_a_generated_handler_moves_to_its_override(
     assert "from math import log\n" in written
     assert "    log(pet_id)\n    return await ctx.api.request(" in written
     assert generated.read_text() == pristine
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     assert regenerate().outcome == "done"
 
 
@@ -336,7 +337,7 @@ def test_an_edit_beside_the_handler_stays_and_is_told(project, take_over) -> Non
     assert note.message.endswith("has other edits still")
     assert "def helper()" in generated.read_text()
     assert "    helper()" not in generated.read_text()
-    assert pipeline.check(project).outcome == "conflict"
+    assert check(project).outcome == "conflict"
 
 
 @pytest.mark.parametrize(
@@ -366,9 +367,9 @@ def test_an_override_by_hand_has_to_be_recorded_and_one_that_fits_nothing_mended
     regenerate()
     assert not (project / ".mcpgen/overridden.json").exists()
     (project / HANDLERS).write_text(written)
-    assert {problem.code for problem in told(pipeline.check(project))} == {"stale"}
+    assert {problem.code for problem in told(check(project))} == {"stale"}
     regenerate()
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
     (project / HANDLERS).write_text(written.replace("/pets/", "/pet/") + written)
     codes = [problem.code for problem in told(regenerate())]
     assert codes == ["override-of-unknown-operation"]
@@ -386,9 +387,9 @@ def test_what_is_remembered_survives_a_module_that_is_broken_for_a_while(
     report = regenerate()
     assert (report.outcome, told(report)[0].code) == ("findings", "handler-unreadable")
     assert (project / ".mcpgen/overridden.json").read_bytes() == remembered
-    assert pipeline.check(project).outcome == "findings"
+    assert check(project).outcome == "findings"
     (project / HANDLERS).write_text(written)
-    assert pipeline.check(project).outcome == "done"
+    assert check(project).outcome == "done"
 
 
 @pytest.mark.parametrize("content", [None, b"{", b"<<<<<<< yours\n=======\n>>>>>>> theirs\n"])
@@ -410,7 +411,7 @@ def test_that_nothing_is_remembered_any_more_is_told_once(
 def test_a_clone_without_what_is_remembered_is_told_to_take_it_back(project, take_over) -> None:
     take_over()
     (project / ".mcpgen/overridden.json").unlink()
-    report = pipeline.check(project)
+    report = check(project)
     (lost,) = told(report)
     assert (report.outcome, lost.code) == ("findings", "overridden-lost")
     assert lost.help.startswith("take it back from version control")
@@ -456,9 +457,9 @@ def test_an_override_after_a_cut_run_takes_the_lock_of_that_run(
         patch.setattr(Path, "replace", cut)
         with pytest.raises(KeyboardInterrupt):
             regenerate()
-    assert pipeline.check(project).outcome == "interrupted"
+    assert check(project).outcome == "interrupted"
     assert take_over().outcome == "done"
-    assert told(pipeline.check(project)) == []
+    assert told(check(project)) == []
 
 
 def test_the_type_checker_finds_an_override_of_an_outdated_signature(
@@ -537,23 +538,23 @@ def test_a_hook_hears_of_the_change_that_it_can_see(
         f"from mcpgen.runtime import {hook}\n\n\n@{hook}({GET_PET!r})\n"
         "async def look(ctx, given):\n    return given\n"
     )
-    assert [problem.message for problem in told(pipeline.check(project))] == [
+    assert [problem.message for problem in told(check(project))] == [
         f"the hook of `{GET_PET}` is new since the project was generated"
     ]
     regenerate()
-    assert told(pipeline.check(project)) == []
+    assert told(check(project)) == []
     number, text = "id: {type: integer}", "id: {type: string}"
     change(
         project,
         (PET_ID, PET_ID.replace("integer", "string")) if changed == "input" else (number, text),
     )
     regenerate()
-    found = [problem.message for problem in told(pipeline.check(project))]
+    found = [problem.message for problem in told(check(project))]
     assert [message.partition(" since")[0] for message in found] == (
         [f"`{GET_PET}` changed"] if heard else []
     )
     assert accept().outcome == "done"
-    assert told(pipeline.check(project)) == []
+    assert told(check(project)) == []
 
 
 def types(project: Path) -> str:
@@ -598,7 +599,7 @@ def test_what_was_pulled_is_accepted_after_it_is_generated(
 
     assert regenerate().outcome == "done"
     assert accept().written
-    assert told(pipeline.check(project)) == []
+    assert told(check(project)) == []
 
 
 def test_an_operation_that_was_pulled_is_unknown_until_it_is_generated(
