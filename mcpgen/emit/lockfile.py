@@ -32,7 +32,7 @@ class LockTooNewError(Exception):
 class LockedFile(Struct, frozen=True):
     """A file as a run left it."""
 
-    owner: Owner
+    owner: Owner = field(name="class")
     sha256: str
     or_sha256: frozenset[str] = frozenset()  # read from the other side of a merge; never written
 
@@ -42,7 +42,7 @@ class LockedFile(Struct, frozen=True):
         return found == self.sha256 or found in self.or_sha256
 
 
-class LockedDocument(Struct, frozen=True):
+class LockedDocument(Struct, frozen=True, omit_defaults=True):
     """An API description: its origin, its files in the project, and the names published for it.
 
     `etag` is what its server called the document that came last: the one of `fetched`, or of
@@ -50,12 +50,12 @@ class LockedDocument(Struct, frozen=True):
     """
 
     source: str  # a URL, or a file relative to the project's parent folder; "": none is recorded
-    root: str  # the vendored root file's path
     sha256: Mapping[str, str]  # of each vendored file that the last `generate` read, by path
+    root: str = ""  # the vendored root file's path; the lock has it as the key of the entry
     etag: str = ""
     fetched: Mapping[str, str] = field(default_factory=dict)  # what `pull` wrote since, by path
-    name: str | None = None  # begins its operation keys, "" for none; None: not recorded
-    settings: str | None = None  # follows the server's prefix in its settings; None: not recorded
+    name: str | UnsetType = UNSET  # begins its operation keys, "" for none; UNSET: not recorded
+    settings: str | UnsetType = UNSET  # follows the server's prefix in its settings
     credentials: Mapping[str, str] = field(default_factory=dict)  # security scheme -> setting
 
     def record_hashes(self, sha256: Mapping[str, str]) -> LockedDocument:
@@ -126,61 +126,16 @@ class _Version(Struct, frozen=True):
     mcpgen: object = ""
 
 
-class _FileEntry(Struct, frozen=True):
-    owner: Owner = field(name="class")
-    sha256: str
-
-    def file(self) -> LockedFile:
-        return LockedFile(self.owner, self.sha256)
-
-
 class _ToolEntry(Struct, frozen=True):
     tool: str
     call: str = ""
 
 
-class _DocumentEntry(Struct, frozen=True):
-    """A document in `documents`, by its root file."""
-
-    source: str
-    sha256: Mapping[str, str]
-    name: str | UnsetType = UNSET
-    settings: str | UnsetType = UNSET
-    credentials: Mapping[str, str] = field(default_factory=dict)
-    etag: str = ""
-    fetched: Mapping[str, str] = field(default_factory=dict)
-
-    def document(self, root: str) -> LockedDocument:
-        return LockedDocument(
-            self.source,
-            root,
-            self.sha256,
-            self.etag,
-            self.fetched,
-            None if self.name is UNSET else self.name,
-            None if self.settings is UNSET else self.settings,
-            self.credentials,
-        )
-
-
-class _FirstDocumentEntry(Struct, frozen=True):
-    """A document in the layout of version 1."""
-
-    source: str
-    root: str
-    sha256: Mapping[str, str]
-    etag: str = ""
-    fetched: Mapping[str, str] = field(default_factory=dict)
-
-    def document(self) -> LockedDocument:
-        return LockedDocument(self.source, self.root, self.sha256, self.etag, self.fetched)
-
-
 class _Inputs(Struct, frozen=True):
     answers: str
     manifest: str
-    document: _FirstDocumentEntry | None = None  # of version 1
-    other_documents: tuple[_FirstDocumentEntry, ...] = ()  # of version 1
+    document: LockedDocument | None = None  # of version 1
+    other_documents: tuple[LockedDocument, ...] = ()  # of version 1
     overlays: Mapping[str, str] = field(default_factory=dict)
     arazzo: Mapping[str, str] = field(default_factory=dict)
 
@@ -191,13 +146,13 @@ class _Sections(Struct, frozen=True):
     mcpgen: str
     toolchain: Mapping[str, str]
     inputs: _Inputs
-    files: Mapping[str, _FileEntry]
+    files: Mapping[str, LockedFile]
     operations: Mapping[str, _ToolEntry]
-    documents: Mapping[str, _DocumentEntry] = field(default_factory=dict)
+    documents: Mapping[str, LockedDocument] = field(default_factory=dict)
 
     def lock(self) -> Lock:
         inputs = self.inputs
-        documents = [entry.document(root) for root, entry in self.documents.items()]
+        documents = [replace(entry, root=root) for root, entry in self.documents.items()]
         if not documents and inputs.document is not None:
             documents = _of_version_1(inputs.document, inputs.other_documents)
         return Lock(
@@ -206,7 +161,7 @@ class _Sections(Struct, frozen=True):
             documents=_by_root(documents),
             manifest=inputs.manifest,
             answers=inputs.answers,
-            files={path: entry.file() for path, entry in self.files.items()},
+            files=self.files,
             operations={key: entry.tool for key, entry in self.operations.items()},
             calls={key: entry.call for key, entry in self.operations.items() if entry.call},
             overlays=inputs.overlays,
@@ -214,15 +169,13 @@ class _Sections(Struct, frozen=True):
         )
 
 
-def _of_version_1(
-    first: _FirstDocumentEntry, others: Iterable[_FirstDocumentEntry]
-) -> list[LockedDocument]:
+def _of_version_1(first: LockedDocument, others: Iterable[LockedDocument]) -> list[LockedDocument]:
     """Return the documents of a lock of version 1.
 
     The operations of an only document had keys without a name. A document that was listed by hand
     was recorded with the origin of the first one, which is not its own.
     """
-    documents = [entry.document() for entry in (first, *others) if entry.root]
+    documents = [entry for entry in (first, *others) if entry.root]
     if len(documents) == 1:
         return [replace(documents[0], name="", settings="")]
     origins: set[str] = set()
@@ -260,7 +213,9 @@ def dump_lock(lock: Lock) -> bytes:
         "lock_version": LOCK_VERSION,
         "mcpgen": lock.mcpgen,
         "toolchain": dict(lock.toolchain),
-        "documents": {document.root: _document(document) for document in lock.documents},
+        "documents": {
+            each.root: msgspec.to_builtins(replace(each, root="")) for each in lock.documents
+        },
         "inputs": {
             "answers": lock.answers,
             "manifest": lock.manifest,
@@ -278,21 +233,6 @@ def dump_lock(lock: Lock) -> bytes:
     }
     entries = (f"  {json.dumps(name)}: {_section(sections[name])}" for name in sorted(sections))
     return ("{\n" + ",\n".join(entries) + "\n}\n").encode()
-
-
-def _document(document: LockedDocument) -> JsonObject:
-    entry: JsonObject = {"source": document.source, "sha256": dict(document.sha256)}
-    if document.name is not None:
-        entry["name"] = document.name
-    if document.settings is not None:
-        entry["settings"] = document.settings
-    if document.credentials:
-        entry["credentials"] = dict(document.credentials)
-    if document.etag:
-        entry["etag"] = document.etag
-    if document.fetched:
-        entry["fetched"] = dict(document.fetched)
-    return entry
 
 
 def _section(value: Any) -> str:
@@ -315,16 +255,13 @@ def parse_lock(content: bytes) -> Lock:
     if b"<<<<<<< " in content or b">>>>>>> " in content:
         raise LockUnreadableError("mcpgen.lock has conflict markers of a merge in it")
     try:
-        _refuse_newer(msgspec.json.decode(content, type=_Version))
+        written = msgspec.json.decode(content, type=_Version)
+        if written.lock_version > LOCK_VERSION:
+            version = written.mcpgen or "(it does not say which)"
+            raise LockTooNewError(f"mcpgen.lock was written by mcpgen {version}, which is newer")
         return msgspec.json.decode(content, type=_Sections).lock()
     except (msgspec.DecodeError, RecursionError):
         raise LockUnreadableError("mcpgen.lock is not what mcpgen writes") from None
-
-
-def _refuse_newer(written: _Version) -> None:
-    if written.lock_version > LOCK_VERSION:
-        version = written.mcpgen or "(it does not say which)"
-        raise LockTooNewError(f"mcpgen.lock was written by mcpgen {version}, which is newer")
 
 
 def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None) -> Lock:
@@ -342,11 +279,12 @@ def recover_lock(content: bytes | None, issued: Mapping[str, str] | None = None)
             raise LockTooNewError(
                 "mcpgen.lock was written by a newer mcpgen, on one side of a merge"
             )
+    tools = found.tools()
     return Lock(
         documents=found.documents(),
         files=found.files(),
-        operations=found.operations() or dict(issued or {}),
-        calls=found.calls(),
+        operations={key: entry.tool for key, entry in tools} or dict(issued or {}),
+        calls={key: entry.call for key, entry in tools if entry.call},
     )
 
 
@@ -366,37 +304,26 @@ class _Entries:
     def documents(self) -> tuple[LockedDocument, ...]:
         """Return the documents, of the first side that has each, without what they contain."""
         found: dict[str, LockedDocument] = {}
-        for root, entry in self._all(_DocumentEntry):
+        for root, entry in self._all(LockedDocument):
             if root != "document":  # of version 1, whose key is no path
-                found.setdefault(root, entry.document(root))
+                found.setdefault(root, replace(entry, root=root))
         if not found:
-            first = next(self.of("document", _FirstDocumentEntry), None)
-            others = next(self.of("other_documents", tuple[_FirstDocumentEntry, ...]), ())
+            first = next(self.of("document", LockedDocument), None)
+            others = next(self.of("other_documents", tuple[LockedDocument, ...]), ())
             if first is not None:
                 found = {each.root: each for each in _of_version_1(first, others)}
         return _by_root(replace(each, sha256={}, etag="", fetched={}) for each in found.values())
 
     def files(self) -> dict[str, LockedFile]:
         files: dict[str, LockedFile] = {}
-        for path, entry in self._all(_FileEntry):
-            other = files.setdefault(path, entry.file())
+        for path, entry in self._all(LockedFile):
+            other = files.setdefault(path, entry)
             files[path] = replace(other, or_sha256=other.or_sha256 | {entry.sha256})
         return files
 
-    def operations(self) -> dict[str, str]:
-        """Give the names that tools were issued; where the sides differ, the first side's."""
-        names: dict[str, str] = {}
-        for key, entry in self._all(_ToolEntry):
-            names.setdefault(key, entry.tool)
-        return names
-
-    def calls(self) -> dict[str, str]:
-        """Return the types of calls that are recorded; where the sides differ, the first side's."""
-        calls: dict[str, str] = {}
-        for key, entry in self._all(_ToolEntry):
-            if entry.call:
-                calls.setdefault(key, entry.call)
-        return calls
+    def tools(self) -> list[tuple[str, _ToolEntry]]:
+        """Return the tools, the first side last, so that its values win in a dict."""
+        return [*self._all(_ToolEntry)][::-1]
 
     def _all(self, type_: type[T]) -> Iterator[tuple[str, T]]:
         for key, entry in self._entries:
@@ -410,27 +337,11 @@ OVERRIDDEN_FILE = f"{STATE_FOLDER}/overridden.json"
 def dump_overridden(overridden: Mapping[str, OverrideRecord]) -> PlannedFile:
     """Write the file; operations by key, and of each what it has."""
     lines = (
-        f"{json.dumps(key)}: {json.dumps(_to_json(entry), sort_keys=True)}"
+        f"{json.dumps(key)}: {json.dumps(msgspec.to_builtins(entry), sort_keys=True)}"
         for key, entry in sorted(overridden.items())
     )
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     return PlannedFile(OVERRIDDEN_FILE, text.encode(), Owner.GENERATED)
-
-
-def _to_json(entry: OverrideRecord) -> JsonObject:
-    values: JsonObject = msgspec.to_builtins(entry)
-    if entry.tool is not None:
-        values["tool"] = _without_gaps(msgspec.to_builtins(entry.tool))
-    return _without_gaps(values)
-
-
-def _without_gaps(values: JsonObject) -> JsonObject:
-    # `SurfaceTool` has no defaults for its texts.
-    return {
-        name: value
-        for name, value in values.items()
-        if value or name in {"title", "description", "input_schema"}
-    }
 
 
 def parse_overridden(content: bytes | None) -> dict[str, OverrideRecord]:

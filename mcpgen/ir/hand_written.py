@@ -56,7 +56,7 @@ class HandWritten(Struct, frozen=True):
         return frozenset(hook.kind for hook in self.hooks if hook.operation == operation)
 
 
-class OverrideRecord(Struct, frozen=True):
+class OverrideRecord(Struct, frozen=True, omit_defaults=True):
     """State of an operation when its hook was written or last acknowledged.
 
     `tool` is its tool at that time; None if the operation has never existed. `body` is the body of

@@ -12,7 +12,7 @@ SURFACE_FILE = ".mcpgen/surface.json"  # in which earlier versions of mcpgen sto
 SURFACE_VERSION = 1
 
 
-class SurfaceTool(Struct, frozen=True):
+class SurfaceTool(Struct, frozen=True, omit_defaults=True):
     """One tool, as its clients see it."""
 
     operation: str  # "GET /pets/{petId}"

@@ -193,7 +193,7 @@ def project_files(document: dict[str, Any], folder: Path, cache: Path) -> FileSe
     api = parse_source(str(source), options, problems, lambda _: None).api
     policy = first_policy("odd")
     plan = plan_server(api, policy, problems, strict=False)
-    files = InputFiles((({"openapi.json": b"{}"}, LockedDocument("", "openapi.json", {})),))
+    files = InputFiles((({"openapi.json": b"{}"}, LockedDocument("", {}, "openapi.json")),))
     project = render_project(
         PlannedProject(plan, files),
         Inputs(folder, policy.intent, options),

@@ -152,7 +152,7 @@ class _Run(Struct, frozen=True):
         # The keys of an only source need no name, and get none when another one joins it.
         own = name if self.sources else ""
         settings = settings_of(own, server_word(self.intent.manifest))
-        locked = LockedDocument(origin, path, {}, document.etag, name=own, settings=settings)
+        locked = LockedDocument(origin, {}, path, document.etag, name=own, settings=settings)
         lock = self.lock.with_document(path, locked)
         problems = Problems()
         change = self._change(name, self._make_edit(entry, lock, document), problems)

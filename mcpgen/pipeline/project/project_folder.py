@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from mcpgen.changelog import SurfaceUnreadableError, derive_surface, is_surface_source, read_surface
@@ -241,7 +241,7 @@ def make_lock(
     )
 
 
-def _find_locked_key(operation: Operation, roots: Mapping[str | None, str]) -> str:
+def _find_locked_key(operation: Operation, roots: Mapping[str | UnsetType, str]) -> str:
     if operation.declared is not None:
         return operation.key
     return parse_locked_key(roots[operation.source], f"{operation.method} {operation.path}")

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, RejectedError
@@ -116,7 +116,7 @@ def _find_locked(entry: SourceEntry, lock: Lock, *, is_only: bool) -> LockedDocu
     moved = [each for each in lock.documents if each.name and each.name == entry.name]
     if not moved and is_only and len(lock.documents) == 1:
         moved = list(lock.documents)
-    return moved[0] if moved else LockedDocument("", entry.document, {})
+    return moved[0] if moved else LockedDocument("", {}, entry.document)
 
 
 def _find_name(entry: SourceEntry, locked: LockedDocument) -> str:
@@ -150,7 +150,7 @@ def _find_published_sources(intent: LocatedManifest, lock: Lock, problems: Probl
 
 
 def _find_settings(name: str, locked: LockedDocument) -> str:
-    if locked.settings is not None:
+    if locked.settings is not UNSET:
         return locked.settings
     return f"{name.upper()}_" if name else ""  # as version 1 had it, which did not record it
 

@@ -29,8 +29,8 @@ LOCK = Lock(
     documents=(
         LockedDocument(
             "https://x.example/openapi.yaml",
-            "openapi.yaml",
             {"openapi.yaml": "a"},
+            "openapi.yaml",
             name="",
             settings="",
         ),
@@ -52,8 +52,8 @@ def test_what_was_written_is_read_back() -> None:
 def test_several_documents_and_overlays_are_read_back_and_recovered() -> None:
     other = LockedDocument(
         "crm.yaml",
-        "crm.yaml",
         {"crm.yaml": "d"},
+        "crm.yaml",
         "e1",
         name="crm",
         settings="CRM_",
