@@ -115,11 +115,7 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
 
 
 def _carry_out(target: Path, journal: _Journal) -> None:
-    """Do what the journal says, as far as it is not done yet.
-
-    Raises:
-        CutShortError: the disk refused.
-    """
+    """Do what the journal says, as far as it is not done yet."""
     try:
         _apply(target, journal)
     except OSError as error:
@@ -172,11 +168,7 @@ def _remove_empty_folders(target: Path, folder: PurePosixPath) -> None:
 
 
 def _check_places(target: Path, writes: Sequence[str], deletes: Sequence[str]) -> None:
-    """Refuse what would change anything outside the project.
-
-    Raises:
-        OutsideTargetError: a path would.
-    """
+    """Refuse what would change anything outside the project."""
     for path in (*writes, *deletes):
         _check_inside(target, path)
     for path in writes:  # of a link that is deleted, what it leads to stays
@@ -201,11 +193,7 @@ def _check_link(target: Path, path: str) -> None:
 
 
 def _check_free(target: Path, path: str) -> None:
-    """Refuse before anything is written what would fail in the middle.
-
-    Raises:
-        OSError: a folder lies where the file has to go, or a file where its folder has to be.
-    """
+    """Refuse before anything is written what would fail in the middle."""
     if (target / path).is_dir():
         raise IsADirectoryError(errno.EISDIR, f"a folder is in the way of {path}")
     for folder in (target / path).relative_to(target).parents:
@@ -297,11 +285,7 @@ def _open_locked(mark: Path) -> int:
 
 
 def _lock(handle: int, mark: Path) -> None:
-    """Lock the open file.
-
-    Raises:
-        BusyError: another process has locked it.
-    """
+    """Lock the open file."""
     try:
         if sys.platform == "win32":
             os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)

@@ -86,11 +86,7 @@ def read_value(written: JsonValue, tokens: Tokens = ()) -> Value:
 
 
 def _read_expression(text: str, tokens: Tokens = ()) -> Expression:
-    """Parse one runtime expression.
-
-    Raises:
-        ExpressionError: it is invalid or unsupported.
-    """
+    """Parse one runtime expression."""
     if text == "$statusCode":
         return ResponseValue("status")
     if found := _BODY.match(text):

@@ -116,11 +116,7 @@ def _join_requirements(one: SecurityRequirement, other: Sequence[SchemeUse]) -> 
 def _read_schemes(
     entry: SourceEntry, number: int, intent: LocatedManifest, problems: Problems
 ) -> tuple[SecurityScheme, ...]:
-    """Read the schemes of a source, by the rules for those of a document.
-
-    Raises:
-        RejectedError: one of them is incomplete.
-    """
+    """Read the schemes of a source, by the rules for those of a document."""
 
     def locate(pointer: str) -> Location:
         return intent.locate(("sources", str(number), *pointer_tokens(pointer)))

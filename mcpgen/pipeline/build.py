@@ -267,12 +267,7 @@ def _decide_credentials(
     first: FirstManifest,
     problems: Problems,
 ) -> tuple[ServerPlan, tuple[HiddenCredential, ...]]:
-    """Decide about hidden credentials and their destinations, and plan again if that matters.
-
-    Raises:
-        RejectedError: the server cannot be planned with them.
-        StoppedError: a confirmed origin is unknown.
-    """
+    """Decide about hidden credentials and their destinations, and plan again if that matters."""
     found = find_hidden_credentials(plan)
     if found:
         found = tuple(map(first.decide or credentials.take_certain, found))
@@ -286,11 +281,7 @@ def _decide_credentials(
 
 
 def _add_declared(plan: ServerPlan, inputs: Inputs, problems: Problems) -> ServerPlan:
-    """Add the manifest's resources and prompts, and what `handlers/` needs installed.
-
-    Raises:
-        RejectedError: one of them is invalid.
-    """
+    """Add the manifest's resources and prompts, and what `handlers/` needs installed."""
     folder = inputs.folder
     plan = with_declared(plan, inputs.manifest, lambda path: (folder / path).is_file(), problems)
     check_targets(plan, inputs.manifest, problems)

@@ -231,11 +231,7 @@ def _build(
 
 
 def _check_answers(project: Project, target: Path, lock: Lock, problems: Problems) -> None:
-    """Check that lost answers do not change the skeleton.
-
-    Raises:
-        RejectedError: the default answers are not those that were recorded.
-    """
+    """Check that lost answers do not change the skeleton."""
     from mcpgen.pipeline.render import parse_answers
 
     locked = lock.files.get(ANSWERS_FILE)

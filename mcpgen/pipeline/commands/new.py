@@ -84,11 +84,7 @@ def with_origins(project: Project, find_origin: Callable[[str], tuple[str, str]]
 
 
 def _check_places(intent: LocatedManifest, problems: Problems) -> None:
-    """Check that the manifest names only files below its own folder.
-
-    Raises:
-        RejectedError: a path leads elsewhere.
-    """
+    """Check that the manifest names only files below its own folder."""
     named = intent.manifest.source_files
     outside = {tokens: path for tokens, path in named.items() if not _is_inside(path)}
     for tokens, path in outside.items():

@@ -107,12 +107,7 @@ def _prepare(
 
 
 def _open(target: Path, options: GenerateOptions, problems: Problems, progress: Progress) -> _Run:
-    """Read what the project records of its sources.
-
-    Raises:
-        RejectedError: the manifest cannot be followed.
-        StoppedError: there is no project, or it has to be brought in order first.
-    """
+    """Read what the project records of its sources."""
     from mcpgen.pipeline.project.read_inputs import read_intent  # with YAML
 
     if is_interrupted(target):
@@ -269,11 +264,7 @@ class _Run(Struct, frozen=True):
                 raise StoppedError(Outcome.USAGE)
 
     def _check_name(self, name: str) -> str:
-        """Check a name that was given.
-
-        Raises:
-            StoppedError: no source can be called so here.
-        """
+        """Check a name that was given."""
         why = ""
         if not _NAME.match(name):
             why = "a name has letters of a-z, digits and `_`, and begins with a letter"

@@ -125,11 +125,7 @@ def _find_name(entry: SourceEntry, locked: LockedDocument) -> str:
 
 
 def _find_published_sources(intent: LocatedManifest, lock: Lock, problems: Problems) -> list[str]:
-    """Return what begins the operation keys of each source where the lock has only these.
-
-    Raises:
-        RejectedError: it cannot be told which source has the keys without a name.
-    """
+    """Return what begins the operation keys of each source where the lock has only these."""
     entries = intent.manifest.sources
     methods = {key.partition(" ")[0] for key in lock.operations}
     begins = {method.rpartition(":")[0] for method in methods}  # "rail:GET", "GET"
@@ -166,11 +162,7 @@ def settings_of(name: str, server: str) -> str:
 def _check_distinct(
     names: Sequence[str], settings: Sequence[str], intent: LocatedManifest, problems: Problems
 ) -> None:
-    """Check that no two sources have one name in operation keys, or the same settings.
-
-    Raises:
-        RejectedError: two have.
-    """
+    """Check that no two sources have one name in operation keys, or the same settings."""
     entries = intent.manifest.sources
     name_count, settings_count = Counter(names), Counter(settings)
     for number, (entry, name, setting) in enumerate(zip(entries, names, settings, strict=True)):
