@@ -18,8 +18,8 @@ ReadFile = Callable[[str], bytes | None]
 """Gives the content of the project's file at a path, or None where there is none."""
 
 
-class HandEdit(Struct, frozen=True):
-    """A generated file that somebody edited, and what the edit is, as a unified diff."""
+class FileDiff(Struct, frozen=True):
+    """A change of one file, as a unified diff."""
 
     path: str
     diff: str
@@ -38,17 +38,12 @@ class Changes(Struct, frozen=True):
 
     written: FileSet
     deleted: tuple[str, ...]
-    hand_edits: tuple[HandEdit, ...]  # refused, unless the run overwrites them
+    hand_edits: tuple[FileDiff, ...]  # of generated files; refused, unless the run overwrites them
     unmerged: tuple[Unmerged, ...]
     rescued: Mapping[str, str]  # what was overwritten though it was edited -> where its copy is
     in_the_way: tuple[str, ...]  # files at the place of a merged one that mcpgen did not write
     orphans_kept: tuple[str, ...]  # no longer made, but edited
     files: Mapping[str, LockedFile]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the project is already as it should be."""
-        return not (self.written or self.deleted)
 
 
 class Earlier(Struct, frozen=True):
@@ -82,7 +77,7 @@ class _Decision:
         self._base = Base(read(BASE_FILE), earlier.files, earlier.skeletons)
         self._written: list[PlannedFile] = []
         self._deleted: list[str] = []
-        self._hand_edits: list[HandEdit] = []
+        self._hand_edits: list[FileDiff] = []
         self._unmerged: list[Unmerged] = []
         self._rescued: dict[str, str] = {}
         self._in_the_way: list[str] = []
@@ -142,7 +137,7 @@ class _Decision:
         else:
             labels = ("mcpgen", "on disk")
             diff = format_diff(file.path, file.content, on_disk, labels)
-            self._hand_edits.append(HandEdit(file.path, diff))
+            self._hand_edits.append(FileDiff(file.path, diff))
         self._written.append(file)
 
     def _rescue(self, path: str, content: bytes) -> None:

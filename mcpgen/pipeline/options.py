@@ -13,6 +13,7 @@ from mcpgen.diagnostics import Problems
 
 if TYPE_CHECKING:
     from mcpgen.changelog import Changelog
+    from mcpgen.emit.reconcile import FileDiff
     from mcpgen.ir.tool_plan import ServerPlan
 
 
@@ -78,13 +79,6 @@ class GenerateOptions(BuildOptions, frozen=True, kw_only=True):
     def only_shows(self) -> bool:
         """Whether the run writes nothing."""
         return self.dry_run or self.diff
-
-
-class FileDiff(Struct, frozen=True):
-    """How a run changes one file, as a unified diff."""
-
-    path: str
-    diff: str
 
 
 class Report(Struct, frozen=True):

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from mcpgen.changelog import Changelog, compare
 from mcpgen.diagnostics import Location, Problems, RejectedError, Severity
 from mcpgen.emit.lockfile import OVERRIDDEN_FILE, Lock, sha256
-from mcpgen.emit.reconcile import Changes, Earlier, format_diff, reconcile
+from mcpgen.emit.reconcile import Changes, Earlier, FileDiff, format_diff, reconcile
 from mcpgen.emit.write import RefusedError, is_interrupted, lock_project, roll_forward
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import ANSWERS_FILE, LOCK_FILE, MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.pipeline.commands.changelog import read_levels
 from mcpgen.pipeline.commands.check import check
 from mcpgen.pipeline.inputs import Project
-from mcpgen.pipeline.options import FileDiff, GenerateOptions, Outcome, Progress, Report
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, Report
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused
 from mcpgen.pipeline.project.evidence import show_tests
 from mcpgen.pipeline.project.overrides import (
@@ -159,7 +159,7 @@ def prepare(
         changes = _with_edit(changes, edit)
     find_foreign(target, {*changes.files, *changes.deleted, *changes.orphans_kept}, problems)
     if changes.hand_edits:
-        edits = tuple(FileDiff(edit.path, edit.diff) for edit in changes.hand_edits)
+        edits = changes.hand_edits
         return Prepared(Report(problems, Outcome.CONFLICT, target, project.plan, diffs=edits))
     report = Report(
         problems,
