@@ -102,10 +102,8 @@ def write(target: Path, files: FileSet, deleted: Sequence[str]) -> None:
         shutil.rmtree(stage, ignore_errors=True)
         stage.mkdir(parents=True)
         for number, file in enumerate(files):
-            _write_through(
-                stage / str(number), file.content, 0o777 if file.is_executable else 0o666
-            )
-        _write_through(stage / "journal.json", msgspec.json.encode(journal), 0o666)
+            _write_through(stage / str(number), file.content)
+        _write_through(stage / "journal.json", msgspec.json.encode(journal))
     except OSError:
         shutil.rmtree(stage, ignore_errors=True)
         raise
@@ -150,7 +148,7 @@ def _keep_a_later_edit(target: Path, path: str, known: Sequence[str | None]) -> 
         return
     copy = target / RESCUE_FOLDER / f"{path}.later.{sha256(content)[:12]}.txt"
     copy.parent.mkdir(parents=True, exist_ok=True)
-    _write_through(copy, content, 0o666)
+    _write_through(copy, content)
 
 
 def _digest(path: Path) -> str | None:
@@ -172,7 +170,9 @@ def _check_places(target: Path, writes: Sequence[str], deletes: Sequence[str]) -
     for path in (*writes, *deletes):
         _check_inside(target, path)
     for path in writes:  # of a link that is deleted, what it leads to stays
-        _check_link(target, path)
+        place = target / path
+        if place.is_symlink() and not place.resolve().is_relative_to(target.resolve()):
+            raise OutsideTargetError(f"{path} is a symbolic link that leads out of the project")
 
 
 def _check_inside(target: Path, path: str) -> None:
@@ -185,13 +185,6 @@ def _check_inside(target: Path, path: str) -> None:
         )
 
 
-def _check_link(target: Path, path: str) -> None:
-    """Refuse to write through a link that leads out, or to put a file in its place."""
-    place = target / path
-    if place.is_symlink() and not place.resolve().is_relative_to(target.resolve()):
-        raise OutsideTargetError(f"{path} is a symbolic link that leads out of the project")
-
-
 def _check_free(target: Path, path: str) -> None:
     """Refuse before anything is written what would fail in the middle."""
     if (target / path).is_dir():
@@ -202,8 +195,9 @@ def _check_free(target: Path, path: str) -> None:
             raise NotADirectoryError(errno.ENOTDIR, f"{folder.as_posix()} is in the way of {path}")
 
 
-def _write_through(path: Path, content: bytes, mode: int) -> None:
-    handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0), mode)
+def _write_through(path: Path, content: bytes) -> None:
+    flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

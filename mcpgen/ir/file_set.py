@@ -27,7 +27,6 @@ class PlannedFile(Struct, frozen=True):
     path: str
     content: bytes
     owner: Owner
-    is_executable: bool = False
 
 
 FileSet = tuple[PlannedFile, ...]

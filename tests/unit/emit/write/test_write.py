@@ -24,8 +24,8 @@ class CutError(BaseException):
     """Stands for the process being killed: nothing catches it."""
 
 
-def planned(path: str, text: str, **more: bool) -> PlannedFile:
-    return PlannedFile(path, text.encode(), Owner.GENERATED, **more)
+def planned(path: str, text: str) -> PlannedFile:
+    return PlannedFile(path, text.encode(), Owner.GENERATED)
 
 
 NEW = (planned("a/one.txt", "new one"), planned("two.txt", "new two"), planned("mcpgen.lock", "l"))
@@ -153,12 +153,6 @@ def test_a_file_that_is_not_written_keeps_its_time(tmp_path: Path) -> None:
     assert (tmp_path / "mine.txt").stat().st_mtime_ns == 1
 
 
-def test_an_executable_is_one(tmp_path: Path) -> None:
-    write(tmp_path, (planned("run", "x", is_executable=True), planned("data", "x")), [])
-    assert os.access(tmp_path / "run", os.X_OK)
-    assert not os.access(tmp_path / "data", os.X_OK)
-
-
 def test_an_edit_made_after_the_cut_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,7 +206,7 @@ def test_what_the_disk_refuses_in_the_middle_is_finished_by_the_next_run(
         def refuse(self: Path, *rest: object, **more: object) -> object:
             if {self.name, *(getattr(each, "name", "") for each in rest)} & {"two.txt", "x.txt"}:
                 raise PermissionError(13, "Permission denied", str(self))
-            return real(self, *rest, **more)
+            return real(self, *rest)
 
         patch.setattr(Path, is_refused, refuse)
         with pytest.raises(CutShortError, match="Permission denied"):
