@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Callable
 from pathlib import PurePosixPath
 
 import msgspec
@@ -74,8 +73,7 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
         case ".py":
             tree = ast.parse(file.content)
             if f"src/{package}/_generated/" in file.path:
-                is_workflows = file.path.endswith(_WORKFLOWS)
-                _prove_code(tree, package, _joins_steps if is_workflows else _is_never)
+                _prove_code(tree, package, is_workflows=file.path.endswith(_WORKFLOWS))
         case ".json" if not file.path.startswith("openapi"):
             _skip_json(file.content.decode())
         case ".jsonl":
@@ -85,12 +83,11 @@ def _prove(file: PlannedFile, package: Identifier) -> None:
             tomllib.loads(file.content.decode())
 
 
-def _prove_code(
-    tree: ast.Module, package: Identifier, is_emitted: Callable[[ast.AST], bool]
-) -> None:
-    """Reject code that no template emits; `is_emitted` accepts that of some templates."""
+def _prove_code(tree: ast.Module, package: Identifier, *, is_workflows: bool) -> None:
+    """Reject code that no template emits."""
     for node in ast.walk(tree):
-        if isinstance(node, _LOOKED_AT) and _is_foreign(node, package) and not is_emitted(node):
+        is_emitted = not isinstance(node, _LOOKED_AT) or not _is_foreign(node, package)
+        if not is_emitted and not (is_workflows and _joins_steps(node)):
             line = getattr(node, "lineno", 0)
             raise ValueError(f"line {line}: no template emits {ast.unparse(node):.60}")
 
@@ -115,10 +112,6 @@ def _qualify(name: ast.expr) -> str:
         before = _qualify(name.value)
         return f"{before}.{name.attr}" if before else ""
     return name.id if isinstance(name, ast.Name) else ""
-
-
-def _is_never(_: ast.AST) -> bool:
-    return False
 
 
 def _joins_steps(node: ast.AST) -> bool:

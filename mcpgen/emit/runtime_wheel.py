@@ -72,14 +72,10 @@ def _metadata(installed: Distribution) -> Iterator[tuple[str, bytes]]:
     yield "METADATA", ("\n".join(lines) + "\n").encode()
     tags = "Wheel-Version: 1.0\nGenerator: mcpgen\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     yield "WHEEL", tags.encode()
-    for name in ("entry_points.txt", *_license_files(installed)):
+    licenses = installed.metadata.get_all("License-File") or ()
+    for name in ("entry_points.txt", *(f"licenses/{each}" for each in licenses)):
         if (text := installed.read_text(name)) is not None:
             yield name, with_lf(text.encode())
-
-
-def _license_files(installed: Distribution) -> list[str]:
-    names = installed.metadata.get_all("License-File") or ()
-    return [f"licenses/{name}" for name in names]
 
 
 def _record(files: Mapping[str, bytes], record: str) -> bytes:

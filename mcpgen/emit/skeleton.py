@@ -45,7 +45,10 @@ def render_skeleton(
     Raises:
         AnswerRefusedError: `answers` has an unknown name or an invalid value.
     """
-    _refuse_unknown(answers)
+    for name in answers:
+        if name not in QUESTIONS:  # which copier would ignore
+            hint = did_you_mean(name, QUESTIONS, f"there are {', '.join(QUESTIONS)}")
+            raise AnswerRefusedError(f"the skeleton has no question `{name}`; {hint}")
     if raw := [name for name, text in facts.items() if not isinstance(text, SafeText)]:
         raise TypeError(f"facts that are not escaped: {', '.join(raw)}")
     # Imported here: `mcpgen check` does not need copier, whose import takes half a second.
@@ -73,14 +76,6 @@ def render_skeleton(
             fault = system_error(getattr(error, "retcode", 0), str(error), str(folder))
             raise fault or error from None
         return _read(folder, package)
-
-
-def _refuse_unknown(answers: Mapping[str, str]) -> None:
-    """Reject unknown names, which copier ignores."""
-    for name in answers:
-        if name not in QUESTIONS:
-            hint = did_you_mean(name, QUESTIONS, f"there are {', '.join(QUESTIONS)}")
-            raise AnswerRefusedError(f"the skeleton has no question `{name}`; {hint}")
 
 
 def _read(folder: Path, package: Identifier) -> FileSet:

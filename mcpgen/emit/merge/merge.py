@@ -7,6 +7,7 @@ user's text stays, and ours is offered beside it.
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -219,8 +220,7 @@ class Base:
     ) -> None:
         self._texts = _read(content)
         self._locked = locked
-        self._skeletons = skeletons
-        self._rendered: Sequence[FileSet] | None = None
+        self._skeletons = functools.cache(skeletons)
 
     @property
     def is_lost(self) -> bool:
@@ -240,19 +240,12 @@ class Base:
         if self._texts is not None:
             text = self._texts.get(path)
             return None if text is None else text.encode()
-        made = [
-            file.content for files in self._all_rendered() for file in files if file.path == path
-        ]
+        made = [file.content for files in self._skeletons() for file in files if file.path == path]
         locked = self._locked.get(path)
         for content in made:
             if locked is not None and locked.is_untouched(content):
                 return content
         return max(made, key=lambda content: _likeness(content, yours), default=None)
-
-    def _all_rendered(self) -> Sequence[FileSet]:
-        if self._rendered is None:
-            self._rendered = self._skeletons()
-        return self._rendered
 
 
 def _read(content: bytes | None) -> dict[str, str] | None:

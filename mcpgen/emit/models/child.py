@@ -29,7 +29,7 @@ def main() -> None:
         input_file_type=InputFileType.JsonSchema,
         output_model_type=DataModelType.TypingTypedDict,
         target_python_version=PythonVersion.PY_311,
-        custom_class_name_generator=_keep_name,
+        custom_class_name_generator=str,
         special_field_name_prefix="",
         enum_field_as_literal=LiteralType.All,
         skip_root_model=True,
@@ -42,10 +42,6 @@ def main() -> None:
         encoding="utf-8",
     )
     sys.stdout.write(str(source))
-
-
-def _keep_name(name: str) -> str:
-    return name
 
 
 def _refuse(event: str, arguments: tuple[object, ...]) -> None:

@@ -15,7 +15,7 @@ import importlib.util
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from mcpgen.child_script import ChildScript
@@ -104,7 +104,11 @@ class _Child:
     """A process that runs `child.py` in an empty folder."""
 
     def __init__(self, definitions: Mapping[str, JsonObject]) -> None:
-        request = {"definitions": definitions, "path": _generator_path()}
+        generator = importlib.util.find_spec("datamodel_code_generator")
+        if generator is None or generator.origin is None:
+            raise ModelsFailedError(f"{GENERATOR} is not installed: pip install 'mcpgen[cli]'")
+        path = [str(Path(generator.origin).parents[1])]
+        request = {"definitions": definitions, "path": path}
         self._stack = contextlib.ExitStack()
         folder = self._stack.enter_context(scratch_folder())
         self._script = ChildScript(_CHILD, json.dumps(request).encode(), folder=folder)
@@ -129,13 +133,6 @@ class _Child:
         """End the process, if it still runs, and remove its folder."""
         self._script.stop()
         self._stack.close()
-
-
-def _generator_path() -> Sequence[str]:
-    found = importlib.util.find_spec("datamodel_code_generator")
-    if found is None or found.origin is None:
-        raise ModelsFailedError(f"{GENERATOR} is not installed: pip install 'mcpgen[cli]'")
-    return [str(Path(found.origin).parents[1])]
 
 
 def _cache_key(request: str) -> str:

@@ -80,12 +80,8 @@ class _Spelling(ast.NodeTransformer):
         match node:
             case ast.Subscript(value=ast.Name(id="Union"), slice=ast.Tuple(elts=members)):
                 if not any(isinstance(member, ast.Constant) and member.value for member in members):
-                    return functools.reduce(_either, members)
+                    return functools.reduce(lambda a, b: ast.BinOp(a, ast.BitOr(), b), members)
         return node
-
-
-def _either(left: ast.expr, right: ast.expr) -> ast.expr:
-    return ast.BinOp(left, ast.BitOr(), right)
 
 
 def _find_name(definition: Definition) -> str:
