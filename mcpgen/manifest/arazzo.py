@@ -271,7 +271,7 @@ class _WorkflowReader:
         self._sources = sources
         self._path = path
         self._problems = problems
-        self._reader = ExpressionReader(lambda tokens: file.at(*tokens), problems)
+        self._reader = ExpressionReader(file.at, problems)
         self._actions = ActionReader(file.value, number, self._reader, self._refuse)
 
     def read(self, name: str, entry: WorkflowEntry) -> Workflow:
@@ -480,7 +480,7 @@ class _WorkflowReader:
             return ()
 
     def _refuse(self, message: str, tokens: Tokens, help: str) -> None:
-        self._problems.error(_CODE, message, at=self._file.at(*tokens), why=_WHY, help=help)
+        self._problems.error(_CODE, message, at=self._file.at(tokens), why=_WHY, help=help)
 
 
 def _find_member(value: JsonValue, token: str) -> JsonValue:

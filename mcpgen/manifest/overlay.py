@@ -64,33 +64,26 @@ def read_overlay(content: bytes, shown_as: str, problems: Problems) -> TypedFile
         place = ("actions", str(number))
         for key, path in (("target", action.target), ("copy", action.copy)):
             if path:
-                _check_path(file, (*place, key), path, problems)
+                _check_path(file, (*place, key), path)
         if action.copy and file.value.overlay.startswith("1.0."):
             file.refuse(
-                problems,
                 (*place, "copy"),
                 f"Overlay {file.value.overlay} has no `copy`",
                 "write `overlay: 1.1.0`",
             )
         if action.update is UNSET and not action.copy and not action.remove:
-            file.refuse(
-                problems, place, "action without effect", "add `update`, `remove` or `copy`"
-            )
+            file.refuse(place, "action without effect", "add `update`, `remove` or `copy`")
     if len(problems) > before:
         raise RejectedError
     return file
 
 
-def _check_path(
-    file: TypedFile[OverlayFile], tokens: tuple[str, ...], path: str, problems: Problems
-) -> None:
+def _check_path(file: TypedFile[OverlayFile], tokens: tuple[str, ...], path: str) -> None:
     try:
         _PATHS.compile(path)
     except jsonpath.JSONPathError as error:
         reason = str(error.args[0] if error.args else error).splitlines()[0]
-        file.refuse(
-            problems, tokens, f"invalid JSONPath `{path}`: {reason}", "write it by RFC 9535"
-        )
+        file.refuse(tokens, f"invalid JSONPath `{path}`: {reason}", "write it by RFC 9535")
 
 
 def apply_overlays(
@@ -129,7 +122,7 @@ class _Overlaid:
             self._problems.warning(
                 "overlay-without-match",
                 f"`{action.target}` matches nothing in {self._document.shown_as}",
-                at=file.at(*at, "target"),
+                at=file.at((*at, "target")),
                 why="the action changed nothing",
                 help="the document may have changed, or the action before it; correct the path",
             )
@@ -140,31 +133,22 @@ class _Overlaid:
         value, tokens = action.update, (*at, "update")
         if value is UNSET:
             value, tokens = self._copy(action, file, at), (*at, "copy")
-        if value is UNSET:
-            return
         for parts in found:
             self._update(parts, value, file, tokens)
 
     def _copy(self, action: Action, file: TypedFile[OverlayFile], at: tuple[str, ...]) -> JsonValue:
-        """Return the value that `copy` selects, or UNSET."""
+        """Return the value that `copy` selects."""
         found = [match.obj for match in _PATHS.compile(action.copy).finditer(self.root)]
         if len(found) == 1:
             return found[0]
         message = f"`{action.copy}` leads to {len(found)} values, and one is copied"
-        self._refuse(file, (*at, "copy"), message, "name the one")
-        return UNSET
-
-    def _refuse(
-        self, file: TypedFile[OverlayFile], tokens: tuple[str, ...], message: str, help: str
-    ) -> None:
-        file.refuse(self._problems, tokens, message, help)
+        file.refuse((*at, "copy"), message, "name the one")
         raise RejectedError
 
     def _remove(self, parts: Parts, file: TypedFile[OverlayFile], at: tuple[str, ...]) -> None:
         if not parts:
-            self._refuse(
-                file, (*at, "target"), "the whole document cannot be removed", "name a part"
-            )
+            file.refuse((*at, "target"), "the whole document cannot be removed", "name a part")
+            raise RejectedError
         *_, last = parts
         around = parts[:-1]
 
@@ -197,12 +181,12 @@ class _Overlaid:
         held = _get_value(self.root, parts)
         if isinstance(held, dict) is not isinstance(value, dict) and not isinstance(held, list):
             target = json_pointer(tuple(map(str, parts)))
-            self._refuse(
-                file,
+            file.refuse(
                 tokens,
                 f"what is at `{target}` and this value cannot be merged",
                 "an object takes an object, an array its items, and any other value a plain one",
             )
+            raise RejectedError
         self.root = _set_at(
             self.root, parts, lambda held: self._merge(held, value, parts, file, tokens)
         )
@@ -252,7 +236,7 @@ class _Overlaid:
             parts = (*parts, key)
             if parts in self._places:
                 file, at = self._places[parts]
-                return file.at(*at, *tokens[number + 1 :])
+                return file.at((*at, *tokens[number + 1 :]))
         return self._document.locate(json_pointer(tuple(there)))
 
 

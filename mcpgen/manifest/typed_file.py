@@ -29,6 +29,7 @@ class TypedFile(Struct, Generic[T], frozen=True):
     value: T
     _file: ReadFile
     _code: str
+    _problems: Problems  # to report faults
 
     @property
     def stated(self) -> JsonObject:
@@ -36,13 +37,13 @@ class TypedFile(Struct, Generic[T], frozen=True):
         stated: JsonObject = self._file.value
         return stated
 
-    def at(self, *tokens: str) -> Location:
+    def at(self, tokens: tuple[str, ...]) -> Location:
         """Return the location of the value at these keys and list indexes."""
         return self._file.location(tokens)
 
-    def refuse(self, problems: Problems, tokens: tuple[str, ...], message: str, help: str) -> None:
+    def refuse(self, tokens: tuple[str, ...], message: str, help: str) -> None:
         """Report a value that is invalid although its type is correct."""
-        problems.error(self._code, message, at=self.at(*tokens), why=_WHY, help=help)
+        self._problems.error(self._code, message, at=self.at(tokens), why=_WHY, help=help)
 
 
 def read_typed(
@@ -63,7 +64,7 @@ def read_typed(
         problems.error(code, found.message, at=at, why=_WHY, help=found.help)
     if is_wrong:
         raise RejectedError
-    return TypedFile(msgspec.convert(file.value, type_), file, code)
+    return TypedFile(msgspec.convert(file.value, type_), file, code, problems)
 
 
 @functools.cache
@@ -96,27 +97,18 @@ def read_tests(content: bytes, operations: Collection[str], problems: Problems) 
     for number, case in enumerate(read.value.cases):
         at = ("cases", str(number))
         if case.id in seen:
-            read.refuse(problems, (*at, "id"), f"duplicate id `{case.id}`", "write a unique id")
+            read.refuse((*at, "id"), f"duplicate id `{case.id}`", "write a unique id")
         seen.add(case.id)
-        for entry, upstream in enumerate(case.upstream):
-            place = (*at, "upstream", str(entry), "operation")
-            _check_operation(read, place, upstream.operation, operations, problems)
+        named = [
+            ((*at, "upstream", str(entry), "operation"), upstream.operation)
+            for entry, upstream in enumerate(case.upstream)
+        ]
         if case.expect.request and case.expect.request.operation:
-            place = (*at, "expect", "request", "operation")
-            _check_operation(read, place, case.expect.request.operation, operations, problems)
+            named.append(((*at, "expect", "request", "operation"), case.expect.request.operation))
+        for place, operation in named:
+            if operation not in operations:
+                hint = did_you_mean(operation, operations, "`mcpgen.lock` lists the operations")
+                read.refuse(place, f"unknown operation `{operation}`", hint)
     if problems.has_errors:
         raise RejectedError
-    return LocatedTests(read.value.cases, lambda tokens: read.at(*tokens))
-
-
-def _check_operation(
-    read: TypedFile[CasesFile],
-    place: tuple[str, ...],
-    operation: str,
-    operations: Collection[str],
-    problems: Problems,
-) -> None:
-    if operation in operations:
-        return
-    hint = did_you_mean(operation, operations, "`mcpgen.lock` lists the operations")
-    read.refuse(problems, place, f"unknown operation `{operation}`", hint)
+    return LocatedTests(read.value.cases, read.at)

@@ -30,7 +30,6 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
     for tokens, path in _iterate_paths(file):
         if _leads_outside(path):
             read.refuse(
-                problems,
                 tokens,
                 f"`{path}` is outside the workspace's folder",
                 "write a path relative to the workspace file, with `/`",
@@ -38,18 +37,17 @@ def read_workspace_file(content: bytes, problems: Problems) -> WorkspaceSettings
     for tokens, owner in _iterate_owners(file):
         if not _OWNER.match(owner):
             read.refuse(
-                problems,
                 tokens,
                 f"invalid owner `{owner}`",
                 "write @user, @org/team or an e-mail address",
             )
-    pin = _read_pin(read, "mcpgen", file.mcpgen, VersionPin.parse, problems)
+    pin = _read_pin(read, "mcpgen", file.mcpgen, VersionPin.parse)
     runtime = None
     if file.runtime is not None:
-        runtime = _read_pin(read, "runtime", file.runtime, VersionPin.parse_requirement, problems)
+        runtime = _read_pin(read, "runtime", file.runtime, VersionPin.parse_requirement)
     if pin is None or problems.has_errors:
         raise RejectedError
-    return WorkspaceSettings(file, pin, runtime, lambda tokens: read.at(*tokens))
+    return WorkspaceSettings(file, pin, runtime, read.at)
 
 
 def _read_pin(
@@ -57,14 +55,12 @@ def _read_pin(
     key: str,
     text: str,
     parse: Callable[[str], VersionPin],
-    problems: Problems,
 ) -> VersionPin | None:
     try:
         return parse(text)
     except ValueError:
         is_runtime = key == "runtime"
         read.refuse(
-            problems,
             (key,),
             f"invalid {'requirement of mcpgen' if is_runtime else 'range of versions'} `{text}`",
             'write it as in a server\'s pyproject.toml: "mcpgen>=0.4,<0.5"'
