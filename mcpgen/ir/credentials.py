@@ -18,7 +18,6 @@ class HiddenCredential(Struct, frozen=True):
     tools: tuple[str, ...]  # sorted names
     is_certain: bool  # the document leaves no doubt
     at: Place | None = None
-    is_argument: bool = False  # without the entries, the model has to supply it
     schemes: Mapping[str, JsonObject] = field(default_factory=dict)  # `sources[].security_schemes`
     security: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # `sources[].security`
     parameters: Mapping[str, Mapping[str, JsonObject]] = field(default_factory=dict)

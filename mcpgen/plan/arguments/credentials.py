@@ -327,7 +327,6 @@ def _find_argument(
         tools=tuple(use.tool.name for use in found),
         is_certain=is_certain,
         at=found[0].at,
-        is_argument=True,
         schemes=schemes or {},
         security=security,
         parameters=parameters or {},
