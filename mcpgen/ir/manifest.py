@@ -169,7 +169,10 @@ class ServerEntry(Entry, frozen=True):
 
 
 class SecuritySchemeEntry(
-    Entry, frozen=True, rename={"in_": "in", "bearer_format": "bearerFormat"}
+    Entry,
+    frozen=True,
+    omit_defaults=True,
+    rename={"in_": "in", "bearer_format": "bearerFormat"},
 ):
     """A Security Scheme Object of OpenAPI, for declared tools or for a source."""
 

@@ -131,6 +131,7 @@ class RetryEntry(Entry, frozen=True):
 class AnnotationsEntry(
     Entry,
     frozen=True,
+    omit_defaults=True,
     rename={
         "read_only": "readOnlyHint",
         "destructive": "destructiveHint",

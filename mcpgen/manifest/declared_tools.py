@@ -79,7 +79,14 @@ class _ToolLowering:
         api = self._lower_document(self._build_document(parts.path or "/", mapped))
         source = derive_host_source(self._entry.url)
         servers = (Server(f"{parts.scheme}://{parts.netloc}"),)
-        declared = _build_request(self._name, mapped)
+        parameters = mapped.parameters
+        declared = DeclaredRequest(
+            tool=self._name,
+            inputs={it.place: it.input for it in parameters if it.input},
+            fixed={it.place: it.value for it in parameters if not it.input},
+            body=mapped.body,
+            required=mapped.required,
+        )
         api = with_schema_names(api, f"{self._name}.")
         return replace(
             api,
@@ -147,13 +154,16 @@ class _ToolLowering:
     def _build_document(self, path: str, mapped: Mapped) -> Document:
         """Return the OpenAPI document that is equivalent to the manifest's entry."""
         entry = self._entry
+        output = {} if entry.output is None else {"schema": entry.output}
         operation: JsonObject = {
             "operationId": self._name,
             "tags": [TAG],
             "summary": entry.title,
             "description": entry.description,
             "parameters": [parameter.declared for parameter in mapped.parameters],
-            "responses": {"2XX": self._build_response()},
+            "responses": {
+                "2XX": {"description": "What it answers.", "content": {entry.media_type: output}}
+            },
             "security": [{scheme: [] for scheme in entry.security}] if entry.security else [],
         }
         if entry.body is not None:
@@ -177,13 +187,16 @@ class _ToolLowering:
             ("components", "schemas"): ("tools", self._name, "inputs", "$defs"),
             ("components", "securitySchemes"): ("security_schemes",),
         }
+        schemes = self._intent.manifest.security_schemes
         root: JsonObject = {
             "openapi": "3.2.0" if entry.method == "QUERY" else "3.1.0",
             "info": {"title": self._name, "version": "1"},
             "paths": {path: {entry.method.lower(): operation}},
             "components": {
                 "schemas": mapped.definitions,
-                "securitySchemes": {name: self._build_scheme(name) for name in entry.security},
+                "securitySchemes": {
+                    name: msgspec.to_builtins(schemes[name]) for name in entry.security
+                },
             },
         }
         return Document(
@@ -195,15 +208,6 @@ class _ToolLowering:
             files=(SourceFile(MANIFEST_FILE, b""),),
             locate=self._locate,
         )
-
-    def _build_response(self) -> JsonObject:
-        entry = self._entry
-        schema = {} if entry.output is None else {"schema": entry.output}
-        return {"description": "What it answers.", "content": {entry.media_type: schema}}
-
-    def _build_scheme(self, name: str) -> JsonObject:
-        stated: JsonObject = msgspec.to_builtins(self._intent.manifest.security_schemes[name])
-        return {key: value for key, value in stated.items() if value not in ("", {})}
 
     def _locate(self, pointer: str) -> Location:
         tokens = pointer_tokens(pointer)
@@ -226,19 +230,3 @@ class _ToolLowering:
                     problem.code, problem.message, at=problem.at, why=self._why, help=problem.help
                 )
         return api
-
-
-def _build_request(name: str, mapped: Mapped) -> DeclaredRequest:
-    return DeclaredRequest(
-        tool=name,
-        inputs={
-            parameter.place: parameter.input for parameter in mapped.parameters if parameter.input
-        },
-        fixed={
-            parameter.place: parameter.value
-            for parameter in mapped.parameters
-            if not parameter.input
-        },
-        body=mapped.body,
-        required=mapped.required,
-    )

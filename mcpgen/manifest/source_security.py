@@ -121,13 +121,7 @@ def _read_schemes(
     def locate(pointer: str) -> Location:
         return intent.locate(("sources", str(number), *pointer_tokens(pointer)))
 
-    stated = msgspec.to_builtins(entry.security_schemes)
-    root = {
-        _SCHEMES: {
-            name: {key: value for key, value in scheme.items() if value not in ("", {})}
-            for name, scheme in stated.items()
-        }
-    }
+    root = {_SCHEMES: msgspec.to_builtins(entry.security_schemes)}
     document = Document(
         root=root,
         version="3.1",

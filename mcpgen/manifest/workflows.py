@@ -150,7 +150,7 @@ def _read_workflow(
 def read_hints(entry: WorkflowEntry) -> JsonObject:
     """Return the annotations in the manifest."""
     stated: JsonObject = msgspec.to_builtins(entry.annotations) if entry.annotations else {}
-    return {name: value for name, value in stated.items() if value is not None}
+    return stated
 
 
 def _step(entry: StepEntry, reader: ExpressionReader, tokens: Tokens) -> Step:

@@ -137,10 +137,8 @@ def choose_names(
 
 def apply_hints(annotations: JsonObject, entry: OperationEntry) -> JsonObject:
     """Return a tool's annotations with those of the manifest."""
-    if entry.annotations is None:
-        return annotations
-    stated = msgspec.to_builtins(entry.annotations)
-    return annotations | {name: value for name, value in stated.items() if value is not None}
+    stated: JsonObject = msgspec.to_builtins(entry.annotations) or {}
+    return annotations | stated
 
 
 _WITH_MEMBERS = frozenset({"annotations", "parameters", "result"})
@@ -236,8 +234,7 @@ class _Inheriting:
         """Return the settings of an operation's own entry, else those of its document."""
         stated = dict(self._intent.value_at(own) or {})
         if entry.annotations is not None:
-            hints = msgspec.to_builtins(entry.annotations)
-            stated["annotations"] = {key: hint for key, hint in hints.items() if hint is not None}
+            stated["annotations"] = msgspec.to_builtins(entry.annotations)
         if entry.expose != _PLAIN.expose:
             stated.setdefault("expose", entry.expose)
         return stated
