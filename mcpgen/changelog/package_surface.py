@@ -61,51 +61,43 @@ def derive_surface(files: Mapping[str, bytes]) -> Surface | None:
     listings = [path for path in files if path.endswith("/_generated/listing.json")]
     if len(listings) != 1:
         return None
-    reader = _Reader(listings[0].removesuffix("listing.json"), files)
-    return reader.surface()
+    folder = listings[0].removesuffix("listing.json")
+    try:
+        return _read_package(files, folder)
+    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
+        raise SurfaceUnreadableError(
+            f"it is not what mcpgen writes: {error!r}", folder.rstrip("/")
+        ) from None
 
 
-class _Reader:
-    def __init__(self, folder: str, files: Mapping[str, bytes]) -> None:
-        self._folder = folder
-        self._files = files
+def _read_package(files: Mapping[str, bytes], folder: str) -> Surface:
+    contract = _decode(files, f"{folder}contract.json")
+    listed = {tool["name"]: tool for tool in _decode(files, f"{folder}listing.json")}
+    groups = [f"tools/{group}.json" for group in contract["groups"]]
+    if contract.get("workflows"):
+        groups.append("workflows.json")
+    aliases: JsonObject = contract.get("aliases", {})
+    tools: dict[str, SurfaceTool] = {}
+    exposed: dict[str, SurfaceTool] = {}
+    for group in groups:
+        for name, entry in _decode(files, folder + group)["tools"].items():
+            own = tuple(alias for alias, tool in aliases.items() if tool == name)
+            if "exposed_as" in entry:
+                exposed[name] = _surface_tool(entry, entry["listing"], own)
+            else:
+                tools[name] = _surface_tool(entry, listed[name], own)
+    return Surface(tools, contract["instructions"], exposed=exposed)
 
-    def surface(self) -> Surface:
-        try:
-            return self._surface()
-        except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
-            raise SurfaceUnreadableError(
-                f"it is not what mcpgen writes: {error!r}", self._folder.rstrip("/")
-            ) from None
 
-    def _surface(self) -> Surface:
-        contract = self._decode("contract.json")
-        listed = {tool["name"]: tool for tool in self._decode("listing.json")}
-        groups = [f"tools/{group}.json" for group in contract["groups"]]
-        if contract.get("workflows"):
-            groups.append("workflows.json")
-        aliases: JsonObject = contract.get("aliases", {})
-        tools: dict[str, SurfaceTool] = {}
-        exposed: dict[str, SurfaceTool] = {}
-        for group in groups:
-            for name, entry in self._decode(group)["tools"].items():
-                own = tuple(alias for alias, tool in aliases.items() if tool == name)
-                if "exposed_as" in entry:
-                    exposed[name] = _surface_tool(entry, entry["listing"], own)
-                else:
-                    tools[name] = _surface_tool(entry, listed[name], own)
-        return Surface(tools, contract["instructions"], exposed=exposed)
-
-    def _decode(self, name: str) -> Any:
-        path = self._folder + name
-        content = self._files.get(path)
-        if content is None:
-            raise SurfaceUnreadableError("it is missing", path)
-        reject_conflict_markers(content, path)
-        try:
-            return msgspec.json.decode(content)
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise SurfaceUnreadableError(f"it is damaged: {error}", path) from None
+def _decode(files: Mapping[str, bytes], path: str) -> Any:
+    content = files.get(path)
+    if content is None:
+        raise SurfaceUnreadableError("it is missing", path)
+    reject_conflict_markers(content, path)
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise SurfaceUnreadableError(f"it is damaged: {error}", path) from None
 
 
 def _surface_tool(entry: JsonObject, listed: JsonObject, aliases: tuple[str, ...]) -> SurfaceTool:

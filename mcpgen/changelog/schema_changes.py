@@ -186,8 +186,7 @@ def _is_disjoint(one: JsonObject, other: JsonObject) -> bool:
     if not kinds(one) & kinds(other):
         return True
     if kinds(one) != {"object"} or kinds(other) != {"object"}:
-        values, others = list_allowed(one), list_allowed(other)
-        return values is not None and others is not None and not values.keys() & others.keys()
+        return _are_apart(one, other)
     return any(
         _are_apart(one["properties"][name], other["properties"].get(name))
         for name in {*one.get("required", ())} & {*other.get("required", ())}
@@ -327,7 +326,7 @@ class _Comparison:
         if not self._compare_types(old, new, path):
             return
         for difference in compare_values(old, new):
-            self._report(path, difference.aspect.value, difference.effect, difference.detail)
+            self._report(path, difference.aspect, difference.effect, difference.detail)
         both = kinds(old) & kinds(new)
         if "object" in both:
             self._compare_properties(old, new, path)

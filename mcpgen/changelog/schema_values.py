@@ -29,18 +29,10 @@ class Effect(enum.Enum):
     UNDECIDED = "undecided"
 
 
-class Aspect(enum.Enum):
-    """Which part of a schema says so."""
-
-    TYPE = "type"
-    ENUM = "enum"
-    CONSTRAINT = "constraint"
-
-
 class ValueDifference(NamedTuple):
     """One keyword that says something else than before; `detail` is the end of a sentence."""
 
-    aspect: Aspect
+    aspect: str  # "enum" or "constraint"
     effect: Effect
     detail: str
 
@@ -133,15 +125,15 @@ def _compare_enums(
     if old is None or new is None:
         values = ", ".join(format_value(value) for value in (new or old or {}).values())
         yield ValueDifference(
-            Aspect.ENUM,
+            "enum",
             Effect.NARROWED if old is None else Effect.WIDENED,
             f"is now one of {values}" if old is None else f"is no longer held to {values}",
         )
         return
     if lost := [format_value(old[key]) for key in old if key not in new]:
-        yield ValueDifference(Aspect.ENUM, Effect.NARROWED, f"can no longer be {', '.join(lost)}")
+        yield ValueDifference("enum", Effect.NARROWED, f"can no longer be {', '.join(lost)}")
     if gained := [format_value(new[key]) for key in new if key not in old]:
-        yield ValueDifference(Aspect.ENUM, Effect.WIDENED, f"can now be {', '.join(gained)}")
+        yield ValueDifference("enum", Effect.WIDENED, f"can now be {', '.join(gained)}")
 
 
 # The keywords of a lower and an upper bound, and the kind of value that they hold for.
@@ -161,10 +153,8 @@ def _compare_bounds(
     before, after = (_find_bound(schema, keyword, is_lower=is_lower) for schema in (old, new))
     if before == after:
         return
-    if before is None or (after is not None and (after > before) == is_lower):
-        effect = Effect.NARROWED
-    else:
-        effect = Effect.WIDENED
+    is_tighter = before is None or (after is not None and (after > before) == is_lower)
+    effect = Effect.NARROWED if is_tighter else Effect.WIDENED
     now, then = (_format_bound(schema, keyword) for schema in (new, old))
     yield _constraint(effect, f"has {now or f'no `{keyword}`'}, had {then or 'none'}")
 
@@ -240,4 +230,4 @@ def _compare_text_rules(keyword: str, old: Any, new: Any) -> Iterator[ValueDiffe
 
 
 def _constraint(effect: Effect, detail: str) -> ValueDifference:
-    return ValueDifference(Aspect.CONSTRAINT, effect, detail)
+    return ValueDifference("constraint", effect, detail)
