@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
+from typing import NoReturn
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
@@ -35,13 +36,6 @@ class _Kind(Struct, frozen=True):
     group: str  # of a workflow, and of the components
     types: tuple[str, ...]
     reusable: Mapping[str, arazzo.Action]
-
-
-class _Written(Struct, frozen=True):
-    """An action and its place, after following a reference."""
-
-    action: arazzo.Action
-    at: Tokens
 
 
 class ActionReader:
@@ -107,9 +101,9 @@ class ActionReader:
     ) -> tuple[Action, ...]:
         """Return the step's actions, then those of the workflow with other names."""
         written = list(self._resolve(own, (*tokens, kind.key), kind))
-        names = {each.action.name for each in written}
+        names = {action.name for action, _ in written}
         of_workflow = self._resolve(shared, (*self._tokens, kind.group), kind)
-        written += [each for each in of_workflow if each.action.name not in names]
+        written += [(action, at) for action, at in of_workflow if action.name not in names]
         return tuple(
             Action(
                 str(action.type),
@@ -119,21 +113,21 @@ class ActionReader:
                 limit=action.retry_limit,
                 after_seconds=action.retry_after,
             )
-            for action, at in ((each.action, each.at) for each in written)
+            for action, at in written
             if self._is_supported(action, at, step, kind)
             and (action.type != "retry" or action.retry_limit)
         )
 
     def _resolve(
         self, actions: Sequence[arazzo.Action], tokens: Tokens, kind: _Kind
-    ) -> Iterator[_Written]:
-        """Yield the actions; replace Reusable Objects by their targets."""
+    ) -> Iterator[tuple[arazzo.Action, Tokens]]:
+        """Yield the actions and their places; replace Reusable Objects by their targets."""
         known = {f"$components.{kind.group}.{name}": name for name in kind.reusable}
         for at, action in enumerate(actions):
             if not action.reference:
-                yield _Written(action, (*tokens, str(at)))
+                yield action, (*tokens, str(at))
             elif name := known.get(action.reference):
-                yield _Written(kind.reusable[name], ("components", kind.group, name))
+                yield kind.reusable[name], ("components", kind.group, name)
             else:
                 self._refuse(
                     f"unknown reusable action `{action.reference}`",
@@ -219,11 +213,9 @@ class ArazzoDocuments:
         """
         if Path(path).is_absolute() or ".." in Path(path).parts:
             self._refuse(f"`{path}` is outside the project", at, "write a path inside the project")
-            raise RejectedError
         if path not in self._read:
             if not (self._project / path).is_file():
                 self._refuse(f"missing file `{path}`", at, "write the path of an Arazzo document")
-                raise RejectedError
             content = read_bytes(
                 self._project / path, path, DEFAULT_LIMITS.max_document_bytes, self._problems
             )
@@ -237,7 +229,6 @@ class ArazzoDocuments:
             ids = [each.workflow_id for each in file.value.workflows]
             hint = did_you_mean(name, ids, f"its workflows are {', '.join(ids)}")
             self._refuse(f"unknown workflow `{name}` in `{path}`", at, hint)
-            raise RejectedError
         before = len(self._problems)
         reader = _WorkflowReader(file, number, self._sources, path, self._problems)
         workflow = reader.read(name, entry)
@@ -245,8 +236,9 @@ class ArazzoDocuments:
             raise RejectedError
         return workflow
 
-    def _refuse(self, message: str, at: Location, help: str) -> None:
+    def _refuse(self, message: str, at: Location, help: str) -> NoReturn:
         self._problems.error(_CODE, message, at=at, why=_WHY, help=help)
+        raise RejectedError
 
 
 def _fold(name: str) -> str:
