@@ -9,9 +9,7 @@ from msgspec import Struct
 
 from mcpgen.changelog import RULES, Changelog, Level, compare, next_version
 from mcpgen.diagnostics import Problems, RejectedError, did_you_mean
-from mcpgen.emit.lockfile import Lock
 from mcpgen.ir.manifest import LocatedManifest
-from mcpgen.ir.surface import Surface
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.project.disk import report_stop
 from mcpgen.pipeline.project.project_folder import find_lock, read_file
@@ -49,34 +47,26 @@ def changelog(
     """
     problems = Problems()
     try:
-        return _changelog(target, against, options, problems, progress, fail_on)
+        found_lock = find_lock(target, problems)
+        if found_lock is None:
+            return ChangelogReport(problems, Outcome.USAGE, target)
+        # Imported here: the pipeline loads a validator and YAML, which `check` does without.
+        from mcpgen.pipeline.project.read_inputs import read_inputs, read_intent
+
+        earlier = find_earlier_surface(target, against, problems)
+        intent = read_intent(target, problems)
+        levels = read_levels(intent, problems)
+        now = read_unchanged_surface(target, found_lock.lock)
+        if now is None:
+            from mcpgen.pipeline.build import plan_project
+            from mcpgen.render.contracts import surface_of
+
+            inputs = read_inputs(target, intent, options, lock=found_lock.lock)
+            now = surface_of(plan_project(inputs, problems, progress).plan)
+        version = earlier.version or find_package_version(partial(read_file, target))
     except (StoppedError, RejectedError, OSError) as error:
         return ChangelogReport(problems, report_stop(error, target, problems), target)
-
-
-def _changelog(
-    target: Path,
-    against: str | None,
-    options: GenerateOptions,
-    problems: Problems,
-    progress: Progress,
-    fail_on: Level | None,
-) -> ChangelogReport:
-    found_lock = find_lock(target, problems)
-    if found_lock is None:
-        return ChangelogReport(problems, Outcome.USAGE, target)
-    lock = found_lock.lock
-    # Imported here: the pipeline loads a validator and YAML, which `check` does without.
-    from mcpgen.pipeline.project.read_inputs import read_intent
-
-    earlier = find_earlier_surface(target, against, problems)
-    intent = read_intent(target, problems)
-    levels = read_levels(intent, problems)
-    now = read_unchanged_surface(target, lock) or _plan_surface(
-        target, lock, intent, options, problems, progress
-    )
     found = compare(earlier.surface, now, levels)
-    version = earlier.version or find_package_version(partial(read_file, target))
     is_over = fail_on is not None and found.level >= fail_on
     return ChangelogReport(
         problems,
@@ -107,19 +97,3 @@ def read_levels(intent: LocatedManifest, problems: Problems) -> dict[str, Level]
     if stated.keys() - RULES.keys():
         raise RejectedError
     return {rule: Level[word.upper()] for rule, word in stated.items()}
-
-
-def _plan_surface(
-    target: Path,
-    lock: Lock,
-    intent: LocatedManifest,
-    options: GenerateOptions,
-    problems: Problems,
-    progress: Progress,
-) -> Surface:
-    from mcpgen.pipeline.build import plan_project
-    from mcpgen.pipeline.project.read_inputs import read_inputs
-    from mcpgen.render.contracts import surface_of
-
-    inputs = read_inputs(target, intent, options, lock=lock)
-    return surface_of(plan_project(inputs, problems, progress).plan)
