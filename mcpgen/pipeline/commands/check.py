@@ -42,57 +42,42 @@ def check(
     try:
         if is_interrupted(target):
             return CheckReport(problems, report_interrupted(target, problems), target)
-        return _check(
+        found = find_lock(target, problems)
+        if found is None:
+            return CheckReport(problems, Outcome.USAGE, target)
+        if found.is_recovered:
+            outcome = Outcome.FINDINGS if found.is_lost else Outcome.CONFLICT
+            return CheckReport(problems, outcome, target, stale=(LOCK_FILE,))
+        lock = found.lock
+        changed = find_changed_inputs(target, lock)
+        for path, how in changed.items():
+            _report_stale(problems, path, how)
+        stale = list(changed)
+        if stale and inputs_decide:
+            return CheckReport(problems, Outcome.FINDINGS, target, tuple(stale))
+        missing, edited = _compare_files(target, lock, problems)
+        merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
+        edited += find_unresolved(
             target,
+            (*merged, MANIFEST_FILE, ANSWERS_FILE, *(each.root for each in lock.documents)),
             problems,
-            ignore_toolchain=ignore_toolchain,
-            inputs_decide=inputs_decide,
         )
+        find_foreign(target, lock.files, problems)
+        stale += missing
+        stale += _report_missing_resources(target, problems)
+        stale += _report_changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
+        _note_other_runtime(target, problems)
+        _report_destinations(target, problems)
+        is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
+        # Whatever is found so far explains why the server does not start.
+        if not (stale or edited or is_misfit or inputs_decide):
+            is_misfit = check_loading(target, problems)
+        outcome = (
+            Outcome.CONFLICT if edited else Outcome.FINDINGS if stale or is_misfit else Outcome.DONE
+        )
+        return CheckReport(problems, outcome, target, tuple(stale), tuple(edited))
     except OSError as error:
         return CheckReport(problems, report_unreadable(error, target, problems), target)
-
-
-def _check(
-    target: Path, problems: Problems, *, ignore_toolchain: bool, inputs_decide: bool
-) -> CheckReport:
-    found = find_lock(target, problems)
-    if found is None:
-        return CheckReport(problems, Outcome.USAGE, target)
-    if found.is_recovered:
-        outcome = Outcome.FINDINGS if found.is_lost else Outcome.CONFLICT
-        return CheckReport(problems, outcome, target, stale=(LOCK_FILE,))
-    lock = found.lock
-    stale = _report_changed_inputs(target, lock, problems)
-    if stale and inputs_decide:
-        return CheckReport(problems, Outcome.FINDINGS, target, tuple(stale))
-    missing, edited = _compare_files(target, lock, problems)
-    merged = [path for path, file in lock.files.items() if file.owner is Owner.MERGED]
-    edited += find_unresolved(
-        target,
-        (*merged, MANIFEST_FILE, ANSWERS_FILE, *(each.root for each in lock.documents)),
-        problems,
-    )
-    find_foreign(target, lock.files, problems)
-    stale += missing
-    stale += _report_missing_resources(target, problems)
-    stale += _report_changed_tools(lock, problems, is_all=not stale, ignored=ignore_toolchain)
-    _note_other_runtime(target, problems)
-    _report_destinations(target, problems)
-    is_misfit = check_overrides(target, problems, is_lost=OVERRIDDEN_FILE in missing)
-    # Whatever is found so far explains why the server does not start.
-    if not (stale or edited or is_misfit or inputs_decide):
-        is_misfit = check_loading(target, problems)
-    outcome = (
-        Outcome.CONFLICT if edited else Outcome.FINDINGS if stale or is_misfit else Outcome.DONE
-    )
-    return CheckReport(problems, outcome, target, tuple(stale), tuple(edited))
-
-
-def _report_changed_inputs(target: Path, lock: Lock, problems: Problems) -> list[str]:
-    changed = find_changed_inputs(target, lock)
-    for path, how in changed.items():
-        _report_stale(problems, path, how, path)
-    return list(changed)
 
 
 def _report_changed_tools(
@@ -154,11 +139,11 @@ def _report_destinations(target: Path, problems: Problems) -> None:
             )
 
 
-def _report_stale(problems: Problems, what: str, how: str, path: str) -> None:
+def _report_stale(problems: Problems, path: str, how: str) -> None:
     problems.warning(
         "stale",
-        f"{what} {how} since the project was generated",
-        at=Location(path) if path else None,
+        f"{path} {how} since the project was generated",
+        at=Location(path),
         why="what the project serves may no longer be what its inputs say",
         help="run `mcpgen generate` and review its diff",
     )
@@ -204,7 +189,7 @@ def _compare_files(target: Path, lock: Lock, problems: Problems) -> tuple[list[s
             if path == OVERRIDDEN_FILE:
                 report_lost(problems)
             else:
-                _report_stale(problems, path, "was deleted", path)
+                _report_stale(problems, path, "was deleted")
         elif sha256(content) != locked.sha256:
             edited.append(path)
             problems.error(
