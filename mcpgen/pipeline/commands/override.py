@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mcpgen.changelog import SurfaceUnreadableError
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
 from mcpgen.emit.lockfile import (
     OVERRIDDEN_FILE,
@@ -37,7 +38,12 @@ from mcpgen.pipeline.project.overrides import (
     read_project_handlers,
     without_words,
 )
-from mcpgen.pipeline.project.project_folder import find_changed_inputs, read_file, require_lock
+from mcpgen.pipeline.project.project_folder import (
+    find_changed_inputs,
+    read_file,
+    require_lock,
+    require_surface,
+)
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.inputs import Inputs
@@ -138,9 +144,6 @@ def _run(
 
 
 def _load_surface(target: Path, problems: Problems) -> Surface | None:
-    from mcpgen.changelog import SurfaceUnreadableError
-    from mcpgen.pipeline.project.project_folder import require_surface
-
     try:
         return require_surface(target)
     except SurfaceUnreadableError as error:
@@ -172,7 +175,10 @@ def _find(run: _Run, name: str) -> _Operation | None:
     called = {name: key for key, (name, _) in operations.items()}
     key = name if name in operations else called.get(name, "")
     if not key:  # an operationId, for which the document must be read
-        key = _key_of(run, name)
+        from mcpgen.plan.tools.entries import names_of  # with the stages that read the document
+
+        served = (tool.operation for tool in run.plan.tools)
+        key = next((operation.key for operation in served if name in names_of(operation)), "")
     if key not in operations:
         known = [*operations, *called]
         hint = did_you_mean(name, known, "`mcpgen tools` lists the tools")
@@ -188,19 +194,6 @@ def _find(run: _Run, name: str) -> _Operation | None:
 
 
 _NOT_GENERATED = "an input of the package changed after it was generated"
-
-
-def _key_of(run: _Run, name: str) -> str:
-    """Give the key of the operation that the manifest would call so; "" where there is none."""
-    from mcpgen.plan.tools.entries import names_of  # with the stages that read the document
-
-    served = (tool.operation for tool in run.plan.tools)
-    return next((operation.key for operation in served if name in names_of(operation)), "")
-
-
-def _operation_id(run: _Run, key: str) -> str:
-    served = (tool.operation for tool in run.plan.tools)
-    return next((operation.operation_id for operation in served if operation.key == key), "")
 
 
 def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> OverrideReport:
@@ -226,10 +219,11 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> Override
     except (SyntaxError, ValueError) as error:
         report_unreadable_module(made.own_path, error, run.problems)
         return OverrideReport(run.problems, Outcome.FINDINGS, found.key)
+    operation_ids = {tool.operation.key: tool.operation.operation_id for tool in run.plan.tools}
     entry = OverrideRecord(
         f"{short_path(made.own_path)}:{function}",
         without_words(found.tool),
-        _operation_id(run, found.key),
+        operation_ids.get(found.key, ""),
         body=made.original.body if has_body else "",
     )
     restored = (_restore(run, made, found.tool_name),) if made.is_edited else ()
@@ -320,16 +314,13 @@ def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
         original = read_handler(pristine, found.tool_name)
         call_type = _call_type(run, found.key)
         if handler is not None and original is not None and call_type:
-            defined = {name: _module_of(path) for name in list_classes(pristine)}
+            # "src/shop_mcp/a.py" is imported as "shop_mcp.a".
+            module = ".".join(PurePosixPath(path).with_suffix("").parts[1:])
+            defined = dict.fromkeys(list_classes(pristine), module)
             handler = replace(handler, imports={**handler.imports, **defined})
             original = replace(original, imports={**original.imports, **defined})
             return _Generated(path, text, pristine, handler, original, call_type)
     return None
-
-
-def _module_of(path: str) -> str:
-    """What a module is imported as: "src/shop_mcp/a.py" is "shop_mcp.a"."""
-    return ".".join(PurePosixPath(path).with_suffix("").parts[1:])
 
 
 def _regenerate(run: _Run, path: str) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from mcpgen.changelog import Level, compare
 from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import OVERRIDDEN_FILE, dump_overridden, parse_overridden
 from mcpgen.emit.reconcile import Changes
@@ -21,7 +22,7 @@ from mcpgen.ir.hand_written import HandWritten, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.manifest.handlers import find_edited_handlers, read_handler, read_handlers
 from mcpgen.pipeline.inputs import Project
-from mcpgen.pipeline.project.project_folder import read_file
+from mcpgen.pipeline.project.project_folder import load_readable_surface, read_file
 
 _SEEN = {"override": ("input-", "output-"), "before": ("input-",), "after": ("output-",)}
 
@@ -281,9 +282,6 @@ def _changes(was: SurfaceTool | None, now: SurfaceTool, kinds: Set[str]) -> Iter
     if was is None or was == now:
         return
     rules = tuple(sorted({rule for kind in kinds for rule in _SEEN[kind]}))
-    # Imported here: comparing schemas is for the few operations that did change.
-    from mcpgen.changelog import Level, compare
-
     for change in compare(Surface({"": was}), Surface({"": now})).changes:
         if change.level >= Level.MINOR and change.rule.startswith(rules):
             yield change.message
@@ -377,24 +375,12 @@ def check_overrides(target: Path, problems: Problems, *, is_lost: bool) -> bool:
     remembered = parse_overridden(read_file(target, OVERRIDDEN_FILE))
     _report_missing_extra(target, written, problems)
     is_plain = not (written.hooks or written.tools or remembered)
-    surface = None if is_plain else _load_readable_surface(target)
+    surface = None if is_plain else load_readable_surface(target)
     if surface is not None:
         review(written, surface, remembered, read_generated_bodies(target), problems)
         if not is_lost:
             _tell_unrecorded(written, remembered, problems)
     return len(problems) > before
-
-
-def _load_readable_surface(target: Path) -> Surface | None:
-    """Load the tool surface of a project; None if a file of it is lost, which is reported apart."""
-    # Imported here: `check` of a project without overrides compares no schemas.
-    from mcpgen.changelog import SurfaceUnreadableError
-    from mcpgen.pipeline.project.project_folder import load_surface
-
-    try:
-        return load_surface(target)
-    except SurfaceUnreadableError:
-        return None
 
 
 def _report_missing_extra(target: Path, written: HandWritten, problems: Problems) -> None:

@@ -101,7 +101,8 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
     except LockUnreadableError as error:
         why_not = str(error)
     try:
-        lock = recover_lock(content, _read_issued_names(target))
+        published = _read_published_tools(target)
+        lock = recover_lock(content, {tool.operation: name for name, tool in published.items()})
     except LockTooNewError as error:
         _refuse_newer(error, at, problems)
         return None
@@ -116,11 +117,6 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
     return FoundLock(lock, is_lost=not lock.files, is_recovered=True)
 
 
-def _read_issued_names(target: Path) -> dict[str, str]:
-    """Return the names of the tools as clients know them, by operation; {} if that is lost."""
-    return {tool.operation: name for name, tool in _read_published_tools(target).items()}
-
-
 def read_published_arguments(target: Path) -> dict[str, frozenset[str]]:
     """Return the names of the tools' arguments as clients know them, by operation."""
     return {
@@ -130,13 +126,7 @@ def read_published_arguments(target: Path) -> dict[str, frozenset[str]]:
 
 
 def _read_published_tools(target: Path) -> Mapping[str, SurfaceTool]:
-    # Imported here: `check` does without.
-    from mcpgen.changelog import SurfaceUnreadableError
-
-    try:
-        found = load_surface(target)
-    except SurfaceUnreadableError:
-        return {}
+    found = load_readable_surface(target)
     return {} if found is None else found.handled
 
 
@@ -281,6 +271,14 @@ def load_surface(target: Path) -> Surface | None:
         OSError: a file cannot be read.
     """
     return _parse(_read_files(target))
+
+
+def load_readable_surface(target: Path) -> Surface | None:
+    """Read the surface of the project at `target`; None if it is missing or damaged."""
+    try:
+        return load_surface(target)
+    except SurfaceUnreadableError:
+        return None
 
 
 def require_surface(target: Path) -> Surface:
