@@ -19,11 +19,12 @@ from mcpgen.emit.output_checks import prove_contents, prove_paths
 from mcpgen.emit.runtime_wheel import make_runtime_wheel
 from mcpgen.emit.skeleton import AnswerRefusedError, load_copier, render_skeleton
 from mcpgen.ir.file_set import FileSet, Owner, PlannedFile
+from mcpgen.ir.first_steps import FirstSteps
 from mcpgen.ir.manifest import MANIFEST_SCHEMA_FILE
 from mcpgen.ir.templates import template_root
 from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.pipeline.forked import Forked, ForkedAhead
-from mcpgen.pipeline.inputs import Inputs, PlannedProject, Project
+from mcpgen.pipeline.inputs import FirstManifest, Inputs, PlannedProject, Project
 from mcpgen.pipeline.manifest_schema import render_manifest_schema
 from mcpgen.pipeline.options import Progress
 from mcpgen.pipeline.parse import pause_garbage_collection
@@ -102,18 +103,15 @@ def render_project(
 
 def _describe_project(planned: PlannedProject, inputs: Inputs) -> dict[str, SafeText]:
     """Return what the skeleton's templates show."""
-    plan, first = planned.plan, inputs.first
-    root = next(iter(planned.files.documents_by_path), "")
-    if first is None:
-        return skeleton_facts(plan, root, schema_file=inputs.schema_file)
+    plan, first = planned.plan, inputs.first or FirstManifest()
     decided = {name for credential in planned.credentials for name in credential.parameters}
     return skeleton_facts(
         plan,
-        root,
+        next(iter(planned.files.documents_by_path), ""),
         include=first.include,
         exclude=first.exclude,
         credentials=planned.credentials,
-        steps=first_steps(plan, decided),
+        steps=first_steps(plan, decided) if inputs.first else FirstSteps(),
         schema_file=inputs.schema_file,
     )
 
