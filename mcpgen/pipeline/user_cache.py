@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -21,6 +22,13 @@ def user_cache() -> Path:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "mcpgen"
+
+
+def touch(entry: Path) -> None:
+    """Create an empty entry of the cache; ignore a cache that cannot be written."""
+    with contextlib.suppress(OSError):
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        entry.touch()
 
 
 def code_digest() -> str:

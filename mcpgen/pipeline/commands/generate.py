@@ -35,7 +35,7 @@ from mcpgen.pipeline.project.report_changes import (
     report_changes,
 )
 from mcpgen.pipeline.project.surfaces import read_last_surface
-from mcpgen.pipeline.user_cache import code_digest, user_cache
+from mcpgen.pipeline.user_cache import code_digest, touch, user_cache
 
 
 def note_current(report: Report, cache: Path | None) -> None:
@@ -49,9 +49,7 @@ def note_current(report: Report, cache: Path | None) -> None:
         return
     note = _note(report.target, cache)
     if note is not None:
-        with contextlib.suppress(OSError):
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.touch()
+        touch(note)
 
 
 def is_known_current(target: Path, cache: Path | None) -> bool:

@@ -21,7 +21,7 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.emit.lockfile import sha256
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.project_folder import read_file
-from mcpgen.pipeline.user_cache import code_digest, user_cache
+from mcpgen.pipeline.user_cache import code_digest, touch, user_cache
 from mcpgen.text.prose import text_lines
 
 TIMEOUT_SECONDS = 60  # for imports that take long; a server of generated code alone takes 0.2
@@ -42,7 +42,8 @@ def check_loading(target: Path, problems: Problems, cache: Path | None = None) -
         return False
     failure = _load(target, package.name)
     if not failure:
-        _keep(note)
+        if note is not None:
+            touch(note)
         return False
     return _report(failure, target, problems)
 
@@ -68,13 +69,6 @@ def _note(target: Path, package: Path, cache: Path | None) -> Path | None:
                 parts.append(f"{name} {sha256(path.read_bytes())}".encode())
         return (cache or user_cache()) / "loaded" / sha256(b"\n".join(parts))
     return None
-
-
-def _keep(note: Path | None) -> None:
-    if note is not None:
-        with contextlib.suppress(OSError):  # a cache that cannot be written costs time
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.touch()
 
 
 def _load(target: Path, package: str) -> Mapping[str, str]:
