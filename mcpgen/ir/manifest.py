@@ -270,6 +270,11 @@ class SourceEntry(Entry, frozen=True):
         ),
     ] = None
 
+    @property
+    def label(self) -> str:
+        """What commands call the source: its name, or the path of its document."""
+        return self.name or self.document
+
 
 class Match(Entry, frozen=True, rename={"operation_id": "operationId"}):
     """The operations that match every glob given."""

@@ -270,7 +270,8 @@ def _decide_credentials(
     """Decide about hidden credentials and their destinations, and plan again if that matters."""
     found = find_hidden_credentials(plan)
     if found:
-        found = tuple(map(first.decide or credentials.take_certain, found))
+        # Without a user who decides, only what the document leaves no doubt about is active.
+        found = tuple(map(first.decide, found)) if first.decide else found
         api, policy = credentials.with_credentials(api, policy, found, problems)
         plan = plan_server(api, policy, problems, strict=inputs.options.strict)
         credentials.report_decided(found, plan, problems)

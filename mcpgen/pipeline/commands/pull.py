@@ -150,7 +150,9 @@ class _Run:
         self._problems = problems
         self._progress = progress
         self._accepted = accepted
-        self._lock = self._read_lock()
+        if is_interrupted(target):
+            raise StoppedError(report_interrupted(target, problems))
+        self._lock = require_lock(target, problems, if_lost=Outcome.CONFLICT)
         self._intent = read_intent(target, problems)
         sources = identify_sources(self._intent, self._lock, problems)
         self._sources = {source.entry.document: source for source in sources}
@@ -268,11 +270,6 @@ class _Run:
         """Where the document for this path is fetched from."""
         return self._given or locate_source(self._find_origin(path).source, self._target)
 
-    def _read_lock(self) -> Lock:
-        if is_interrupted(self._target):
-            raise StoppedError(report_interrupted(self._target, self._problems))
-        return require_lock(self._target, self._problems, if_lost=Outcome.CONFLICT)
-
     def _choose_documents(self) -> list[str]:
         """Return the paths of the documents to fetch.
 
@@ -295,7 +292,7 @@ class _Run:
             self._given = given
             return [entry.document]
         if len(self._sources) > 1:
-            labels = [source.label for source in self._sources.values()]
+            labels = [source.entry.label for source in self._sources.values()]
             self._problems.error(
                 "several-documents",
                 f"{self._target} has {len(labels)} documents, and {self._given} could be any",
@@ -317,7 +314,7 @@ class _Run:
                     f"{path} was skipped: {LOCK_FILE} does not record where it comes from",
                     at=self._intent.locate(("sources", str(number), "document")),
                     why="it was put into the project by hand, and stays as it is",
-                    help=f"record it: `mcpgen pull {self._target} {source.label}=SOURCE`",
+                    help=f"record it: `mcpgen pull {self._target} {source.entry.label}=SOURCE`",
                 )
         return known
 
@@ -334,7 +331,7 @@ class _Run:
         source = self._find_source(path)
         self._progress(f"fetching {source}")
         if not is_url(source) and not Path(source).is_file():
-            several = f"{self._sources[path].label}=" if len(self._sources) > 1 else ""
+            several = f"{self._sources[path].entry.label}=" if len(self._sources) > 1 else ""
             self._problems.error(
                 "unreachable",
                 f"there is no file {source}",

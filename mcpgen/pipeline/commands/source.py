@@ -30,7 +30,6 @@ from mcpgen.pipeline.project.sources import (
     describe_source,
     find_entry,
     identify_sources,
-    label_of,
     server_word,
     settings_of,
 )
@@ -186,7 +185,7 @@ class _Run(Struct, frozen=True):
 
         entry = find_entry(self.intent.manifest, name)
         if entry is None:
-            labels = [source.label for source in self.sources]
+            labels = [source.entry.label for source in self.sources]
             self.problems.error(
                 "unknown-source",
                 f"{self.target} has no source `{name}`",
@@ -212,9 +211,9 @@ class _Run(Struct, frozen=True):
         # Nobody else may have a document that was put here by hand.
         kept = frozenset() if removed.source else frozenset(removed.sha256)
         edit = Edit(manifest, lock, kept=kept)
-        change = self._change(label_of(entry), edit, self.problems)
+        change = self._change(entry.label, edit, self.problems)
         if change.prepared is None:
-            self._report_dependents(label_of(entry))
+            self._report_dependents(entry.label)
         else:
             self._report_leftovers(entry, kept)
         return change
@@ -256,7 +255,7 @@ class _Run(Struct, frozen=True):
             if is_known:
                 self.problems.error(
                     "source-exists",
-                    f"`{own_path or origin}` is the source `{source.label}` already",
+                    f"`{own_path or origin}` is the source `{source.entry.label}` already",
                     at=self.intent.locate(("sources", str(number))),
                     why="its tools would be there twice",
                     help=f"`mcpgen pull {self.target}` fetches it anew",

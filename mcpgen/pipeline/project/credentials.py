@@ -34,11 +34,6 @@ Decide = Callable[[HiddenCredential], HiddenCredential]
 """Decides about one credential: `is_certain` of what it returns makes the entry active."""
 
 
-def take_certain(credential: HiddenCredential) -> HiddenCredential:
-    """Decide without a user: what the document leaves no doubt about becomes active."""
-    return credential
-
-
 def with_credentials(
     api: Api, policy: Policy, credentials: Sequence[HiddenCredential], problems: Problems
 ) -> tuple[Api, Policy]:

@@ -35,11 +35,6 @@ class Source(Struct, frozen=True):
     settings: str  # follows the server's prefix in its settings
 
     @property
-    def label(self) -> str:
-        """What a command calls it."""
-        return label_of(self.entry)
-
-    @property
     def origin(self) -> LockedDocument:
         """What to record of its document, with its identity."""
         return replace(self.locked, name=self.name, settings=self.settings)
@@ -68,11 +63,6 @@ class Source(Struct, frozen=True):
 def server_word(manifest: Manifest) -> str:
     """Return the name of the server as a source would have it."""
     return manifest.server.name.replace("-", "_")
-
-
-def label_of(entry: SourceEntry) -> str:
-    """Return what a command calls a source: its name, or the path of its document."""
-    return entry.name or entry.document
 
 
 def find_entry(manifest: Manifest, label: str) -> SourceEntry | None:
@@ -180,7 +170,7 @@ def _check_distinct(
         elif settings_count[setting] > 1:
             problems.error(
                 "source-name",
-                f"`{label_of(entry)}` shares the settings of another source",
+                f"`{entry.label}` shares the settings of another source",
                 at=at,
                 why=f"both would read `…_{setting}BASE_URL`",
                 help="give the source that you added last another `name`",
