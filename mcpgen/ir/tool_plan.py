@@ -19,7 +19,8 @@ from mcpgen.ir.api import (
     SkippedOperation,
 )
 from mcpgen.ir.credentials import CredentialDestination
-from mcpgen.ir.manifest import DEFAULT_BUDGET, EffectiveEntry, PollEntry
+from mcpgen.ir.manifest import DEFAULT_BUDGET
+from mcpgen.ir.manifest_entries import EffectiveEntry, PollEntry
 from mcpgen.ir.workflow import WORKFLOW_PREFIX, Action, Condition, Criterion, ObjectOf, Value
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 from mcpgen.text.identifiers import Identifier

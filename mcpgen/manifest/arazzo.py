@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
-from mcpgen.ir.manifest import WorkflowEntry
+from mcpgen.ir.manifest_entries import WorkflowEntry
 from mcpgen.ir.workflow import Action, Criterion, ObjectOf, Step, StepArgument, Tokens, Workflow
 from mcpgen.jsonschema.types import JsonSchema, JsonValue
 from mcpgen.manifest import arazzo_document as arazzo

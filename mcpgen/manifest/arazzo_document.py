@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from mcpgen.ir.manifest import JsonSchema, Text
+from mcpgen.ir.manifest_entries import JsonSchema, Text
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_\-]+$")]
 

@@ -16,7 +16,8 @@ from mcpgen.diagnostics import Location, Problems, RejectedError
 from mcpgen.ir.api import Api, ApiSource, DeclaredRequest, Server
 from mcpgen.ir.document import Document, SourceFile
 from mcpgen.ir.file_set import MANIFEST_FILE
-from mcpgen.ir.manifest import LocatedManifest, ToolEntry
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.manifest_entries import ToolEntry
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.manifest.input_mapping import Mapped, map_inputs
 from mcpgen.openapi.lower.join import join_apis, with_schema_names

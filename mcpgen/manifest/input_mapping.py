@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from mcpgen.diagnostics import did_you_mean
 from mcpgen.ir.api import InputRef
-from mcpgen.ir.manifest import ToolEntry
+from mcpgen.ir.manifest_entries import ToolEntry
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue
 
 _EXPRESSION = re.compile(r"\$inputs\.([A-Za-z_][A-Za-z0-9_]{0,63})\Z")

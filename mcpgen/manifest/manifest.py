@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from mcpgen.contract.http_names import is_reserved_header
 from mcpgen.diagnostics import Problems, RejectedError
 from mcpgen.ir.file_set import MANIFEST_FILE
-from mcpgen.ir.manifest import EFFECTS, HeaderEntry, LocatedManifest, Manifest, Tokens, is_bulk_key
+from mcpgen.ir.manifest import HeaderEntry, LocatedManifest, Manifest
+from mcpgen.ir.manifest_entries import EFFECTS, Tokens, is_bulk_key
 from mcpgen.manifest.typed_file import TypedFile, read_typed
 from mcpgen.openapi.source.secrets import has_token_shape
 from mcpgen.text.secret_names import is_secret_name

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from mcpgen.diagnostics import Location, Problems, RejectedError, did_you_mean
-from mcpgen.ir.manifest import LocatedManifest, StepEntry, WorkflowEntry
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.manifest_entries import StepEntry, WorkflowEntry
 from mcpgen.ir.workflow import (
     Action,
     Criterion,

@@ -19,7 +19,8 @@ from mcpgen.emit.write import BusyError, RefusedError, is_interrupted, lock_proj
 from mcpgen.ir.credentials import HiddenCredential
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, MANIFEST_FILE
-from mcpgen.ir.manifest import LocatedManifest, SourceEntry, is_bulk_key
+from mcpgen.ir.manifest import LocatedManifest, SourceEntry
+from mcpgen.ir.manifest_entries import is_bulk_key
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 from mcpgen.pipeline.commands.generate import Edit, Prepared, note_current, prepare, write_prepared
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, Report, StoppedError

@@ -11,11 +11,8 @@ from mcpgen.diagnostics import Location, Problems
 from mcpgen.ir.api import Api
 from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
 from mcpgen.ir.file_set import MANIFEST_FILE
-from mcpgen.ir.manifest import (
-    LocatedManifest,
-    OperationEntry,
-    SourceEntry,
-)
+from mcpgen.ir.manifest import LocatedManifest, SourceEntry
+from mcpgen.ir.manifest_entries import OperationEntry
 from mcpgen.ir.tool_plan import EnvironmentVariable, ServerPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.manifest.source_security import with_source_security

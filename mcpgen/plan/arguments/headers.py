@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError, Place, Problems
 from mcpgen.ir.api import Operation, Parameter
-from mcpgen.ir.manifest import HeaderEntry, Tokens
+from mcpgen.ir.manifest import HeaderEntry
+from mcpgen.ir.manifest_entries import Tokens
 from mcpgen.ir.tool_plan import Fixed, SettingUse
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError, Place, Problems
 from mcpgen.ir.api import Operation, Parameter
-from mcpgen.ir.manifest import EffectiveEntry
-from mcpgen.ir.manifest_entries import KEY_METHODS
+from mcpgen.ir.manifest_entries import KEY_METHODS, EffectiveEntry
 from mcpgen.ir.workflow import Workflow
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples

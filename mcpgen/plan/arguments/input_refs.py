@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from mcpgen.absent import ABSENT
 from mcpgen.ir.api import DeclaredRequest, InputRef, Operation
-from mcpgen.ir.manifest import Manifest, OperationEntry
+from mcpgen.ir.manifest import Manifest
+from mcpgen.ir.manifest_entries import OperationEntry
 from mcpgen.ir.tool_plan import Fixed
 from mcpgen.jsonschema.direction import Shape
 from mcpgen.jsonschema.types import JsonObject, JsonSchema, JsonValue

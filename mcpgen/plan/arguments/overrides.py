@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError, did_you_mean
 from mcpgen.ir.api import MediaType, Operation, Parameter
-from mcpgen.ir.manifest import OperationEntry, ParameterEntry
+from mcpgen.ir.manifest_entries import OperationEntry, ParameterEntry
 from mcpgen.ir.tool_plan import Fixed, SettingUse
 from mcpgen.jsonschema.direction import Shape, Shapes
 from mcpgen.jsonschema.samples import Samples

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mcpgen.contract import failures
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import Operation, SecurityScheme
-from mcpgen.ir.manifest import PollEntry
+from mcpgen.ir.manifest_entries import PollEntry
 from mcpgen.ir.tool_plan import ResultPolicies, ServerPlan, ToolPlan
 from mcpgen.jsonschema.samples import CannotSampleError
 from mcpgen.jsonschema.types import JsonObject, JsonSchema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mcpgen.diagnostics import Location, Problems, did_you_mean
-from mcpgen.ir.manifest import OperationEntry
+from mcpgen.ir.manifest_entries import OperationEntry
 from mcpgen.ir.tool_plan import ToolPlan
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.entries import find_entry_key

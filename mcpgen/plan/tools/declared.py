@@ -10,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems, did_you_mean
-from mcpgen.ir.manifest import LocatedManifest, PromptEntry, ResourceEntry
+from mcpgen.ir.manifest import LocatedManifest
+from mcpgen.ir.manifest_entries import PromptEntry, ResourceEntry
 from mcpgen.ir.tool_plan import DeclaredPlan, ServerPlan, ToolPlan
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.tools.entries import find_entry_key, names_of

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from mcpgen.ir.api import ApiInfo, Operation
-from mcpgen.ir.manifest import OperationEntry
+from mcpgen.ir.manifest_entries import OperationEntry
 from mcpgen.ir.tool_plan import ServerPlan, ToolPlan
 from mcpgen.plan.naming.words import is_latin
 from mcpgen.text.prose import (

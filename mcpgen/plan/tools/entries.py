@@ -14,14 +14,8 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, Problems, did_you_mean
 from mcpgen.ir.api import Operation, SkippedOperation
-from mcpgen.ir.manifest import (
-    EffectiveEntry,
-    LocatedManifest,
-    Manifest,
-    OperationEntry,
-    Tokens,
-    is_bulk_key,
-)
+from mcpgen.ir.manifest import LocatedManifest, Manifest
+from mcpgen.ir.manifest_entries import EffectiveEntry, OperationEntry, Tokens, is_bulk_key
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.types import JsonObject
 from mcpgen.plan.arguments.input_refs import build_entry

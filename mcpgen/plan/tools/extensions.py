@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Problems
 from mcpgen.ir.api import VENDOR_EXTENSIONS, ExtensionPrompt, Operation, VendorExtensions
-from mcpgen.ir.manifest import AnnotationsEntry, OperationEntry
+from mcpgen.ir.manifest_entries import AnnotationsEntry, OperationEntry
 from mcpgen.ir.tool_plan import DeclaredPlan
 from mcpgen.jsonschema.types import JsonObject, JsonValue
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from msgspec import UNSET, Struct
 
 from mcpgen.ir.first_steps import FirstSteps
-from mcpgen.ir.manifest import is_bulk_key
+from mcpgen.ir.manifest_entries import is_bulk_key
 from mcpgen.ir.tool_plan import Argument, ServerPlan, ToolPlan
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import CannotSampleError, Samples

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import Location, OperationRefusedError
 from mcpgen.ir.api import SAFE_METHODS, Operation
-from mcpgen.ir.manifest import EffectiveEntry, PollEntry, ResultEntry
+from mcpgen.ir.manifest_entries import EffectiveEntry, PollEntry, ResultEntry
 from mcpgen.ir.tool_plan import Annotation, Argument, Pagination, ResultPolicies
 from mcpgen.jsonschema.direction import Shapes
 from mcpgen.jsonschema.samples import Samples

@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 
 from mcpgen.diagnostics import Problems, did_you_mean
 from mcpgen.ir.api import Operation
-from mcpgen.ir.manifest import Match, OperationEntry, SelectRule
+from mcpgen.ir.manifest import Match, SelectRule
+from mcpgen.ir.manifest_entries import OperationEntry
 from mcpgen.plan.policy import Policy
 from mcpgen.plan.tools.entries import find_entry_key, names_of
 

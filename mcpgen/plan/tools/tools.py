@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from mcpgen.diagnostics import OperationRefusedError, Problems
 from mcpgen.ir.api import Operation
-from mcpgen.ir.manifest import EffectiveEntry
+from mcpgen.ir.manifest_entries import EffectiveEntry
 from mcpgen.ir.tool_plan import Argument, Fixed, Pagination, ResultPolicies, ToolPlan
 from mcpgen.plan.arguments.arguments import explain_unsendable, plan_arguments, select_media_types
 from mcpgen.plan.arguments.declared_defaults import DeclaredDefaults
