@@ -34,6 +34,8 @@ class _Fault(Struct, frozen=True):
 
 
 _SPACE = "free some space there"
+_ACCESS = "see to it that you can read and write there"
+_PROGRAMS = "end other programs"
 _FAULTS = {
     errno.ENOSPC: _Fault("no-space", "no space left on the disk", _SPACE, can_move=True),
     errno.EDQUOT: _Fault(
@@ -50,12 +52,8 @@ _FAULTS = {
         "choose a folder that you can write to",
         can_move=True,
     ),
-    errno.EACCES: _Fault(
-        "no-permission", "permission denied", "see to it that you can read and write there"
-    ),
-    errno.EPERM: _Fault(
-        "no-permission", "operation not permitted", "see to it that you can read and write there"
-    ),
+    errno.EACCES: _Fault("no-permission", "permission denied", _ACCESS),
+    errno.EPERM: _Fault("no-permission", "operation not permitted", _ACCESS),
     errno.ENAMETOOLONG: _Fault(
         "name-too-long", "a path is too long for the file system", "choose a shorter path"
     ),
@@ -64,14 +62,10 @@ _FAULTS = {
         "too many files are open in this process",
         "raise the limit: `ulimit -n 1024`",
     ),
-    errno.ENFILE: _Fault(
-        "open-files-limit", "too many files are open on this machine", "end other programs"
-    ),
+    errno.ENFILE: _Fault("open-files-limit", "too many files are open on this machine", _PROGRAMS),
     errno.EIO: _Fault("disk-failed", "the disk failed to read or write", "check the disk"),
-    errno.ENOMEM: _Fault("no-memory", "no memory left", "end other programs"),
-    errno.EAGAIN: _Fault(
-        "process-limit", "no further process can be started", "end other programs"
-    ),
+    errno.ENOMEM: _Fault("no-memory", "no memory left", _PROGRAMS),
+    errno.EAGAIN: _Fault("process-limit", "no further process can be started", _PROGRAMS),
 }
 _TEMPORARY = _Fault(
     "no-temporary-folder",
