@@ -6,17 +6,15 @@ The JSON Schema of the file is made from these types.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.manifest_entries import key
+from mcpgen.ir.manifest_entries import Text, key
+from mcpgen.jsonschema.types import JsonObject
 
 TESTS_FILE = "mcpgen.tests.yaml"
-
-JsonObject: TypeAlias = dict[str, Any]
-Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
 class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from mcpgen.diagnostics import Location
-from mcpgen.ir.manifest_entries import key
+from mcpgen.ir.manifest_entries import Entry, Text, key
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
@@ -67,7 +67,6 @@ class VersionPin(Struct, frozen=True):
 WORKSPACE_FILE = "mcpgen-workspace.yaml"
 
 Column: TypeAlias = Literal["server", "api", "version", "tools", "tokens", "owner", "tests"]
-Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Glob: TypeAlias = Annotated[
     str,
     Meta(min_length=1, description="A pattern of folders, relative to the workspace file."),
@@ -82,11 +81,7 @@ Owners: TypeAlias = Owner | Annotated[tuple[Owner, ...], Meta(min_length=1)]
 INVENTORY_COLUMNS: tuple[Column, ...] = get_args(Column)
 
 
-class _Entry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A mapping of the workspace file."""
-
-
-class DefaultsEntry(_Entry, frozen=True):
+class DefaultsEntry(Entry, frozen=True):
     """Defaults of the servers. All but `owner` are answers to questions of `mcpgen new`."""
 
     owner: Annotated[
@@ -111,13 +106,13 @@ class DefaultsEntry(_Entry, frozen=True):
         return {question: answer for question, answer in given.items() if answer is not None}
 
 
-class FileEntry(_Entry, frozen=True):
+class FileEntry(Entry, frozen=True):
     """A file of the workspace in which mcpgen maintains a block."""
 
     file: Annotated[Text, key("The path of the file, relative to the workspace file.", "README.md")]
 
 
-class SchemaEntry(_Entry, frozen=True):
+class SchemaEntry(Entry, frozen=True):
     """The file with the JSON Schema of `mcpgen.yaml`, for editors. New servers refer to it."""
 
     file: Annotated[
@@ -135,7 +130,7 @@ class InventoryEntry(FileEntry, frozen=True):
     ] = INVENTORY_COLUMNS
 
 
-class WorkspaceFile(_Entry, frozen=True):
+class WorkspaceFile(Entry, frozen=True):
     """The servers of a workspace, and their common settings."""
 
     version: Annotated[Literal[1], key("The version of this format.", 1)]
@@ -163,7 +158,7 @@ class WorkspaceFile(_Entry, frozen=True):
             "Owners by glob of server folders; the last matching glob counts.",
             {"servers/*": "@org/platform", "servers/billing": ["@org/billing", "@alice"]},
         ),
-    ] = {}
+    ] = field(default_factory=dict)
     inventory: Annotated[
         InventoryEntry | None,
         key("The file in which mcpgen keeps a table of the servers.", {"file": "README.md"}),
