@@ -146,11 +146,7 @@ class _Text:
         self.text = self.text[:start] + text + self.text[end:]
 
     def finish(self, wanted: dict[str, Any]) -> bytes:
-        """Return the edited manifest.
-
-        Raises:
-            ManifestEditError: it does not say what it should.
-        """
+        """Return the edited manifest, after a check that it says what it should."""
         try:
             is_right = yaml.safe_load(self.text) == wanted
         except yaml.YAMLError as error:

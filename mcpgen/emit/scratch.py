@@ -73,9 +73,5 @@ def _open_folder(folder: Path) -> Iterator[int]:
 
 
 def _lock(handle: int) -> None:
-    """Lock an open folder.
-
-    Raises:
-        OSError: another process has locked it, or the file system has no such locks.
-    """
+    """Lock an open folder; OSError if it is locked, or the file system has no such locks."""
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

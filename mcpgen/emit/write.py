@@ -255,11 +255,7 @@ def lock_project(target: Path) -> Iterator[None]:
 
 
 def _open_locked(mark: Path) -> int:
-    """Open the file and lock it.
-
-    Raises:
-        BusyError: another process has locked it.
-    """
+    """Open the file and lock it; BusyError if another process has locked it."""
     while True:
         # `exist_ok` would check again, when another run may have removed the folder.
         with contextlib.suppress(FileExistsError):

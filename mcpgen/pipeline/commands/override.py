@@ -81,11 +81,7 @@ class _Run(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def plan(self) -> ServerPlan:
-        """The plan of the inputs as they are now.
-
-        Raises:
-            RejectedError: one of them is not understood.
-        """
+        """The plan of the inputs as they are now."""
         # Imported here: the stages load a validator, templates and YAML; `ack` does without.
         from mcpgen.pipeline.build import plan_project
 
@@ -239,12 +235,7 @@ def _write_override(run: _Run, found: _Operation, *, replaces: bool) -> Override
 def _with_stub(
     run: _Run, found: _Operation, made: _Generated, *, has_body: bool
 ) -> tuple[str, PlannedFile]:
-    """Give the module of `handlers/` with the override at its end, and what that is called.
-
-    Raises:
-        SyntaxError: what lies there is no Python.
-        ValueError: it is no text in UTF-8.
-    """
+    """Return the override's name, and the module of `handlers/` with the override at its end."""
     # Imported here: `check` does without templates and the formatter.
     from mcpgen.emit.handler_file import names_in, with_function
     from mcpgen.render.stub import override_stub
@@ -292,12 +283,7 @@ class _Generated(Struct, frozen=True):
 
 
 def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
-    """Find the generated handler; None where it was deleted.
-
-    Raises:
-        SyntaxError: its module was edited, and is no Python.
-        UnicodeDecodeError: its module was edited, and is no UTF-8.
-    """
+    """Find the generated handler, in a module that may be edited; None if it was deleted."""
     from mcpgen.manifest.handlers import list_classes, read_handler
 
     marker = f'@tools.handler("{found.tool_name}")'

@@ -319,11 +319,7 @@ class _Run:
         return known
 
     def _load(self, path: str) -> Document:
-        """Load the document for this path.
-
-        Raises:
-            NotModifiedError: the project has it already.
-        """
+        """Load the document for this path; NotModifiedError if the project has it already."""
         from mcpgen.openapi.source.fetch import UnreachableError
         from mcpgen.openapi.source.load import load
         from mcpgen.openapi.source.urls import is_url

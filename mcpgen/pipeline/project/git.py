@@ -81,11 +81,7 @@ def read_tree_at(
 
 
 def _require_success(done: subprocess.CompletedProcess[bytes]) -> bytes:
-    """Give what a git command printed.
-
-    Raises:
-        GitUnusableError: it failed; with the first line of what it said.
-    """
+    """Return what a git command printed; GitUnusableError, with its first line, if it failed."""
     if done.returncode == 0:
         return done.stdout
     said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
