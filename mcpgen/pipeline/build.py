@@ -26,6 +26,7 @@ from mcpgen.ir.tool_plan import ServerPlan
 from mcpgen.manifest.arazzo import ArazzoDocuments
 from mcpgen.manifest.declared_tools import lower_declared
 from mcpgen.manifest.source_security import with_source_security
+from mcpgen.manifest.typed_file import TypedFile
 from mcpgen.manifest.workflows import read_workflows
 from mcpgen.openapi.lower.join import join_apis, qualify_names
 from mcpgen.openapi.source.load import load
@@ -54,7 +55,6 @@ from mcpgen.plan.tools.targets import check_targets
 
 if TYPE_CHECKING:
     from mcpgen.manifest.overlay import OverlayFile
-    from mcpgen.manifest.typed_file import TypedFile
 
 # `new` and `pull` run openapi-spec-validator on larger documents; `generate` would spend most of
 # its time on it at each change of the document.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from mcpgen.emit.lockfile import Lock, LockedDocument
+from mcpgen.ir.file_set import FileSet
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.pipeline.options import BuildOptions
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:  # `check` builds nothing, and starts faster without these
     from mcpgen.emit.merge.merge import Skeletons
     from mcpgen.ir.credentials import HiddenCredential
     from mcpgen.ir.document import Document
-    from mcpgen.ir.file_set import FileSet
     from mcpgen.ir.tool_plan import ServerPlan
     from mcpgen.pipeline.parse import ParsedDocument
     from mcpgen.pipeline.project.credentials import Confirm, Decide

@@ -10,7 +10,7 @@ from mcpgen.cli.commands.override import finish
 from mcpgen.cli.options import Directory, DryRun, Operation, command
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,7 +27,6 @@ def ack(
 ) -> int:
     """Accept that an overridden operation changed, after a review of its override."""
     from mcpgen.pipeline.commands.override import ack as accept
-    from mcpgen.pipeline.options import GenerateOptions
 
     with printer.progress() as progress:
         report = accept(directory, operation, GenerateOptions(dry_run=dry_run), progress)

@@ -10,7 +10,7 @@ import typer
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import Directory, FailOnLevel, command
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 if TYPE_CHECKING:
     from mcpgen.changelog import Level
@@ -52,7 +52,6 @@ def changelog(
         raise UsageError("--markdown, --github and --json are three forms of one answer")
     from mcpgen.changelog import Level, formats
     from mcpgen.pipeline.commands.changelog import changelog as find_changes
-    from mcpgen.pipeline.options import GenerateOptions
 
     level = Level[fail_on.name] if fail_on else None
     with printer.progress() as progress:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,7 @@ from mcpgen.cli.options import Diff, Directory, DryRun, command
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.summary import describe_cost
 from mcpgen.cli.output.visible import visible
-from mcpgen.pipeline.options import Outcome
-
-if TYPE_CHECKING:
-    from mcpgen.pipeline.options import Report
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Report
 
 _YES_NO = {True: "yes", False: "no"}  # as the skeleton's questions are answered
 
@@ -48,7 +45,6 @@ def generate(
     """
     from mcpgen.cli.output.summary import collect_changelog_facts
     from mcpgen.pipeline.commands.generate import generate as generate_package
-    from mcpgen.pipeline.options import GenerateOptions
 
     answers = {} if vendor_runtime is None else {"vendor_runtime": _YES_NO[vendor_runtime]}
     options = GenerateOptions(dry_run=dry_run, force=force, diff=diff, answers=answers)

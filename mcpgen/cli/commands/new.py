@@ -10,11 +10,10 @@ import typer
 from mcpgen.cli.exit_codes import UsageError
 from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import Options, Outcome
 
 if TYPE_CHECKING:
     from mcpgen.ir.credentials import CredentialDestination, HiddenCredential
-    from mcpgen.pipeline.options import Options
 
 _Source = Annotated[
     str | None,
@@ -125,8 +124,6 @@ def new(
             "SOURCE is missing, and there is nobody to ask",
             help="`mcpgen new openapi.yaml`, with the path or the URL of your API description",
         )
-
-    from mcpgen.pipeline.options import Options
 
     options = Options(
         name=name,

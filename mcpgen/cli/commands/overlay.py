@@ -8,7 +8,7 @@ import typer
 
 from mcpgen.cli.options import command
 from mcpgen.cli.output.report import Printer
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,7 +31,6 @@ def suggest(
     import yaml
 
     from mcpgen.pipeline.commands.suggest_overlay import suggest as read
-    from mcpgen.pipeline.options import GenerateOptions
 
     with printer.progress() as progress:
         suggestion = read(source, GenerateOptions(external_validator=False), progress)

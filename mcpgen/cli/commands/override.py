@@ -10,7 +10,7 @@ import typer
 from mcpgen.cli.options import Directory, DryRun, Operation, command
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.commands.override import OverrideReport
@@ -41,7 +41,6 @@ def run_override(
 ) -> int:
     """Write an override, with `replaces` as a copy of the generated body."""
     from mcpgen.pipeline.commands.override import override as write_override
-    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(dry_run=is_dry_run)
     with printer.progress() as progress:

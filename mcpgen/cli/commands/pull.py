@@ -12,7 +12,7 @@ from mcpgen.cli.options import Directory, DryRun, Yes, command
 from mcpgen.cli.output.report import Printer
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.questions import confirm_write
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 if TYPE_CHECKING:
     from mcpgen.ir.document import Document
@@ -57,7 +57,6 @@ def pull(
     """
     from mcpgen.pipeline.commands.pull import PullResult, write_pull
     from mcpgen.pipeline.commands.pull import pull as pull_documents
-    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(force=force)
 

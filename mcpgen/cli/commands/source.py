@@ -11,11 +11,10 @@ from mcpgen.cli.options import Directory, DryRun, Yes, command
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
 from mcpgen.cli.questions import confirm_write
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome
 
 if TYPE_CHECKING:
     from mcpgen.pipeline.commands.source import SourceChange
-    from mcpgen.pipeline.options import GenerateOptions
 
 
 def add(
@@ -46,7 +45,6 @@ def add(
     mcpgen.yaml. The tools and settings of other sources do not change.
     """
     from mcpgen.pipeline.commands.source import add_source
-    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(dry_run=dry_run)
     with printer.progress() as progress:
@@ -71,7 +69,6 @@ def remove(
     on it. The tools and settings of other sources do not change.
     """
     from mcpgen.pipeline.commands.source import remove_source
-    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(dry_run=dry_run)
     with printer.progress() as progress:

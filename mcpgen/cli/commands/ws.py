@@ -13,12 +13,11 @@ from mcpgen.cli.exit_codes import EXIT_CODES
 from mcpgen.cli.options import Diff, DryRun, FailOnLevel, command
 from mcpgen.cli.output.report import Printer, format_count
 from mcpgen.cli.output.visible import visible
-from mcpgen.pipeline.options import Outcome
+from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress
 
 if TYPE_CHECKING:
     from mcpgen.factory.workspace.commands import Request, WorkspaceReport
     from mcpgen.factory.workspace.fleet import ServerResult
-    from mcpgen.pipeline.options import Progress
 
 _Servers = Annotated[
     list[str] | None,
@@ -102,7 +101,6 @@ def generate(
 
         fleet.begin()
     from mcpgen.factory.workspace import commands
-    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(dry_run=dry_run, diff=diff)
     request = _request(servers, affected, jobs)
@@ -153,7 +151,6 @@ def changelog(
     """Report what changed in the tools of servers, with a level for each change."""
     from mcpgen.changelog import Level
     from mcpgen.factory.workspace import commands
-    from mcpgen.pipeline.options import GenerateOptions
 
     level = Level[fail_on.name] if fail_on else None
     request = _request(servers, affected, jobs)
@@ -195,7 +192,6 @@ def upgrade(
 ) -> int:
     """Update servers with the installed mcpgen, within the pinned versions or a new pin."""
     from mcpgen.factory.workspace import commands
-    from mcpgen.pipeline.options import GenerateOptions
 
     options = GenerateOptions(dry_run=dry_run, diff=diff)
     request = _request(servers, jobs=jobs)

@@ -17,6 +17,7 @@ from mcpgen.emit.write import RefusedError, lock_project
 from mcpgen.ir.file_set import MANIFEST_FILE, Owner, PlannedFile
 from mcpgen.ir.manifest import LocatedManifest, Manifest, SelectRule, ServerEntry, SourceEntry
 from mcpgen.pipeline.commands.generate import note_current
+from mcpgen.pipeline.inputs import FirstManifest, Inputs, Project
 from mcpgen.pipeline.options import Options, Outcome, Progress, Report, StoppedError
 from mcpgen.pipeline.project.disk import report_refused
 from mcpgen.pipeline.project.project_folder import commit, make_lock, read_file, refuse_target
@@ -24,7 +25,6 @@ from mcpgen.pipeline.project.sources import describe_path, describe_source
 from mcpgen.pipeline.project.workspace import find_editor_schema
 
 if TYPE_CHECKING:
-    from mcpgen.pipeline.inputs import Project
     from mcpgen.pipeline.project.credentials import Confirm, Decide
 
 
@@ -138,7 +138,6 @@ def new(
         return _new_from_manifest(Path(source), target, options, problems, progress)
     # Imported here: the pipeline loads a validator, templates and YAML, which `check` never needs.
     from mcpgen.pipeline.build import build, vendor_document
-    from mcpgen.pipeline.inputs import FirstManifest, Inputs
     from mcpgen.pipeline.parse import parse_source
     from mcpgen.pipeline.server_name import check_server_name, choose_server_name
 
@@ -213,7 +212,6 @@ def new_by_hand(
     if refuse_target(target, problems):
         return Report(problems, Outcome.USAGE, target)
     from mcpgen.pipeline.build import build
-    from mcpgen.pipeline.inputs import Inputs
     from mcpgen.pipeline.server_name import check_server_name
 
     try:

@@ -6,7 +6,6 @@ import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,7 +27,14 @@ from mcpgen.ir.file_set import LOCK_FILE, FileSet, Owner, PlannedFile
 from mcpgen.ir.hand_written import HandlerSource, Hook, OverrideRecord
 from mcpgen.ir.surface import Surface, SurfaceTool
 from mcpgen.ir.tool_plan import ServerPlan
-from mcpgen.manifest.handlers import report_unreadable_module, short_path
+from mcpgen.manifest.handlers import (
+    list_classes,
+    read_handler,
+    report_unreadable_module,
+    restore_handler,
+    short_path,
+)
+from mcpgen.pipeline.inputs import Inputs
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.project.disk import report_refused, report_stop
 from mcpgen.pipeline.project.overrides import (
@@ -44,9 +50,6 @@ from mcpgen.pipeline.project.project_folder import (
     require_lock,
     require_surface,
 )
-
-if TYPE_CHECKING:
-    from mcpgen.pipeline.inputs import Inputs
 
 
 class OverrideReport(Struct, frozen=True):
@@ -284,7 +287,6 @@ class _Generated(Struct, frozen=True):
 
 def _find_generated(run: _Run, found: _Operation) -> _Generated | None:
     """Find the generated handler, in a module that may be edited; None if it was deleted."""
-    from mcpgen.manifest.handlers import list_classes, read_handler
 
     marker = f'@tools.handler("{found.tool_name}")'
     for file in handler_modules(run.target):
@@ -319,7 +321,6 @@ def _regenerate(run: _Run, path: str) -> str:
 
 
 def _restore(run: _Run, made: _Generated, tool: str) -> PlannedFile:
-    from mcpgen.manifest.handlers import restore_handler
 
     path = made.path
     text = restore_handler(made.text, made.pristine, tool)

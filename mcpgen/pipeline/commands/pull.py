@@ -17,11 +17,17 @@ from mcpgen.emit.reconcile import rescue_copy
 from mcpgen.emit.write import BusyError, RefusedError, is_interrupted, lock_project, write
 from mcpgen.ir.document import Document
 from mcpgen.ir.file_set import LOCK_FILE, RESCUE_FOLDER, FileSet, Owner, PlannedFile
+from mcpgen.openapi.source.urls import is_url
 from mcpgen.pipeline.commands.changelog import read_levels
 from mcpgen.pipeline.options import GenerateOptions, Outcome, Progress, StoppedError
 from mcpgen.pipeline.project.disk import report_interrupted, report_refused, report_stop
 from mcpgen.pipeline.project.project_folder import read_file, require_lock
-from mcpgen.pipeline.project.sources import describe_source, find_entry, locate_source
+from mcpgen.pipeline.project.sources import (
+    describe_source,
+    find_entry,
+    identify_sources,
+    locate_source,
+)
 from mcpgen.pipeline.project.surfaces import read_last_surface
 
 
@@ -143,7 +149,6 @@ class _Run:
     ) -> None:
         # Imported here: the manifest needs YAML, which `check` does without.
         from mcpgen.pipeline.project.read_inputs import read_intent
-        from mcpgen.pipeline.project.sources import identify_sources
 
         self._target = target
         self._options = options
@@ -322,7 +327,6 @@ class _Run:
         """Load the document for this path; NotModifiedError if the project has it already."""
         from mcpgen.openapi.source.fetch import UnreachableError
         from mcpgen.openapi.source.load import load
-        from mcpgen.openapi.source.urls import is_url
 
         source = self._find_source(path)
         self._progress(f"fetching {source}")

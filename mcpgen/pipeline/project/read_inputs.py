@@ -13,6 +13,7 @@ from mcpgen.ir.file_set import ANSWERS_FILE, MANIFEST_FILE
 from mcpgen.ir.manifest import LocatedManifest
 from mcpgen.ir.tests_file import TESTS_FILE, LocatedTests
 from mcpgen.manifest.manifest import read_manifest
+from mcpgen.manifest.typed_file import read_tests
 from mcpgen.pipeline.inputs import Inputs, Published
 from mcpgen.pipeline.options import BuildOptions
 from mcpgen.pipeline.project.overrides import find_named_call_types, read_project_handlers
@@ -72,7 +73,6 @@ def read_own_cases(target: Path, problems: Problems) -> LocatedTests | None:
 
 def parse_own_cases(content: bytes, target: Path, problems: Problems) -> LocatedTests | None:
     """Read the cases of the server at `target`; None, with problems, where the file is wrong."""
-    from mcpgen.manifest.typed_file import read_tests  # a validator and YAML
 
     upstream = json.loads(read_file(target, "tests/generated/upstream.json") or b"{}")
     described = upstream.get("operations", ())
