@@ -173,11 +173,8 @@ def format_figures(evidence: Mapping[str, Any]) -> str:
     said = [f"{count:,} {what}" for what, count in counts.items() if count or what == "passed"]
     sentences = [f"Tests: {', '.join(said)}."]
     if cases:
-        least, most, mean = (
-            min(cases.values()),
-            max(cases.values()),
-            sum(cases.values()) / len(cases),
-        )
+        least, most = min(cases.values()), max(cases.values())
+        mean = sum(cases.values()) / len(cases)
         sentences.append(
             f"Calls of each of the {len(cases):,} tools: {least} to {most}, {mean:.0f} on average."
         )

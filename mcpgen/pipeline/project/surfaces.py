@@ -57,7 +57,10 @@ def find_earlier_surface(target: Path, against: str | None, problems: Problems) 
     if path.is_dir():
         return _read_on_disk(path, against, problems)
     if path.is_file():
-        return EarlierSurface(_read_copy(path, against, problems), against)
+        try:  # a copy of the file that earlier versions of mcpgen stored the surface in
+            return EarlierSurface(read_surface(path.read_bytes()), against)
+        except SurfaceUnreadableError as error:
+            _reject(error, against, problems)
     return _read_at_revision(target, against, problems)
 
 
@@ -194,14 +197,6 @@ def _read_on_disk(folder: Path, found_in: str, problems: Problems) -> EarlierSur
         )
         raise StoppedError(Outcome.USAGE)
     return EarlierSurface(surface, found_in, find_package_version(partial(read_file, folder)))
-
-
-def _read_copy(path: Path, shown_as: str, problems: Problems) -> Surface:
-    """Read a copy of the file that earlier versions of mcpgen stored the surface in."""
-    try:
-        return read_surface(path.read_bytes())
-    except SurfaceUnreadableError as error:
-        _reject(error, shown_as, problems)
 
 
 def _reject(error: SurfaceUnreadableError, shown_as: str, problems: Problems) -> NoReturn:
