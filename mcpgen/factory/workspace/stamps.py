@@ -8,7 +8,6 @@ An empty cache costs time, but never changes a result.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import sys
@@ -20,7 +19,7 @@ from mcpgen.diagnostics import Problems
 from mcpgen.ir.file_set import LOCK_FILE
 from mcpgen.pipeline.project.evidence import README_FILE, set_figures
 from mcpgen.pipeline.project.project_folder import find_lock, read_file, toolchain
-from mcpgen.pipeline.user_cache import code_digest, user_cache
+from mcpgen.pipeline.user_cache import code_digest, touch, user_cache
 
 LEFT_BY_TOOLS = frozenset(
     {
@@ -68,11 +67,8 @@ class Stamps:
 
     def note(self, stamp: str) -> None:
         """Store the stamp of a clean run."""
-        if not stamp:
-            return
-        with contextlib.suppress(OSError):  # an unwritable cache only costs time
-            self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / stamp).touch()
+        if stamp:
+            touch(self._folder / stamp)
 
 
 def list_installed() -> str:
