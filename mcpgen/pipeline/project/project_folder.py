@@ -91,20 +91,23 @@ def find_lock(target: Path, problems: Problems) -> FoundLock | None:
             help="name the folder that `mcpgen new` made, or make one with `mcpgen new SOURCE`",
         )
         return None
+    why_not = f"{target} has no {LOCK_FILE}"
     try:
         if content is not None:
-            return FoundLock(parse_lock(content))
-        why_not = f"{target} has no {LOCK_FILE}"
-    except LockTooNewError as error:
-        _refuse_newer(error, at, problems)
-        return None
-    except LockUnreadableError as error:
-        why_not = str(error)
-    try:
+            try:
+                return FoundLock(parse_lock(content))
+            except LockUnreadableError as error:
+                why_not = str(error)
         published = _read_published_tools(target)
         lock = recover_lock(content, {tool.operation: name for name, tool in published.items()})
     except LockTooNewError as error:
-        _refuse_newer(error, at, problems)
+        problems.error(
+            "lock-too-new",
+            str(error),
+            at=at,
+            why="this mcpgen does not know what the newer one recorded, and would lose it",
+            help="upgrade mcpgen",
+        )
         return None
     problems.warning(
         "lock-unreadable" if lock.files else "lock-lost",
@@ -142,16 +145,6 @@ def require_lock(target: Path, problems: Problems, *, if_lost: Outcome = Outcome
     if found.is_recovered:
         raise StoppedError(if_lost if found.is_lost else Outcome.CONFLICT)
     return found.lock
-
-
-def _refuse_newer(error: LockTooNewError, at: Location, problems: Problems) -> None:
-    problems.error(
-        "lock-too-new",
-        str(error),
-        at=at,
-        why="this mcpgen does not know what the newer one recorded, and would lose it",
-        help="upgrade mcpgen",
-    )
 
 
 def refuse_target(target: Path, problems: Problems) -> bool:
