@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
+from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS, Revision
 from tests.support import mcp_schemas
 from tests.support.protocol_client import ALL
 
@@ -66,3 +66,8 @@ def test_revisions_are_listed_newest_first() -> None:
     names = [revision.name for revision in REVISIONS]
     assert names == sorted(names, reverse=True)
     assert len(names) == 5
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a_row_has_each_field_of_the_table_and_no_other(revision: str) -> None:
+    assert vars(BY_NAME[revision]).keys() == Revision.__annotations__.keys()

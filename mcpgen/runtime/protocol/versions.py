@@ -12,7 +12,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
 
 class Revision:
@@ -22,231 +22,159 @@ class Revision:
     brought down to an older one by leaving out the others.
     """
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        is_modern: bool,  # stateless, 2026-07-28 on; the others open a session by `initialize`
-        request_methods: frozenset[str],
-        server_capabilities: frozenset[str],
-        tool_keys: frozenset[str],
-        resource_keys: frozenset[str],
-        template_keys: frozenset[str],
-        prompt_keys: frozenset[str],
-        prompt_argument_keys: frozenset[str],
-        implementation_keys: frozenset[str],
-        annotation_keys: frozenset[str],  # of content and resources
-        content_types: frozenset[str],
-        progress_keys: frozenset[str],
-        client_requests: frozenset[str],  # what a server may ask of a client
-        elicitation_modes: frozenset[str],
-        form_field_types: frozenset[str],
-        sampling_content_types: frozenset[str],
-        has_batches: bool = False,
-        has_meta: bool = False,  # `_meta` on tools, resources, prompts and content
-        has_structured_content: bool = False,
-        has_sampling_tools: bool = False,  # that the client's model may call
-        invalid_arguments_are_results: bool = False,  # `isError`, and not a protocol error
-        resource_not_found: int = -32602,
-        disconnect_cancels: bool = False,  # an HTTP stream that the client closes
-        has_sse_polling: bool = False,  # no data in an event; a stream outlives its connection
-        cacheable: frozenset[str] = frozenset(),  # methods whose results may be kept (`ttlMs`)
-        may_require_input: frozenset[str] = frozenset(),  # methods with `InputRequiredResult`
-    ) -> None:
-        self.name = name
-        self.is_modern = is_modern
-        self.request_methods = request_methods
-        self.server_capabilities = server_capabilities
-        self.tool_keys = tool_keys
-        self.resource_keys = resource_keys
-        self.template_keys = template_keys
-        self.prompt_keys = prompt_keys
-        self.prompt_argument_keys = prompt_argument_keys
-        self.implementation_keys = implementation_keys
-        self.annotation_keys = annotation_keys
-        self.content_types = content_types
-        self.progress_keys = progress_keys
-        self.client_requests = client_requests
-        self.elicitation_modes = elicitation_modes
-        self.form_field_types = form_field_types
-        self.sampling_content_types = sampling_content_types
-        self.has_batches = has_batches
-        self.has_meta = has_meta
-        self.has_structured_content = has_structured_content
-        self.has_sampling_tools = has_sampling_tools
-        self.invalid_arguments_are_results = invalid_arguments_are_results
-        self.resource_not_found = resource_not_found
-        self.disconnect_cancels = disconnect_cancels
-        self.has_sse_polling = has_sse_polling
-        self.cacheable = cacheable
-        self.may_require_input = may_require_input
+    name: str
+    is_modern: bool  # stateless, 2026-07-28 on; the others open a session by `initialize`
+    request_methods: frozenset[str]
+    server_capabilities: frozenset[str]
+    tool_keys: frozenset[str]
+    resource_keys: frozenset[str]
+    template_keys: frozenset[str]
+    prompt_keys: frozenset[str]
+    prompt_argument_keys: frozenset[str]
+    implementation_keys: frozenset[str]
+    annotation_keys: frozenset[str]  # of content and resources
+    content_types: frozenset[str]
+    progress_keys: frozenset[str]
+    client_requests: frozenset[str]  # what a server may ask of a client
+    elicitation_modes: frozenset[str]
+    form_field_types: frozenset[str]
+    sampling_content_types: frozenset[str]
+    has_batches: bool
+    has_structured_content: bool
+    has_sampling_tools: bool  # that the client's model may call
+    invalid_arguments_are_results: bool  # `isError`, and not a protocol error
+    resource_not_found: int
+    disconnect_cancels: bool  # an HTTP stream that the client closes
+    has_sse_polling: bool  # no data in an event; a stream outlives its connection
+    cacheable: frozenset[str]  # methods whose results may be kept (`ttlMs`)
+    may_require_input: frozenset[str]  # methods with `InputRequiredResult`
+
+    def __init__(self, former: Revision | None = None, **fields: Any) -> None:
+        """Create a row from all fields, or from those that differ from the `former` revision."""
+        if former is not None:
+            vars(self).update(vars(former))
+        vars(self).update(fields)
 
 
-_LEGACY_METHODS: Final = frozenset(
-    {
-        "completion/complete",
-        "initialize",
-        "logging/setLevel",
-        "ping",
-        "prompts/get",
-        "prompts/list",
-        "resources/list",
-        "resources/read",
-        "resources/subscribe",
-        "resources/templates/list",
-        "resources/unsubscribe",
-        "tools/call",
-        "tools/list",
-    }
-)
-_REMOVED_IN_2026: Final = frozenset(
-    {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
-)
-_CACHEABLE: Final = frozenset(
-    {
-        "prompts/list",
-        "resources/list",
-        "resources/read",
-        "resources/templates/list",
-        "server/discover",
-        "tools/list",
-    }
-)
-_TOOL: Final = frozenset({"name", "description", "inputSchema"})
-_RESOURCE: Final = frozenset({"uri", "name", "description", "mimeType", "size", "annotations"})
-_TEMPLATE: Final = frozenset({"uriTemplate", "name", "description", "mimeType", "annotations"})
-_PROMPT: Final = frozenset({"name", "description", "arguments"})
-_PROMPT_ARGUMENT: Final = frozenset({"name", "description", "required"})
-_IMPLEMENTATION: Final = frozenset({"name", "version"})
-_CONTENT: Final = frozenset({"text", "image", "resource"})
-_SAMPLING: Final = frozenset({"text", "image"})
-_FIELDS: Final = frozenset({"boolean", "integer", "number", "string"})
-_CAPABILITIES: Final = frozenset({"experimental", "logging", "prompts", "resources", "tools"})
-_TITLE: Final = frozenset({"title"})
-_TITLE_META: Final = frozenset({"title", "_meta"})
-_ICONS: Final = frozenset({"icons"})
-
+# The first revision states every field, each later one only what it changed.
 REVISION_2024_11_05: Final = Revision(
     name="2024-11-05",
     is_modern=False,
-    request_methods=_LEGACY_METHODS,
-    server_capabilities=_CAPABILITIES,
-    tool_keys=_TOOL,
-    resource_keys=_RESOURCE,
-    template_keys=_TEMPLATE,
-    prompt_keys=_PROMPT,
-    prompt_argument_keys=_PROMPT_ARGUMENT,
-    implementation_keys=_IMPLEMENTATION,
+    request_methods=frozenset(
+        {
+            "completion/complete",
+            "initialize",
+            "logging/setLevel",
+            "ping",
+            "prompts/get",
+            "prompts/list",
+            "resources/list",
+            "resources/read",
+            "resources/subscribe",
+            "resources/templates/list",
+            "resources/unsubscribe",
+            "tools/call",
+            "tools/list",
+        }
+    ),
+    server_capabilities=frozenset({"experimental", "logging", "prompts", "resources", "tools"}),
+    tool_keys=frozenset({"name", "description", "inputSchema"}),
+    resource_keys=frozenset({"uri", "name", "description", "mimeType", "size", "annotations"}),
+    template_keys=frozenset({"uriTemplate", "name", "description", "mimeType", "annotations"}),
+    prompt_keys=frozenset({"name", "description", "arguments"}),
+    prompt_argument_keys=frozenset({"name", "description", "required"}),
+    implementation_keys=frozenset({"name", "version"}),
     annotation_keys=frozenset({"audience", "priority"}),
-    content_types=_CONTENT,
+    content_types=frozenset({"text", "image", "resource"}),
     progress_keys=frozenset({"progress", "total"}),
     client_requests=frozenset({"ping", "roots/list", "sampling/createMessage"}),
     elicitation_modes=frozenset(),
     form_field_types=frozenset(),
-    sampling_content_types=_SAMPLING,
+    sampling_content_types=frozenset({"text", "image"}),
+    has_batches=False,
+    has_structured_content=False,
+    has_sampling_tools=False,
+    invalid_arguments_are_results=False,
     resource_not_found=-32002,
+    disconnect_cancels=False,
+    has_sse_polling=False,
+    cacheable=frozenset(),
+    may_require_input=frozenset(),
 )
 
+# New: batches, audio, completions as a capability, annotations of tools, messages of progress.
 REVISION_2025_03_26: Final = Revision(
+    REVISION_2024_11_05,
     name="2025-03-26",
-    is_modern=False,
-    request_methods=_LEGACY_METHODS,
-    server_capabilities=_CAPABILITIES | {"completions"},
-    tool_keys=_TOOL | {"annotations"},
-    resource_keys=_RESOURCE,
-    template_keys=_TEMPLATE,
-    prompt_keys=_PROMPT,
-    prompt_argument_keys=_PROMPT_ARGUMENT,
-    implementation_keys=_IMPLEMENTATION,
-    annotation_keys=frozenset({"audience", "priority"}),
-    content_types=_CONTENT | {"audio"},
-    progress_keys=frozenset({"progress", "total", "message"}),
-    client_requests=frozenset({"ping", "roots/list", "sampling/createMessage"}),
-    elicitation_modes=frozenset(),
-    form_field_types=frozenset(),
-    sampling_content_types=_SAMPLING | {"audio"},
+    server_capabilities=REVISION_2024_11_05.server_capabilities | {"completions"},
+    tool_keys=REVISION_2024_11_05.tool_keys | {"annotations"},
+    content_types=REVISION_2024_11_05.content_types | {"audio"},
+    progress_keys=REVISION_2024_11_05.progress_keys | {"message"},
+    sampling_content_types=REVISION_2024_11_05.sampling_content_types | {"audio"},
     has_batches=True,
-    resource_not_found=-32002,
 )
 
+# New: elicitation by forms, structured content, resource links, titles, `_meta`. No more batches.
 REVISION_2025_06_18: Final = Revision(
+    REVISION_2025_03_26,
     name="2025-06-18",
-    is_modern=False,
-    request_methods=_LEGACY_METHODS,
-    server_capabilities=_CAPABILITIES | {"completions"},
-    tool_keys=_TOOL | _TITLE_META | {"annotations", "outputSchema"},
-    resource_keys=_RESOURCE | _TITLE_META,
-    template_keys=_TEMPLATE | _TITLE_META,
-    prompt_keys=_PROMPT | _TITLE_META,
-    prompt_argument_keys=_PROMPT_ARGUMENT | _TITLE,
-    implementation_keys=_IMPLEMENTATION | _TITLE,
-    annotation_keys=frozenset({"audience", "priority", "lastModified"}),
-    content_types=_CONTENT | {"audio", "resource_link"},
-    progress_keys=frozenset({"progress", "total", "message"}),
-    client_requests=frozenset(
-        {"elicitation/create", "ping", "roots/list", "sampling/createMessage"}
-    ),
+    tool_keys=REVISION_2025_03_26.tool_keys | {"title", "_meta", "outputSchema"},
+    resource_keys=REVISION_2025_03_26.resource_keys | {"title", "_meta"},
+    template_keys=REVISION_2025_03_26.template_keys | {"title", "_meta"},
+    prompt_keys=REVISION_2025_03_26.prompt_keys | {"title", "_meta"},
+    prompt_argument_keys=REVISION_2025_03_26.prompt_argument_keys | {"title"},
+    implementation_keys=REVISION_2025_03_26.implementation_keys | {"title"},
+    annotation_keys=REVISION_2025_03_26.annotation_keys | {"lastModified"},
+    content_types=REVISION_2025_03_26.content_types | {"resource_link"},
+    client_requests=REVISION_2025_03_26.client_requests | {"elicitation/create"},
     elicitation_modes=frozenset({"form"}),
-    form_field_types=_FIELDS,
-    sampling_content_types=_SAMPLING | {"audio"},
-    has_meta=True,
+    form_field_types=frozenset({"boolean", "integer", "number", "string"}),
+    has_batches=False,
     has_structured_content=True,
-    resource_not_found=-32002,
 )
 
+# New: tasks, icons, elicitation at URLs, arrays in forms, tools in sampling, SSE polling.
 REVISION_2025_11_25: Final = Revision(
+    REVISION_2025_06_18,
     name="2025-11-25",
-    is_modern=False,
-    request_methods=_LEGACY_METHODS,
-    server_capabilities=_CAPABILITIES | {"completions", "tasks"},
-    tool_keys=_TOOL | _TITLE_META | _ICONS | {"annotations", "outputSchema", "execution"},
-    resource_keys=_RESOURCE | _TITLE_META | _ICONS,
-    template_keys=_TEMPLATE | _TITLE_META | _ICONS,
-    prompt_keys=_PROMPT | _TITLE_META | _ICONS,
-    prompt_argument_keys=_PROMPT_ARGUMENT | _TITLE,
-    implementation_keys=_IMPLEMENTATION | _TITLE | _ICONS | {"description", "websiteUrl"},
-    annotation_keys=frozenset({"audience", "priority", "lastModified"}),
-    content_types=_CONTENT | {"audio", "resource_link"},
-    progress_keys=frozenset({"progress", "total", "message"}),
-    client_requests=frozenset(
-        {"elicitation/create", "ping", "roots/list", "sampling/createMessage"}
-    ),
-    elicitation_modes=frozenset({"form", "url"}),
-    form_field_types=_FIELDS | {"array"},
-    sampling_content_types=_SAMPLING | {"audio"},
-    has_meta=True,
-    has_structured_content=True,
+    server_capabilities=REVISION_2025_06_18.server_capabilities | {"tasks"},
+    tool_keys=REVISION_2025_06_18.tool_keys | {"icons", "execution"},
+    resource_keys=REVISION_2025_06_18.resource_keys | {"icons"},
+    template_keys=REVISION_2025_06_18.template_keys | {"icons"},
+    prompt_keys=REVISION_2025_06_18.prompt_keys | {"icons"},
+    implementation_keys=REVISION_2025_06_18.implementation_keys
+    | {"icons", "description", "websiteUrl"},
+    elicitation_modes=REVISION_2025_06_18.elicitation_modes | {"url"},
+    form_field_types=REVISION_2025_06_18.form_field_types | {"array"},
     has_sampling_tools=True,
     invalid_arguments_are_results=True,
     has_sse_polling=True,
-    resource_not_found=-32002,
 )
 
+# Stateless: no sessions, tasks and SSE polling. New: discovery, listening, caching, required input.
 REVISION_2026_07_28: Final = Revision(
+    REVISION_2025_11_25,
     name="2026-07-28",
     is_modern=True,
-    request_methods=(_LEGACY_METHODS - _REMOVED_IN_2026)
+    request_methods=REVISION_2025_11_25.request_methods
+    - {"initialize", "logging/setLevel", "ping", "resources/subscribe", "resources/unsubscribe"}
     | {"server/discover", "subscriptions/listen"},
-    server_capabilities=_CAPABILITIES | {"completions", "extensions"},
-    tool_keys=_TOOL | _TITLE_META | _ICONS | {"annotations", "outputSchema"},
-    resource_keys=_RESOURCE | _TITLE_META | _ICONS,
-    template_keys=_TEMPLATE | _TITLE_META | _ICONS,
-    prompt_keys=_PROMPT | _TITLE_META | _ICONS,
-    prompt_argument_keys=_PROMPT_ARGUMENT | _TITLE,
-    implementation_keys=_IMPLEMENTATION | _TITLE | _ICONS | {"description", "websiteUrl"},
-    annotation_keys=frozenset({"audience", "priority", "lastModified"}),
-    content_types=_CONTENT | {"audio", "resource_link"},
-    progress_keys=frozenset({"progress", "total", "message"}),
-    client_requests=frozenset({"elicitation/create", "roots/list", "sampling/createMessage"}),
-    elicitation_modes=frozenset({"form", "url"}),
-    form_field_types=_FIELDS | {"array"},
-    sampling_content_types=_SAMPLING | {"audio"},
-    has_meta=True,
-    has_structured_content=True,
-    has_sampling_tools=True,
-    invalid_arguments_are_results=True,
+    server_capabilities=REVISION_2025_11_25.server_capabilities - {"tasks"} | {"extensions"},
+    tool_keys=REVISION_2025_11_25.tool_keys - {"execution"},
+    client_requests=REVISION_2025_11_25.client_requests - {"ping"},
+    resource_not_found=-32602,
     disconnect_cancels=True,
-    cacheable=_CACHEABLE,
+    has_sse_polling=False,
+    cacheable=frozenset(
+        {
+            "prompts/list",
+            "resources/list",
+            "resources/read",
+            "resources/templates/list",
+            "server/discover",
+            "tools/list",
+        }
+    ),
     may_require_input=frozenset({"prompts/get", "resources/read", "tools/call"}),
 )
 
