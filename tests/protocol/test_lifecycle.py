@@ -9,8 +9,7 @@ import pytest
 from mcpgen.runtime.content import Text, ToolResult
 from mcpgen.runtime.protocol.events import SessionOpened
 from mcpgen.runtime.protocol.server import ServerProtocol
-from mcpgen.runtime.protocol.session import LegacySession
-from mcpgen.runtime.protocol.versions import BY_NAME, REVISIONS
+from mcpgen.runtime.protocol.versions import REVISIONS
 from tests.support.protocol_client import (
     ALL,
     CAPABILITIES,
@@ -150,16 +149,6 @@ def test_a_second_initialize_starts_a_new_session_on_the_pipe() -> None:
     assert second is not None
     assert second.revision.name == "2025-11-25"
     assert second.next_request_id == 7
-
-
-def test_a_session_survives_its_way_through_a_store() -> None:
-    session = LegacySession(BY_NAME["2025-06-18"], client_capabilities={"roots": {}})
-    session.log_level = "error"
-    session.subscribed_uris = frozenset({"test://b", "test://a"})
-    session.is_initialized = True
-    again = LegacySession.from_json(session.to_json())
-    assert again.to_json() == session.to_json()
-    assert again.revision is session.revision
 
 
 @pytest.mark.requirement("N004", "N017", "N021", "N023", "N084")

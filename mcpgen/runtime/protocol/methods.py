@@ -31,7 +31,6 @@ MAX_SUBSCRIPTIONS: Final = 1000  # to resources, per legacy session
 MAX_URI_CHARACTERS: Final = 2048  # in a subscription
 MAX_CLIENT_BYTES: Final = 4096  # of a client's capabilities, as JSON
 MAX_CLIENT_VALUES: Final = 100
-_MAX_NAME_CHARACTERS: Final = 200
 MAX_LISTENS: Final = 1000  # `subscriptions/listen` per connection; over HTTP each has its own
 
 Method: TypeAlias = "Callable[[Request], bool]"
@@ -52,17 +51,11 @@ def _initialize(request: Request) -> bool:
     connection = request.connection
     definition = connection.definition
     requested = _require_string(request.params, "protocolVersion")
-    capabilities = request.params.get("capabilities")
-    client_info = request.params.get("clientInfo")
     revision = next(
         (row for row in definition.legacy if row.name == requested), definition.legacy[0]
     )
     former = connection.session
-    session = LegacySession(
-        revision,
-        client_capabilities=_check_capabilities(request, capabilities),
-        client_info=_shorten_client_info(client_info),
-    )
+    session = LegacySession(revision, client_capabilities=_read_capabilities(request))
     if former is not None:
         session.next_request_id = former.next_request_id
     connection.session = session
@@ -78,12 +71,9 @@ def _initialize(request: Request) -> bool:
     return False
 
 
-def _check_capabilities(request: Request, capabilities: object) -> JsonObject:
-    """Return the client's capabilities, which its session stores.
-
-    Raises:
-        ProtocolError: they are too large to store for 10,000 sessions.
-    """
+def _read_capabilities(request: Request) -> JsonObject:
+    """Return the client's capabilities, unless they are too large to store for 10,000 sessions."""
+    capabilities = request.params.get("capabilities")
     if type(capabilities) is not dict:
         return {}
     text = request.connection.encode(capabilities)
@@ -95,14 +85,6 @@ def _check_capabilities(request: Request, capabilities: object) -> JsonObject:
             f"{MAX_CLIENT_VALUES} values",
         )
     return capabilities
-
-
-def _shorten_client_info(client_info: object) -> JsonObject:
-    """Return the client's name and version; its session needs no icons."""
-    if type(client_info) is not dict:
-        return {}
-    texts = ((key, client_info.get(key)) for key in ("name", "version"))
-    return {key: text[:_MAX_NAME_CHARACTERS] for key, text in texts if type(text) is str}
 
 
 def _discover(request: Request) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpgen.runtime.protocol.jsonrpc import JsonObject
-from mcpgen.runtime.protocol.versions import BY_NAME, Revision
+from mcpgen.runtime.protocol.versions import Revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,11 +13,10 @@ MAX_OPEN_ELICITATIONS: Final = 32  # at URLs; the oldest is forgotten, and its e
 
 
 class LegacySession:
-    """The state of a handshake, small enough for 10,000 of them and storable as JSON."""
+    """The state of a handshake, small enough for 10,000 of them."""
 
     __slots__ = (
         "client_capabilities",
-        "client_info",
         "elicitation_ids",
         "is_initialized",
         "log_level",
@@ -31,12 +30,10 @@ class LegacySession:
         revision: Revision,
         *,
         client_capabilities: JsonObject | None = None,
-        client_info: JsonObject | None = None,
         is_initialized: bool = False,
     ) -> None:
         self.revision = revision
         self.client_capabilities = client_capabilities or {}
-        self.client_info = client_info or {}
         self.is_initialized = is_initialized  # `notifications/initialized` came
         self.log_level = ""  # by `logging/setLevel`; "" until then
         self.subscribed_uris: frozenset[str] = frozenset()
@@ -53,31 +50,3 @@ class LegacySession:
         is_ours = len(still_open) < len(self.elicitation_ids)
         self.elicitation_ids = still_open
         return is_ours
-
-    def to_json(self) -> JsonObject:
-        """Return the session as JSON, for a store that several processes share."""
-        return {
-            "revision": self.revision.name,
-            "clientCapabilities": self.client_capabilities,
-            "clientInfo": self.client_info,
-            "isInitialized": self.is_initialized,
-            "logLevel": self.log_level,
-            "subscribedUris": sorted(self.subscribed_uris),
-            "elicitationIds": list(self.elicitation_ids),
-            "nextRequestId": self.next_request_id,
-        }
-
-    @classmethod
-    def from_json(cls, stored: JsonObject) -> LegacySession:
-        """Restore a session from the result of `to_json`."""
-        session = cls(
-            BY_NAME[stored["revision"]],
-            client_capabilities=stored["clientCapabilities"],
-            client_info=stored["clientInfo"],
-            is_initialized=stored["isInitialized"],
-        )
-        session.log_level = stored["logLevel"]
-        session.subscribed_uris = frozenset(stored["subscribedUris"])
-        session.elicitation_ids = tuple(stored["elicitationIds"])
-        session.next_request_id = stored["nextRequestId"]
-        return session

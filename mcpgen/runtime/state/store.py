@@ -43,12 +43,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class MemoryStore:
-    """The store of a single process; `now` is the caller's clock.
-
-    A store that several processes share would have the same methods: a session is JSON
-    (`LegacySession.to_json`), an event is bytes under (session, stream, number), and a change is
-    two strings.
-    """
+    """The store of a single process; `now` is the caller's clock."""
 
     max_sessions: int = 10_000
     idle_seconds: float = 1800.0
