@@ -21,31 +21,13 @@ class RequestCancelled:
 
 
 class ClientAnswer:
-    """The client's response to a request of the server: `result` or `error`, never both."""
+    """The client's response to a request of the server; `result` is None for an error."""
 
-    __slots__ = ("error", "request_id", "result")
+    __slots__ = ("request_id", "result")
 
-    def __init__(
-        self,
-        request_id: RequestId,
-        result: JsonObject | None = None,
-        error: JsonObject | None = None,
-    ) -> None:
+    def __init__(self, request_id: RequestId, result: JsonObject | None) -> None:
         self.request_id = request_id
         self.result = result
-        self.error = error
 
 
-class SessionOpened:
-    """The server answered `initialize`; an HTTP transport creates a session id now."""
-
-    __slots__ = ()
-
-
-class RootsChanged:
-    """The client's roots changed."""
-
-    __slots__ = ()
-
-
-Event: TypeAlias = "Request | RequestCancelled | ClientAnswer | SessionOpened | RootsChanged"
+Event: TypeAlias = "Request | RequestCancelled | ClientAnswer"

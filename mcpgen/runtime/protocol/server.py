@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.connection import ClientConnection
-from mcpgen.runtime.protocol.events import (
-    ClientAnswer,
-    Event,
-    RequestCancelled,
-    RootsChanged,
-    SessionOpened,
-)
+from mcpgen.runtime.protocol.events import ClientAnswer, Event, RequestCancelled
 from mcpgen.runtime.protocol.jsonrpc import (
     CLIENT_CAPABILITIES,
     INTERNAL_ERROR,
@@ -197,10 +191,10 @@ class ServerProtocol(ClientConnection):
         except ProtocolError as refusal:
             request.fail(refusal)
             return []
-        if needs_handler:
-            self.in_flight[request_id] = request
-            return [request]
-        return [SessionOpened()] if request.method == "initialize" else []
+        if not needs_handler:
+            return []
+        self.in_flight[request_id] = request
+        return [request]
 
     def _begin(self, request: Request, modern: bool, headers: RoutingHeaders | None) -> bool:
         """Check a request and answer it; return True if a handler must do that."""
@@ -294,13 +288,10 @@ class ServerProtocol(ClientConnection):
             request.progress_token = parse_id(meta.get("progressToken"))
 
     def _receive_notification(self, method: str, params: Any) -> list[Event]:
-        session = self.session
         if method == "notifications/cancelled" and type(params) is dict:
             return self._cancel(params)
-        if method == "notifications/initialized" and session is not None:
-            session.is_initialized = True
-        if method == "notifications/roots/list_changed" and session is not None:
-            return [RootsChanged()]
+        if method == "notifications/initialized" and self.session is not None:
+            self.session.is_initialized = True
         return []
 
     def _cancel(self, params: JsonObject) -> list[Event]:
@@ -331,10 +322,8 @@ class ServerProtocol(ClientConnection):
         if request_id is None or request_id not in self._asked:
             return []
         del self._asked[request_id]
-        result, error = message.get("result"), message.get("error")
-        if type(result) is dict:
-            return [ClientAnswer(request_id, result=result)]
-        return [ClientAnswer(request_id, error=error if type(error) is dict else {})]
+        result = message.get("result")
+        return [ClientAnswer(request_id, result if type(result) is dict else None)]
 
     def announce(self, change: Change) -> None:
         """Notify this client of a change, on each stream that subscribes to it."""

@@ -110,8 +110,7 @@ class LegacySessions:
         if version is not None and BY_NAME.get(version) not in self._definition.legacy:
             raise HttpError(400, "unsupported revision in the header MCP-Protocol-Version")
         protocol = ServerProtocol(self._definition, encode=self._encode)
-        events = protocol.receive(message, stream=exchange, principal=exchange.principal)
-        self._dispatcher.dispatch(protocol, events, lambda: None)
+        protocol.receive(message, stream=exchange, principal=exchange.principal)
         headers: tuple[Header, ...] = ()
         if protocol.session is not None:
             stored = await self._store.open_session(
