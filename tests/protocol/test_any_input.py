@@ -240,7 +240,7 @@ def test_what_a_call_says_goes_to_its_own_stream(
                 assert ended == (gone if revision == MODERN else set())
                 calls = {it: call for it, call in calls.items() if it not in ended}
         assert said(peer, streams) <= {number}
-    assert peer.protocol.count_in_flight() == 0
+    assert len(peer.protocol.in_flight) == 0
 
 
 def said(peer: Peer, streams: dict[int, str]) -> set[int]:

@@ -132,7 +132,7 @@ def test_a_cancelled_call_is_handed_over_and_never_answered(revision: str, id: A
     call.report_progress(1)
     call.succeed(ToolResult(()))
     assert peer.frames() == []
-    assert peer.protocol.count_in_flight() == 0
+    assert len(peer.protocol.in_flight) == 0
 
 
 @pytest.mark.requirement("L028", "L030", "L031", "N074", "N075")

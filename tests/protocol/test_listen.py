@@ -113,12 +113,12 @@ def test_over_http_a_listen_ends_with_its_result_alone() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, "post", toolsListChanged=True)
     assert peer.protocol.is_waiting("post")
-    assert peer.protocol.open_subscriptions == 1
+    assert len(peer.protocol.subscriptions) == 1
     peer.protocol.close("shutting down")
     (outgoing,) = peer.outgoing()
     assert (outgoing.stream, outgoing.is_last) == ("post", True)
     assert peer._decoded(outgoing)[0]["id"] == 1
-    assert peer.protocol.open_subscriptions == 0
+    assert len(peer.protocol.subscriptions) == 0
 
 
 @pytest.mark.requirement("N032", "N074")
@@ -144,7 +144,7 @@ def test_a_listen_whose_stream_closed_is_forgotten() -> None:
 def test_a_listen_is_no_call_in_flight() -> None:
     peer = Peer(MODERN)
     listen(peer, 1, toolsListChanged=True)
-    assert peer.protocol.count_in_flight() == 0
+    assert len(peer.protocol.in_flight) == 0
     assert peer.error("tools/call", id=1, name="tool_0")["code"] == -32600
 
 

@@ -125,7 +125,7 @@ def test_an_id_that_is_in_flight_is_refused_and_the_first_call_goes_on(revision:
     peer = Peer(revision)
     call = peer.call(id="same")
     assert peer.error("tools/call", id="same", name="tool_0")["code"] == -32600
-    assert peer.protocol.count_in_flight() == 1
+    assert len(peer.protocol.in_flight) == 1
     call.succeed(ToolResult((Text("first"),)))
     (frame,) = peer.frames()
     assert frame["result"]["content"][0]["text"] == "first"

@@ -29,13 +29,13 @@ class ClientConnection:
 
     __slots__ = (
         "_asked",
-        "_subscriptions",
         "address",
         "definition",
         "encode",
         "in_flight",
         "outbox",
         "session",
+        "subscriptions",
     )
 
     def __init__(
@@ -51,7 +51,7 @@ class ClientConnection:
         self.session = session  # set by `initialize`; a transport may restore a stored one
         self.encode = encode  # replaced by a faster encoder when the first call arrives
         self.in_flight: dict[RequestId, Any] = {}  # each `Request` that a handler works on
-        self._subscriptions: dict[RequestId, Subscription] = {}  # by the id of the request
+        self.subscriptions: dict[RequestId, Subscription] = {}  # open ones, by the request's id
         self._asked: dict[RequestId, Stream] = {}  # requests that the client has not answered
         self.outbox: list[Outgoing] = []
 
@@ -61,17 +61,11 @@ class ClientConnection:
         return ready
 
     def refuse(
-        self,
-        code: int,
-        message: str,
-        *,
-        stream: Stream = None,
-        id: RequestId | None = None,
-        http_status: int = 400,
+        self, code: int, message: str, *, stream: Stream = None, id: RequestId | None = None
     ) -> None:
         """Send an error for a message that cannot be decoded or exceeds a limit."""
         data = self.encode(error_message(code, message, None, id))
-        self.outbox.append(Outgoing(data, stream, True, http_status))
+        self.outbox.append(Outgoing(data, stream, True, http_status=400))
 
     def notify(self, method: str, params: JsonObject, stream: Stream = None) -> None:
         """Send a notification; an empty `params` is omitted."""
@@ -89,10 +83,6 @@ class ClientConnection:
             result.setdefault("cacheScope", self.definition.cache_scope if is_list else "private")
         meta = self.definition.result_meta
         result["_meta"] = {**meta, **result["_meta"]} if "_meta" in result else meta
-
-    def release(self, stream: Stream) -> None:
-        """Ask the transport to close the HTTP connection of `stream`; the stream stays open."""
-        self.outbox.append(Outgoing(b"", stream))
 
     def end_stream(self, stream: Stream, batch: Batch | None = None) -> None:
         """End the stream of a request that gets no response."""
@@ -138,14 +128,9 @@ class ClientConnection:
                 "notifications/cancelled", {"requestId": request_id, "reason": reason}, stream
             )
 
-    @property
-    def open_subscriptions(self) -> int:
-        """Number of open `subscriptions/listen` requests."""
-        return len(self._subscriptions)
-
     def subscribe(self, subscription: Subscription) -> None:
         """Keep a `subscriptions/listen` request open, and acknowledge its filter."""
-        self._subscriptions[subscription.id] = subscription
+        self.subscriptions[subscription.id] = subscription
         params = {
             "_meta": {SUBSCRIPTION_ID: subscription.id},
             "notifications": subscription.notifications,

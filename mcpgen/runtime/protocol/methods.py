@@ -170,7 +170,7 @@ def _unsubscribe(request: Request) -> bool:
 
 def _listen(request: Request) -> bool:
     definition = request.connection.definition
-    if request.connection.open_subscriptions >= MAX_LISTENS:
+    if len(request.connection.subscriptions) >= MAX_LISTENS:
         raise ProtocolError(
             INVALID_REQUEST, f"too many subscriptions: a connection may have {MAX_LISTENS}"
         )

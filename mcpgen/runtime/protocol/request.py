@@ -223,7 +223,11 @@ class Request:
             raise ValueError(
                 f"invalid log level {level!r}: expected one of {', '.join(LOG_LEVELS)}"
             )
-        least = self._minimum_log_level
+        if self.revision.is_modern:
+            least = self.log_level
+        else:
+            session = self.connection.session
+            least = (session.log_level if session else "") or DEFAULT_LOG_LEVEL
         if LOG_LEVELS.index(level) < (LOG_LEVELS.index(least) if least else len(LOG_LEVELS)):
             return
         if self.is_open and self.connection.definition.has_logging:
@@ -235,14 +239,8 @@ class Request:
     def release_connection(self) -> None:
         """Let the client fetch the rest of the stream later, if its revision supports that."""
         if self.is_open and self.stream is not None and self.revision.has_sse_polling:
-            self.connection.release(self.stream)
-
-    @property
-    def _minimum_log_level(self) -> str:
-        if self.revision.is_modern:
-            return self.log_level
-        session = self.connection.session
-        return (session.log_level if session else "") or DEFAULT_LOG_LEVEL
+            # Empty: the transport closes the HTTP connection, and the stream stays open.
+            self.connection.outbox.append(Outgoing(b"", self.stream))
 
     def ask_client(self, method: str, params: JsonObject) -> RequestId:
         """Send a request to a legacy client; return the id that its `ClientAnswer` will have.

@@ -200,7 +200,7 @@ class ServerProtocol(ClientConnection):
         """Check a request and answer it; return True if a handler must do that."""
         if type(request.params) is not dict:
             raise ProtocolError(INVALID_PARAMS, "`params` must be an object")
-        if request.id in self.in_flight or request.id in self._subscriptions:
+        if request.id in self.in_flight or request.id in self.subscriptions:
             raise ProtocolError(
                 INVALID_REQUEST, "duplicate id: a request with this id is not answered yet"
             )
@@ -214,11 +214,7 @@ class ServerProtocol(ClientConnection):
         return method(request)
 
     def _read_modern(self, request: Request, headers: RoutingHeaders | None) -> None:
-        """Check version, capabilities and routing headers, and read `_meta`.
-
-        Raises:
-            ProtocolError: for the first fault.
-        """
+        """Check version, capabilities and routing headers, and read `_meta`."""
         params = request.params
         meta = params.get("_meta")
         if request.method == "initialize" and type(meta) is not dict and not self.definition.legacy:
@@ -298,8 +294,8 @@ class ServerProtocol(ClientConnection):
         request_id = parse_id(params.get("requestId"))
         if request_id is None:
             return []
-        if request_id in self._subscriptions:
-            self.end_stream(self._subscriptions.pop(request_id).stream)
+        if request_id in self.subscriptions:
+            self.end_stream(self.subscriptions.pop(request_id).stream)
             return []
         request = self.in_flight.get(request_id)
         if request is None:
@@ -327,15 +323,17 @@ class ServerProtocol(ClientConnection):
 
     def announce(self, change: Change) -> None:
         """Notify this client of a change, on each stream that subscribes to it."""
-        if change.kind == "elicitation":
-            self._finish_elicitation(change.subject)
-            return
         params: JsonObject = {}
+        if change.kind == "elicitation":
+            if self.session is not None and self.session.finish_elicitation(change.subject):
+                params = {"elicitationId": change.subject}
+                self.notify("notifications/elicitation/complete", params)
+            return
         if change.kind == "resource":
             method, params = "notifications/resources/updated", {"uri": change.subject}
         else:
             method, key = _LIST_CHANGED[change.kind]
-        for each in self._subscriptions.values():
+        for each in self.subscriptions.values():
             if (
                 change.subject in each.notifications.get("resourceSubscriptions", ())
                 if change.kind == "resource"
@@ -351,20 +349,11 @@ class ServerProtocol(ClientConnection):
             if is_subscribed:
                 self.notify(method, params)
 
-    def _finish_elicitation(self, elicitation_id: str) -> None:
-        session = self.session
-        if session is not None and session.finish_elicitation(elicitation_id):
-            self.notify("notifications/elicitation/complete", {"elicitationId": elicitation_id})
-
     def is_waiting(self, stream: Stream) -> bool:
         """Return whether a request of `stream` is not answered yet."""
         return any(request.stream == stream for request in self.in_flight.values()) or any(
-            each.stream == stream for each in self._subscriptions.values()
+            each.stream == stream for each in self.subscriptions.values()
         )
-
-    def count_in_flight(self) -> int:
-        """Count the requests that handlers work on, without `subscriptions/listen`."""
-        return len(self.in_flight)
 
     def disconnect(self, stream: Stream) -> list[Event]:
         """Close a stream that the client no longer reads; return the requests that this cancels.
@@ -372,9 +361,9 @@ class ServerProtocol(ClientConnection):
         Only modern requests are cancelled. A legacy request continues, and its response is still
         put into the outbox, for replay.
         """
-        for each in [*self._subscriptions.values()]:
+        for each in [*self.subscriptions.values()]:
             if each.stream == stream:
-                del self._subscriptions[each.id]
+                del self.subscriptions[each.id]
         ending = [
             request
             for request in self.in_flight.values()
@@ -392,7 +381,7 @@ class ServerProtocol(ClientConnection):
         ending = list(self.in_flight.values())
         for request in ending:
             request.refuse(INTERNAL_ERROR, reason)
-        for each in self._subscriptions.values():
+        for each in self.subscriptions.values():
             meta = {SUBSCRIPTION_ID: each.id}
             if each.stream is None:  # a pipe, which does not show the end of a stream
                 params = {"_meta": meta, "requestId": each.id, "reason": reason}
@@ -401,5 +390,5 @@ class ServerProtocol(ClientConnection):
             self.add_envelope(result, "subscriptions/listen")
             response = self.encode({"jsonrpc": "2.0", "id": each.id, "result": result})
             self.outbox.append(Outgoing(response, each.stream, True))
-        self._subscriptions.clear()
+        self.subscriptions.clear()
         return [RequestCancelled(request, reason) for request in ending]

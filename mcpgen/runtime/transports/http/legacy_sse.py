@@ -85,7 +85,7 @@ class SseEndpoints:
         connection = self._connections.get(query.get(_SESSION, [""])[0])
         if connection is None:
             raise HttpError(404, f"unknown session: open one with GET {SSE_PATH}")
-        is_full = self._dispatcher.is_full or connection.protocol.count_in_flight() >= MAX_CALLS
+        is_full = self._dispatcher.is_full or len(connection.protocol.in_flight) >= MAX_CALLS
         if is_full and type(message) is dict and "id" in message and "method" in message:
             raise HttpError(503, "too many calls are in flight", ((b"retry-after", b"1"),))
         events = connection.protocol.receive(message, principal=exchange.principal)
@@ -101,7 +101,7 @@ class SseEndpoints:
         """Close the connections; with `only_idle`, keep those with calls in flight."""
         for connection in list(self._connections.values()):
             self._dispatcher.forget_client(connection.protocol)
-            if not only_idle or connection.protocol.count_in_flight() == 0:
+            if not only_idle or not connection.protocol.in_flight:
                 self._close(connection, reason)
 
     def _close(self, connection: SseConnection, reason: str) -> None:

@@ -345,7 +345,7 @@ class StreamableHttp:
         reason = "the server is shutting down"
         for stream in list(self._open):
             protocol = stream.protocol
-            if not only_idle or protocol.count_in_flight() == 0:
+            if not only_idle or not protocol.in_flight:
                 self._dispatcher.dispatch(protocol, protocol.close(reason), stream.flush)
                 stream.flush()
         self._sessions.close(reason, only_idle=only_idle)

@@ -72,7 +72,7 @@ def _serve_cold(pipe: Pipe, protocol: ServerProtocol, shutdown: ShutdownSignals)
         has_client = has_client or bool(pipe.lines)
         while pipe.lines and not shutdown.is_received:
             pipe.events = pipe.receive(protocol, decode_cold)
-            if protocol.count_in_flight():
+            if protocol.in_flight:
                 return True
             _write_all(pipe, protocol)
         if pipe.is_at_end:
@@ -92,7 +92,7 @@ def _serve_cold(pipe: Pipe, protocol: ServerProtocol, shutdown: ShutdownSignals)
 
 def _close_listens(pipe: Pipe, protocol: ServerProtocol) -> None:
     """Answer each open `subscriptions/listen`, the only requests that the cold loop leaves open."""
-    if protocol.open_subscriptions:
+    if protocol.subscriptions:
         protocol.close("the server is shutting down")
         _set_shutdown_alarm()
         _write_all(pipe, protocol)
