@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from binascii import Error as Base64Error
 from binascii import a2b_base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import HEADER_MISMATCH, JsonObject
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 """HTTP headers in their order: names in lower case, repeated ones repeated."""
+HeaderRules: TypeAlias = dict[bytes, tuple[str, ...]]
+"""Arguments that travel in headers too (`x-mcp-header` in a tool's input schema): the name of the
+header in lower case -> the property names from the root of the arguments."""
 
 _VERSION: Final = b"mcp-protocol-version"
 _METHOD: Final = b"mcp-method"
@@ -34,16 +37,6 @@ _NUMBER_CHARACTERS: Final = frozenset("+-.0123456789eE")
 _SAFE: Final = bytes([ord("\t"), *range(0x20, 0x7F)])
 _SENTINEL_START: Final = "=?base64?"
 _SENTINEL_END: Final = "?="
-
-
-class HeaderRule:
-    """An argument that travels in a header too: `x-mcp-header` in a tool's input schema."""
-
-    __slots__ = ("path", "type")
-
-    def __init__(self, path: tuple[str, ...], type: str) -> None:
-        self.path = path  # property names from the root of the arguments
-        self.type = type  # "string", "integer" or "boolean"
 
 
 class RoutingHeaders:
@@ -107,14 +100,14 @@ class RoutingHeaders:
         if _METHOD in self._values and self._require(_METHOD).decode("latin-1") != method:
             raise _make_difference(_METHOD)
 
-    def check_arguments(self, rules: Mapping[bytes, HeaderRule], arguments: JsonObject) -> None:
+    def check_arguments(self, rules: HeaderRules, arguments: JsonObject) -> None:
         """Compare `Mcp-Param-*` with the arguments of a tool call.
 
         Raises:
             ProtocolError: as `check_request`.
         """
-        for name, rule in rules.items():
-            expected = _find_value(rule.path, arguments)
+        for name, path in rules.items():
+            expected = _find_value(path, arguments)
             given = self._values.get(_PARAMETER + name)
             spelled = f"Mcp-Param-{name.decode()}"
             if expected is None:
@@ -132,12 +125,12 @@ class RoutingHeaders:
         return value.strip(b" \t")
 
 
-def find_header_rules(input_schema: JsonObject) -> dict[bytes, HeaderRule]:
-    """Find the `x-mcp-header` annotations of a tool's input schema, by header name in lower case.
+def find_header_rules(input_schema: JsonObject) -> HeaderRules:
+    """Find the `x-mcp-header` annotations of a tool's input schema.
 
     They count only where a chain of `properties` leads to them.
     """
-    rules: dict[bytes, HeaderRule] = {}
+    rules: HeaderRules = {}
     pending: list[tuple[tuple[str, ...], Any]] = [((), input_schema)]
     while pending:
         path, schema = pending.pop()
@@ -150,8 +143,7 @@ def find_header_rules(input_schema: JsonObject) -> dict[bytes, HeaderRule]:
             if isinstance(property_schema, dict):
                 header = property_schema.get("x-mcp-header")
                 if isinstance(header, str) and header:
-                    kind = str(property_schema.get("type", "string"))
-                    rules[header.lower().encode()] = HeaderRule(here, kind)
+                    rules[header.lower().encode()] = here
     return rules
 
 
