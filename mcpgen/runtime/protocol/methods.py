@@ -1,7 +1,7 @@
 """Request methods of MCP: answer a request at once, or check it for a handler.
 
-Each function returns False if it has answered the request, and True if a handler must do that. A
-`ProtocolError` that it raises becomes the response.
+A function returns True if a handler must answer the request; the others have answered it. A
+`ProtocolError` that one raises becomes the response.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_CLIENT_BYTES: Final = 4096  # of a client's capabilities, as JSON
 MAX_CLIENT_VALUES: Final = 100
 MAX_LISTENS: Final = 1000  # `subscriptions/listen` per connection; over HTTP each has its own
 
-Method: TypeAlias = "Callable[[Request], bool]"
+Method: TypeAlias = "Callable[[Request], bool | None]"
 
 
 @lru_cache(maxsize=16)
@@ -41,13 +41,13 @@ def select_methods(definition: ServerDefinition, revision: Revision) -> Mapping[
     """Return the methods of a revision whose capability the server declares."""
     return {
         name: method
-        for name, method in _METHODS.items()
+        for name, (method, members) in _METHODS.items()
         if name in revision.request_methods
-        and (name not in _CONDITIONS or _CONDITIONS[name](definition))
+        and (not members or any(getattr(definition, member) for member in members))
     }
 
 
-def _initialize(request: Request) -> bool:
+def _initialize(request: Request) -> None:
     connection = request.connection
     definition = connection.definition
     requested = _require_string(request.params, "protocolVersion")
@@ -68,7 +68,6 @@ def _initialize(request: Request) -> bool:
     if definition.instructions:
         result["instructions"] = definition.instructions
     request.answer(result)
-    return False
 
 
 def _read_capabilities(request: Request) -> JsonObject:
@@ -87,7 +86,7 @@ def _read_capabilities(request: Request) -> JsonObject:
     return capabilities
 
 
-def _discover(request: Request) -> bool:
+def _discover(request: Request) -> None:
     definition = request.connection.definition
     result: JsonObject = {
         "supportedVersions": definition.version_names,
@@ -96,18 +95,16 @@ def _discover(request: Request) -> bool:
     if definition.instructions:
         result["instructions"] = definition.instructions
     request.answer(result)
-    return False
 
 
-def _ping(request: Request) -> bool:
+def _ping(request: Request) -> None:
     request.answer({})
-    return False
 
 
-def _make_list_method(get_list: Callable[[ServerDefinition], PreparedList | None]) -> Method:
-    def answer_list(request: Request) -> bool:
+def _make_list_method(name: str) -> Method:
+    def answer_list(request: Request) -> None:
         connection = request.connection
-        items = get_list(connection.definition)
+        items: PreparedList | None = getattr(connection.definition, name)
         page = b"" if items is None else items.page(request.revision, request.params.get("cursor"))
         envelope: JsonObject = {}
         if request.revision.is_modern:
@@ -122,12 +119,11 @@ def _make_list_method(get_list: Callable[[ServerDefinition], PreparedList | None
             b"}",
         )
         request.respond(b"".join(pieces))
-        return False
 
     return answer_list
 
 
-def _set_level(request: Request) -> bool:
+def _set_level(request: Request) -> None:
     level = request.params.get("level")
     if level not in LOG_LEVELS:
         raise ProtocolError(
@@ -136,10 +132,9 @@ def _set_level(request: Request) -> bool:
     if request.connection.session is not None:
         request.connection.session.log_level = level
     request.answer({})
-    return False
 
 
-def _subscribe(request: Request) -> bool:
+def _subscribe(request: Request) -> None:
     uri = _require_uri(request.params)
     if not request.connection.definition.has_resource(uri):
         raise ProtocolError(
@@ -157,18 +152,16 @@ def _subscribe(request: Request) -> bool:
             )
         session.subscribed_uris |= {uri}
     request.answer({})
-    return False
 
 
-def _unsubscribe(request: Request) -> bool:
+def _unsubscribe(request: Request) -> None:
     uri = _require_uri(request.params)
     if request.connection.session is not None:
         request.connection.session.subscribed_uris -= {uri}
     request.answer({})
-    return False
 
 
-def _listen(request: Request) -> bool:
+def _listen(request: Request) -> None:
     definition = request.connection.definition
     if len(request.connection.subscriptions) >= MAX_LISTENS:
         raise ProtocolError(
@@ -198,7 +191,6 @@ def _listen(request: Request) -> bool:
     if uris and definition.has_subscriptions:
         honoured["resourceSubscriptions"] = uris
     request.connection.subscribe(Subscription(request.id, request.stream, honoured))
-    return False
 
 
 def _call_tool(request: Request) -> bool:
@@ -298,37 +290,21 @@ def _require_uri(params: JsonObject) -> str:
     return uri
 
 
-_METHODS: Final[dict[str, Method]] = {
-    "completion/complete": _complete,
-    "initialize": _initialize,
-    "logging/setLevel": _set_level,
-    "ping": _ping,
-    "prompts/get": _get_prompt,
-    "prompts/list": _make_list_method(lambda definition: definition.prompts),
-    "resources/list": _make_list_method(lambda definition: definition.resources),
-    "resources/read": _read_resource,
-    "resources/subscribe": _subscribe,
-    "resources/templates/list": _make_list_method(lambda definition: definition.resource_templates),
-    "resources/unsubscribe": _unsubscribe,
-    "server/discover": _discover,
-    "subscriptions/listen": _listen,
-    "tools/call": _call_tool,
-    "tools/list": _make_list_method(lambda definition: definition.tools),
-}
-
-_CONDITIONS: Final[dict[str, Callable[[ServerDefinition], bool]]] = {
-    "completion/complete": lambda definition: definition.has_completions,
-    "logging/setLevel": lambda definition: definition.has_logging,
-    "prompts/get": lambda definition: definition.prompts is not None,
-    "prompts/list": lambda definition: definition.prompts is not None,
-    "resources/list": lambda definition: definition.resources is not None,
-    "resources/read": lambda definition: definition.resources is not None,
-    "resources/subscribe": lambda definition: definition.has_subscriptions,
-    "resources/templates/list": lambda definition: definition.resources is not None,
-    "resources/unsubscribe": lambda definition: definition.has_subscriptions,
-    "subscriptions/listen": lambda definition: bool(
-        definition.changing_lists or definition.has_subscriptions
-    ),
-    "tools/call": lambda definition: definition.tools is not None,
-    "tools/list": lambda definition: definition.tools is not None,
+_METHODS: Final[dict[str, tuple[Method, tuple[str, ...]]]] = {
+    # name -> function, and the members of the definition of which the server must have one
+    "completion/complete": (_complete, ("has_completions",)),
+    "initialize": (_initialize, ()),
+    "logging/setLevel": (_set_level, ("has_logging",)),
+    "ping": (_ping, ()),
+    "prompts/get": (_get_prompt, ("prompts",)),
+    "prompts/list": (_make_list_method("prompts"), ("prompts",)),
+    "resources/list": (_make_list_method("resources"), ("resources",)),
+    "resources/read": (_read_resource, ("resources",)),
+    "resources/subscribe": (_subscribe, ("has_subscriptions",)),
+    "resources/templates/list": (_make_list_method("resource_templates"), ("resources",)),
+    "resources/unsubscribe": (_unsubscribe, ("has_subscriptions",)),
+    "server/discover": (_discover, ()),
+    "subscriptions/listen": (_listen, ("changing_lists", "has_subscriptions")),
+    "tools/call": (_call_tool, ("tools",)),
+    "tools/list": (_make_list_method("tools"), ("tools",)),
 }

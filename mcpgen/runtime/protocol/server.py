@@ -196,7 +196,7 @@ class ServerProtocol(ClientConnection):
         self.in_flight[request_id] = request
         return [request]
 
-    def _begin(self, request: Request, modern: bool, headers: RoutingHeaders | None) -> bool:
+    def _begin(self, request: Request, modern: bool, headers: RoutingHeaders | None) -> bool | None:
         """Check a request and answer it; return True if a handler must do that."""
         if type(request.params) is not dict:
             raise ProtocolError(INVALID_PARAMS, "`params` must be an object")
