@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from mcpgen.runtime.errors import ProtocolError
 from mcpgen.runtime.protocol.jsonrpc import INVALID_PARAMS, JsonObject, encode_json
@@ -15,22 +15,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from mcpgen.runtime.protocol.routing_headers import HeaderRule
+    from mcpgen.runtime.protocol.routing_headers import HeaderRules
 
 _POSITION_BYTES: Final = 4
 _TAG_BYTES: Final = 12
 
-_KEYS: Final[dict[str, Callable[[Revision], frozenset[str]]]] = {
-    "tools": lambda revision: revision.tool_keys,
-    "prompts": lambda revision: revision.prompt_keys,
-    "resources": lambda revision: revision.resource_keys,
-    "resourceTemplates": lambda revision: revision.template_keys,
-}
-_ITEM_KEY: Final = {
-    "tools": "name",
-    "prompts": "name",
-    "resources": "uri",
-    "resourceTemplates": "uriTemplate",
+_KINDS: Final = {  # key of the list -> member that identifies an item, its members in `Revision`
+    "tools": ("name", "tool_keys"),
+    "prompts": ("name", "prompt_keys"),
+    "resources": ("uri", "resource_keys"),
+    "resourceTemplates": ("uriTemplate", "template_keys"),
 }
 
 
@@ -44,22 +38,16 @@ class PreparedList:
     def __init__(self, kind: str, lines: Iterable[bytes] = (), *, page_size: int = 1000) -> None:
         self.kind = kind
         self.page_size = page_size
-        self.replace(lines)
-
-    def replace(self, lines: Iterable[bytes]) -> None:
-        """Replace all items; cursors of the former list become invalid."""
+        self._id_key, self._keys_column = _KINDS[kind]
         self._lines = [line for line in lines if line]
         self._shaped: dict[str, list[bytes]] = {}
         self._pages: dict[tuple[str, int], bytes] = {}
         self._items: dict[str, JsonObject] | None = None
-        self._header_rules: dict[str, dict[bytes, HeaderRule]] | None = None
+        self._header_rules: dict[str, HeaderRules] | None = None
         self._fingerprint = b""
 
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def header_rules(self, name: str) -> dict[bytes, HeaderRule]:
-        """Return the arguments of a tool that HTTP headers repeat, by header name."""
+    def header_rules(self, name: str) -> HeaderRules:
+        """Return the arguments of a tool that HTTP headers repeat."""
         if self._header_rules is None:
             from mcpgen.runtime.protocol.routing_headers import find_header_rules  # HTTP only
 
@@ -74,7 +62,7 @@ class PreparedList:
         """The items by name (a resource's by URI, a template's by URI template), decoded once."""
         if self._items is None:
             decoded = (json.loads(line) for line in self._lines)
-            self._items = {item[_ITEM_KEY[self.kind]]: item for item in decoded}
+            self._items = {item[self._id_key]: item for item in decoded}
         return self._items
 
     def page(self, revision: Revision, cursor: object = None) -> bytes:
@@ -95,8 +83,8 @@ class PreparedList:
         return self._pages[key]
 
     def _lines_for(self, revision: Revision) -> list[bytes]:
-        keys = _KEYS[self.kind](revision)
-        if keys >= _KEYS[self.kind](REVISION_2026_07_28):
+        keys: frozenset[str] = getattr(revision, self._keys_column)
+        if keys >= getattr(REVISION_2026_07_28, self._keys_column):
             return self._lines
         if revision.name not in self._shaped:
             self._shaped[revision.name] = [

@@ -43,11 +43,6 @@ def shape(result: object, revision: Revision) -> JsonObject:
     return shaper(result, revision)
 
 
-def _shape_content(block: Content, revision: Revision) -> JsonObject:
-    """Convert a content block; to text if the revision does not have its type."""
-    return _shape_block(block, revision, revision.content_types)
-
-
 def shape_model_messages(messages: Sequence[ModelMessage], revision: Revision) -> list[JsonObject]:
     """Convert the messages for the client's model; unsupported blocks become text.
 
@@ -114,10 +109,11 @@ def _shape_tool_use(block: ToolUse) -> JsonObject:
 
 
 def _shape_tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObject:
+    types = revision.content_types
     shaped: JsonObject = {
         "type": "tool_result",
         "toolUseId": block.tool_use_id,
-        "content": [_shape_content(content, revision) for content in block.content],
+        "content": [_shape_block(content, revision, types) for content in block.content],
     }
     if block.structured_content is not None:
         shaped["structuredContent"] = block.structured_content
@@ -127,6 +123,7 @@ def _shape_tool_use_result(block: ToolUseResult, revision: Revision) -> JsonObje
 
 
 def _shape_block(block: Content, revision: Revision, types: frozenset[str]) -> JsonObject:
+    """Convert a content block; to text if its type is none of these."""
     if type(block) is Text:  # by far the most frequent
         shaped: JsonObject = {"type": "text", "text": block.text}
     else:
@@ -155,9 +152,10 @@ def _shape_tool_result(result: ToolResult, revision: Revision) -> JsonObject:
 
 
 def _shape_prompt(result: PromptResult, revision: Revision) -> JsonObject:
+    types = revision.content_types
     shaped: JsonObject = {
         "messages": [
-            {"role": message.role, "content": _shape_content(message.content, revision)}
+            {"role": message.role, "content": _shape_block(message.content, revision, types)}
             for message in result.messages
         ]
     }
