@@ -36,25 +36,19 @@ _NOT_FOUND: Final = 404
 _PLACEHOLDER: Final = re.compile(r"\{\{(\w+)\}\}|\{(\w+)\}")
 
 
-class DeclaredFeatures:
-    """Resources and prompts of the manifest, then those of `handlers/`."""
+class DeclaredFeatures(Features):
+    """Resources and prompts of the manifest, then the features of `handlers/`."""
 
     def __init__(
         self, declared: Declared, features: Features | None, read: Callable[[str], bytes]
     ) -> None:
         """Serve `declared`, and the rest from `features`; `read` reads a file of the package."""
+        super().__init__()
+        if features is not None:
+            self._include(features)
         self._declared = declared
-        self._features = features or Features()
         self._read = read
         self.registry: ToolRegistry  # set later: the registry reads resources of these features
-
-    def has_tool(self, name: str) -> bool:
-        """Return whether `handlers/` has this tool."""
-        return self._features.has_tool(name)
-
-    async def call_tool(self, name: str, arguments: JsonObject, context: Context) -> ToolResult:
-        """Call a tool of `handlers/`, as `Features.call_tool`."""
-        return await self._features.call_tool(name, arguments, context)
 
     async def get_prompt(
         self, name: str, arguments: Mapping[str, str], context: Context
@@ -67,7 +61,7 @@ class DeclaredFeatures:
         """
         entry = self._declared.prompts.get(name)
         if entry is None:
-            return await self._features.get_prompt(name, arguments, context)
+            return await super().get_prompt(name, arguments, context)
         description = entry["listing"].get("description", "")
         if "tool" in entry:
             result = await self._call_with_texts(entry["tool"], arguments, context)
@@ -89,7 +83,7 @@ class DeclaredFeatures:
         """
         entry, variables = self._find(uri)
         if entry is None:
-            return await self._features.read_resource(uri, context)
+            return await super().read_resource(uri, context)
         media_type = entry["listing"].get("mimeType", "")
         if "text" in entry:
             return ResourceResult((ResourceContents(uri, media_type, text=entry["text"]),))
@@ -116,8 +110,8 @@ class DeclaredFeatures:
         """Return the suggestions of `handlers/`, else the declared values with the typed prefix."""
         reference, argument = params["ref"], params["argument"]
         owner = reference.get("name") or reference.get("uri")
-        if self._features.has_completion(owner, argument["name"]):
-            return await self._features.complete(params, context)
+        if self.has_completion(owner, argument["name"]):
+            return await super().complete(params, context)
         entry = self._declared.prompts.get(owner) or self._declared.templates.get(owner) or {}
         typed = argument["value"].casefold()
         values = entry.get("values", {}).get(argument["name"], ())

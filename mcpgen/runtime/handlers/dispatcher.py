@@ -7,7 +7,7 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from contextvars import copy_context
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcpgen.contract.extras import MissingExtraError
 from mcpgen.runtime.content import JsonObject, Text, ToolResult
@@ -24,7 +24,6 @@ from mcpgen.runtime.handlers.context import (
     ToolProvider,
     UrlRequiredError,
 )
-from mcpgen.runtime.handlers.providers import FeatureProvider
 from mcpgen.runtime.process.log import describe_error, log
 from mcpgen.runtime.process.memory_budget import decoding_budget
 from mcpgen.runtime.process.output_screen import OutputScreen
@@ -36,6 +35,9 @@ from mcpgen.runtime.protocol.request import Request
 from mcpgen.runtime.protocol.server import ServerProtocol
 from mcpgen.runtime.state.request_state import KeyRingCipher
 from mcpgen.runtime.upstream.response.redaction import NO_SECRETS, Redactor
+
+if TYPE_CHECKING:
+    from mcpgen.runtime.handlers.features import Features
 
 
 class IsolatedWork:
@@ -94,7 +96,7 @@ class Dispatcher:
     def __init__(
         self,
         tools: ToolProvider,
-        features: FeatureProvider | None = None,
+        features: Features | None = None,
         *,
         state_cipher: KeyRingCipher | None = None,
         client_timeout_seconds: float = CLIENT_TIMEOUT_SECONDS,

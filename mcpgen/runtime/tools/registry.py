@@ -37,7 +37,7 @@ from mcpgen.runtime.upstream.response.json_decoding import LONG_BYTES
 
 if TYPE_CHECKING:
     from mcpgen.runtime.handlers.context import Context
-    from mcpgen.runtime.handlers.providers import FeatureProvider
+    from mcpgen.runtime.handlers.features import Features
 
 
 class ToolRegistry:
@@ -50,7 +50,7 @@ class ToolRegistry:
         hooks: Iterable[Hook] = (),
         *,
         aliases: Mapping[str, str] = MappingProxyType({}),
-        features: FeatureProvider | None = None,
+        features: Features | None = None,
     ) -> None:
         """Join groups, and wrap their handlers in the hooks of `handlers/`.
 

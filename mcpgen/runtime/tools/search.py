@@ -10,7 +10,6 @@ from mcpgen.runtime.content import JsonObject, Text, ToolResult
 from mcpgen.runtime.errors import ConfigurationError, ToolError, UnknownToolError
 from mcpgen.runtime.handlers.context import Context
 from mcpgen.runtime.handlers.features import Features
-from mcpgen.runtime.handlers.providers import FeatureProvider
 from mcpgen.runtime.protocol.jsonrpc import encode_json
 from mcpgen.runtime.tools.registry import ToolRegistry
 from mcpgen.runtime.tools.results import ToolOutcome
@@ -29,7 +28,7 @@ class ToolSearch:
     def __init__(
         self,
         registry: ToolRegistry,
-        features: FeatureProvider | None,
+        features: Features | None,
         listed: Mapping[str, JsonObject],
         names: Mapping[str, str],
         *,
