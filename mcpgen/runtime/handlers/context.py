@@ -50,10 +50,8 @@ class Host(Protocol):
         """The provider of the tools that a handler may call."""
         ...
 
-    @property
-    def publish(self) -> Callable[[Change], None]:
+    def announce(self, change: Change) -> None:
         """Notify every subscribed client of a change."""
-        ...
 
     def ask_client(
         self, call: Request, method: str, params: JsonObject, timeout_seconds: float | None
@@ -208,7 +206,7 @@ class Context:
 
         `kind` is "tools", "prompts" or "resources" for a list, "resource" for the one at `uri`.
         """
-        self._host.publish(Change(kind, uri))
+        self._host.announce(Change(kind, uri))
 
     def to_json(self) -> JsonObject:
         """Return the state for the next round: the answers so far and the handler's state."""
@@ -262,7 +260,7 @@ class Context:
 
         Only clients of 2025-11-25 support this. Any later call may do it, in any process.
         """
-        self._host.publish(Change("elicitation", elicitation_id))
+        self._host.announce(Change("elicitation", elicitation_id))
 
     async def sample(
         self,

@@ -109,7 +109,6 @@ class Dispatcher:
         self._cipher = state_cipher or KeyRingCipher.from_environment("", {})
         self._screen = OutputScreen(redactor or (lambda: NO_SECRETS))
         self._peers: dict[ServerProtocol, Flush] = {}
-        self.publish: Callable[[Change], None] = self.announce  # or a store's, for all processes
         self._client_timeout_seconds = client_timeout_seconds
         self.max_in_flight = max_in_flight
         self._tasks: dict[Request, asyncio.Task[None]] = {}

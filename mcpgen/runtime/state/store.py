@@ -1,16 +1,12 @@
-"""Store of HTTP sessions, events for replay, and change notifications."""
+"""Store of HTTP sessions and of events for replay."""
 
 from __future__ import annotations
 
 import secrets
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from mcpgen.runtime.protocol.messages import Change
 from mcpgen.runtime.protocol.session import LegacySession
-
-Listener = Callable[[Change], None]
 
 
 @dataclass(slots=True)
@@ -57,7 +53,6 @@ class MemoryStore:
     _ended_for_room: list[str] = field(default_factory=list)
     _bytes: int = 0  # of events
     _with_events: dict[str, None] = field(default_factory=dict)  # ids, so that few are visited
-    _listeners: list[Listener] = field(default_factory=list)
 
     async def open_session(
         self, state: LegacySession, principal: str, now: float, client: str = ""
@@ -154,15 +149,6 @@ class MemoryStore:
         entry = self._entries.get(session_id)
         events = entry.streams.get(stream_id) if entry and entry.streams else None
         return None if events is None else [event for event in events if event.number > number]
-
-    def publish(self, change: Change) -> None:
-        """Notify every listener, in every process that shares the store."""
-        for listener in list(self._listeners):
-            listener(change)
-
-    def subscribe(self, listener: Listener) -> None:
-        """Call `listener` for each change from now on."""
-        self._listeners.append(listener)
 
     def _evict_events(self, entry: _Entry, now: float) -> None:
         streams = entry.streams or {}

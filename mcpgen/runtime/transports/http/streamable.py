@@ -106,8 +106,6 @@ class StreamableHttp:
         self._calls_in_flight = FairShare(dispatcher.max_in_flight)
         self._argument_bytes = FairShare(MAX_ARGUMENT_BYTES)
         self._next_keep_alive = now() + KEEP_ALIVE_SECONDS
-        dispatcher.publish = self._store.publish
-        self._store.subscribe(dispatcher.announce)
 
     async def answer(self, exchange: HttpExchange) -> None:
         """Answer one request."""

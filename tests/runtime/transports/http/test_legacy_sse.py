@@ -68,7 +68,7 @@ def test_a_client_hears_of_changes() -> None:
         stream, query = await connect(served)
         await post(served, query, INITIALIZE)
         await post(served, query, INITIALIZED)
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         await stream.until_events(3)
         await stream.leave()
 

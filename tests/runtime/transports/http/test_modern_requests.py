@@ -352,10 +352,10 @@ def test_a_listener_hears_of_changes_and_of_nothing_before_its_acknowledgement()
             "subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id="mine"
         )
         await exchange.until_events(1)
-        served.store.publish(Change("tools"))
-        served.store.publish(Change("prompts"))
+        served.dispatcher.announce(Change("tools"))
+        served.dispatcher.announce(Change("prompts"))
         response = await exchange.until_events(2)
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         await exchange.until_events(3)
         key = "io.modelcontextprotocol/subscriptionId"
         assert [it["params"]["_meta"][key] for it in response.messages] == ["mine"] * 3
@@ -366,7 +366,7 @@ def test_a_listener_hears_of_changes_and_of_nothing_before_its_acknowledgement()
         ]
         check_frames(MODERN, request("subscriptions/listen"), response)
         await exchange.leave()
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         assert len(response.events) == 3
         assert not served.dispatcher._peers
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -103,16 +104,16 @@ def test_the_get_stream_gathers_messages_while_its_client_is_away() -> None:
         listening = client.send("GET", headers=client.session_headers)
         seen = await listening.until_events(1)
         await listening.leave()
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         resumed = resume(client, seen.events[0]["id"])
         assert len((await resumed.until_events(1)).messages) == 1
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         assert len((await resumed.until_events(2)).messages) == 2
         await resumed.leave()
         served.clock.now += REOPEN_SECONDS
         await served.app.housekeep()
         assert not served.app._sessions._live
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         assert (await resume(client, seen.events[0]["id"]).complete()).status == 400
 
     run(scenario)
@@ -205,7 +206,7 @@ def test_a_stream_keeps_its_newest_hundred_events_for_five_minutes() -> None:
         listening = client.send("GET", headers=client.session_headers)
         first = (await listening.until_events(1)).events[0]["id"]
         for _ in range(150):
-            served.store.publish(Change("tools"))
+            served.dispatcher.announce(Change("tools"))
         await listening.until_events(151)
         await listening.leave()
         replayed = await resume(client, first).until_events(100)
@@ -235,12 +236,14 @@ def test_a_stream_whose_call_was_cancelled_ends_when_it_is_resumed() -> None:
 
 
 class SlowStore(MemoryStore):
-    """A store that is asked over a network: other things happen meanwhile."""
+    """A store that is asked over a network: `meanwhile` other things happen."""
+
+    meanwhile: Callable[[], None]
 
     async def find_events_after(
         self, session_id: str, stream_id: str, number: int
     ) -> list[StoredEvent] | None:
-        self.publish(Change("tools"))
+        self.meanwhile()
         return await super().find_events_after(session_id, stream_id, number)
 
 
@@ -251,15 +254,17 @@ def test_a_message_that_comes_while_others_are_replayed_is_sent_once() -> None:
         listening = client.send("GET", headers=client.session_headers)
         first = (await listening.until_events(1)).events[0]["id"]
         await listening.leave()
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
+        store.meanwhile = lambda: served.dispatcher.announce(Change("tools"))
         resumed = resume(client, first)
         await resumed.until_events(2)
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         ids = [event["id"] for event in (await resumed.until_events(3)).events]
         assert [int(it.rpartition("-")[2]) for it in ids] == [1, 2, 3]
         await resumed.leave()
 
-    run(scenario, store=SlowStore())
+    store = SlowStore()
+    run(scenario, store=store)
 
 
 def test_a_client_that_reads_nothing_loses_its_connection_and_not_its_stream() -> None:

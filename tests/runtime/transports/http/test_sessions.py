@@ -226,7 +226,7 @@ def test_each_message_is_on_the_one_stream_that_it_belongs_to(revision: str) -> 
         second = client.begin(tool_call("report", id=2, token="second"))
         for exchange in (first, second):
             await exchange.until(lambda response: len(response.messages) == 1)
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         await listening.until(lambda response: len(response.messages) == 1)
         served.tools.go_on.set()
         for exchange, token in ((first, "first"), (second, "second")):
@@ -252,7 +252,7 @@ def test_a_second_get_stream_takes_the_place_of_the_first() -> None:
         await first.until(lambda response: response.status == 200)
         second = client.send("GET", headers=client.session_headers)
         assert (await first.complete()).body == b""
-        served.store.publish(Change("tools"))
+        served.dispatcher.announce(Change("tools"))
         assert len((await second.until_events(1)).messages) == 1
         await second.leave()
 
